@@ -8,7 +8,7 @@ PIP := $(BIN)/python $(INSTALL) -c constraints.txt -e .
 GROUPS_PIP := "pip>=25.1"
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo docs test test-kernels coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale bench-sgd reproduction clean help
+.PHONY: demo docs test test-kernels coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-certificates bench-extraction bench-scale bench-sgd reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -96,6 +96,10 @@ BEFORE := benchmarks/audit/before.jsonl
 bench-audit: $(VENV)/.dev ## regret of AutoProbe and audits; docs/audit_benchmark.md
 	$(BIN)/python -m benchmarks.audit.run $(if $(FEATURES),--features $(FEATURES)) \
 		--records $(RUNS) --before $(BEFORE) --output docs/audit_benchmark.md
+
+bench-certificates: $(VENV)/.dev ## certificates by simulation; docs/certificates_benchmark.md
+	$(BIN)/python -m benchmarks.certificates.run $(if $(FEATURES),--features $(FEATURES)) \
+		--records benchmarks/certificates/runs.jsonl --output docs/certificates_benchmark.md
 
 # The paper's figures, tables and claims; finished runs are skipped.
 reproduction: $(VENV)/.dev ## continues the paper's runs on FEATURES=folder; docs/reproduction.md

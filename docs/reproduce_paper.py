@@ -11,14 +11,11 @@ from twohot.base.pictures import write_figure
 from twohot_paper import Log, Progress
 from twohot_paper.claim import NOT_IN_PAPER
 from twohot_paper.data_set import STRENGTHS, DataSet, find_feature_files, read_data_sets
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.figure_makers import StartsRun
-from twohot_paper.grid import ProbeGrid, titles
-from twohot_paper.grid_cells import convergence
-from twohot_paper.maker import Results
+from twohot_paper.exhibit import Results, choose_exhibits
+from twohot_paper.grid import ProbeGrid, convergence, titles
+from twohot_paper.grid_makers import StartsRun
 from twohot_paper.probe_run import ProbeRun
-from twohot_paper.report import anchor, show, write_text
-from twohot_paper.reproduction import Reproduction
+from twohot_paper.reproduction import Reproduction, heading_anchor, show, write_text
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
@@ -101,7 +98,7 @@ def verdicts_of(name: str) -> list[str]:
     rows = []
     for title, sentence, place, sign, answer in found:
         text = sentence if place != NOT_IN_PAPER else title
-        link = f"[{text}](reproduction/{name}.md#{anchor(title)})"
+        link = f"[{text}](reproduction/{name}.md#{heading_anchor(title)})"
         rows.append(f"| {link} ({place}) | {sign} {answer} |")
     return rows
 

@@ -5,8 +5,7 @@ They are those of `twohot reproduce synthetic`, measured here anew.
 
 from pathlib import Path
 
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.maker import RUN_KINDS
+from twohot_paper.exhibit import RUN_KINDS, choose_exhibits
 
 PAGE = Path(__file__).parent / "theory.md"
 FOLDER = PAGE.parent / "figures"

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from twohot.audit.neighbours import AuditedRows
 from twohot.base.labels import NO_LABEL
 from twohot.review.decisions import DECISIONS, Applied
 from twohot.review.records import ReviewRows
+from twohot.rows.open import fit_preparation
 from twohot.tables.row_ids import RowIds
 
 ANIMALS = ("cat", "dog", "fox", "owl")
@@ -55,6 +57,12 @@ def audit_rows(n_rows: int = 12, **changes: Any) -> ReviewRows:
         "is_undecided": position % 6 == 0,
     }
     return ReviewRows(**{**fields, **changes})
+
+
+def prepared_once(X: Any) -> AuditedRows:
+    """Return rows as a review reads them."""
+    preparation = fit_preparation(X, center=True, normalize=True, weights=None, n_jobs=1)
+    return AuditedRows(X, preparation, 1)
 
 
 def applied_labels(

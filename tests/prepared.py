@@ -1,5 +1,7 @@
 """Small sets of prepared rows in blocks of 64, as a fit reads them."""
 
+import tracemalloc
+
 import numpy as np
 
 from twohot.rows.open import fit_preparation, open_rows
@@ -16,3 +18,13 @@ def prepared_rows(X, *, center=True, normalize=True, weights=None, dtype=None, *
 def blocks_of(rows):
     """Yield all blocks of some rows."""
     return (rows.block(number) for number in range(rows.n_blocks))
+
+
+def peak_bytes(function):
+    """Return the most that was held at once beyond what was held before."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -19,13 +19,14 @@ from benchmarks.audit.data import Task, draw_task
 from benchmarks.audit.plan import Setting
 from benchmarks.pages import table
 from twohot import AutoProbe
-from twohot.base.types import FloatArray
+from twohot.base import FloatArray
 from twohot.judge import anchored
-from twohot.judge.anchored import Anchored, SoftMember, Stage, distil, fit_weights
-from twohot.judge.label_model import confusions, even_noise, shrink
-from twohot.judge.library import COARSE_TOL, Library, _likelihood, _logits
+from twohot.judge.anchored import Anchored, AnchorNoise, Stage, distil, fit_weights
+from twohot.judge.label_model import confusions, shrink
+from twohot.judge.library import COARSE_TOL, Library, Member, held_out_logits
 from twohot.judge.sample import Sample
 from twohot.judge.verdict import reach_verdict
+from twohot.noise import symmetric
 from twohot.probes.recipe import Recipe
 from twohot.probes.rounds import SOFT, StoredTargets, fit_round
 from twohot.solve.solver import Solver
@@ -84,7 +85,7 @@ def stage_by_em(
 ) -> Stage:
     logits = [each.logits for each in members]
     scales = np.array([1 / each.temperature for each in members])
-    noise, alike = even_noise(sample.n_classes, EM_RATE), confusions(sure)
+    noise, alike = symmetric(sample.n_classes, EM_RATE), confusions(sure)
     for _ in range(EM_STEPS):
         before, model = noise, fit_weights(sample, logits, noise, scales)
         posterior = model.posterior(logits, sample.codes)
@@ -93,7 +94,8 @@ def stage_by_em(
         noise = shrink(counts, alike)
         if abs(noise - before).max() < EM_CHANGE:
             break
-    return Stage(members, model, posterior, noise, targets)
+    read = AnchorNoise(sample, logits, scales, model)
+    return Stage(members, model, posterior, read, targets)
 
 
 def in_sample(sample: Sample, library: Library) -> Anchored:
@@ -104,7 +106,7 @@ def in_sample(sample: Sample, library: Library) -> Anchored:
 
 def fit_in_sample(
     sample: Sample, library: Library, recipes: list[Recipe], targets: FloatArray, starts: dict
-) -> list[SoftMember]:
+) -> list[Member]:
     rows, found = sample.searched, []
     rows.rows.attach(SOFT, targets.astype(np.float32))
     settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
@@ -112,7 +114,7 @@ def fit_in_sample(
         solver = Solver(recipe.coordinates(rows), settings)
         last = starts[recipe][0] if recipe in starts else None
         end = fit_round(solver, StoredTargets(SOFT), recipe, last)[0].evaluation
-        found.append(SoftMember(recipe, _logits(rows, recipe, end), (end,)))
+        found.append(Member(recipe, held_out_logits(rows, recipe, end), ends=(end,)))
     return found
 
 
@@ -120,11 +122,11 @@ def one_member(sample: Sample, library: Library) -> Anchored:
     """The robust probe on rows as they are, at its likeliest penalty."""
     robust = [
         each
-        for each in library.members.values()
+        for each in library.tried.values()
         if isinstance(each.recipe, Recipe) and each.recipe.loss.is_robust and not each.recipe.whiten
     ]
-    member = max(robust, key=_likelihood)
-    return distil(sample, replace(library, members={member.recipe: member}))
+    best = max(robust, key=lambda each: each.likelihood)
+    return distil(sample, replace(library, tried={best.recipe: best}))
 
 
 VARIANTS: dict[str, Callable[[Sample, Library], Anchored]] = {
@@ -153,7 +155,7 @@ def score(found: Anchored, task: Task, classes: np.ndarray) -> Score:
     verdict = reach_verdict(found, np.searchsorted(classes, task.given))
     accuracy = np.mean(classes[verdict.first] == task.truth)
     error = verdict.share - task.wrong.mean()
-    return Score(100 * float(accuracy), 100 * (task.f1(verdict.flagged) or 0), 100 * float(error))
+    return Score(100 * float(accuracy), 100 * (task.f1(verdict.flag()) or 0), 100 * float(error))
 
 
 def render(scores: dict[Setting, dict[str, Score]]) -> str:

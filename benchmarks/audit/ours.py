@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.audit.data import Task
 from twohot import AutoProbe, find_label_issues
-from twohot.judge.verdict import flag_for_precision
+from twohot.judge.verdict import choose_flags
 
 PRECISION = 0.9  # asked for
 N_PARTS = 10  # deciles
@@ -42,7 +42,7 @@ def measure_ours(task: Task) -> OurResult:
     flagged, doubt = issues["is_label_issue"], issues["probability_wrong"]
     # What `precision=` flags, without fitting the same label model once more.
     differs = issues["predicted_label"] != issues["given_label"]
-    precise = flag_for_precision(doubt, differs, PRECISION)
+    precise = choose_flags(doubt, differs, precision=PRECISION)
     low, high = issues.noise_interval
     return OurResult(
         n_rows=len(y),

@@ -25,8 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from twohot.judge.estimate import ROW_BYTES
 from twohot.rows.dask_rows import FAN_IN
+
+# Of a row, beside its features: code, norm, weight and two candidates.
+ROW_BYTES = 48
 
 
 @dataclass(frozen=True)

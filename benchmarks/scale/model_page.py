@@ -25,14 +25,15 @@ from benchmarks.scale.cost_model import (
     worker_bytes,
 )
 from benchmarks.scale.straggler_simulation import simulate_passes
-from twohot.base.pictures import COLOURS, write_figure
-from twohot.judge.estimate import FIRST_READS, USUAL_PASSES, in_bytes
+from twohot.base import COLOURS, write_figure
 from twohot_paper.real_figures import new_panels
 
 BEGIN = "<!-- measured by benchmarks.scale.scaling, written by benchmarks.scale.model_page -->"
 END = "<!-- end of what is written -->"
 WIDTH = 118
-N_PASSES = FIRST_READS + USUAL_PASSES
+# Four reads of all rows before a fit (mean, principal axes, sample, moment of the labels), and the
+# passes that two rounds take at the default tolerance.
+N_PASSES = 24
 ROWS, CLASSES, WORKERS = (1e7, 1e8, 1e9), (1000, 10_000, 100_000), (1, 10, 100, 1000)
 DELAYS = (0.0, 0.1, 0.5)
 FAN_INS = (2, 8, 32, 1024)
@@ -113,7 +114,7 @@ def model_table(rates: Rates) -> str:
             cells = [f"{n_rows:.0e}".replace("e+0", "e"), f"{n_classes:,}"]
             for n_workers in WORKERS:
                 job = Job(n_rows=n_rows, n_classes=n_classes, n_workers=n_workers)
-                held = in_bytes(int(worker_bytes(job, rates)))
+                held = in_bytes(worker_bytes(job, rates))
                 cells.append(f"{duration(N_PASSES * simulated(job, rates))}, {held}")
             rows.append(cells)
     names = [f"{n} worker{'s' if n > 1 else ''}" for n in WORKERS]
@@ -127,7 +128,7 @@ def straggler_table(rates: Rates) -> str:
     for fan_in in FAN_INS:
         one = replace(job, fan_in=fan_in)
         seconds = [f"{simulated(one, rates, delay):.1f}" for delay in DELAYS]
-        held = in_bytes(int(fan_in * one.sum_bytes))
+        held = in_bytes(fan_in * one.sum_bytes)
         rows.append([str(fan_in), str(len(one.levels)), held, *seconds])
     names = [f"pass, s, delay {delay:g}" for delay in DELAYS]
     return table(["sums added at once", "levels", "memory of these", *names], rows)
@@ -158,6 +159,20 @@ def model_figure(rates: Rates) -> Any:
     panels[0, 0].set_ylabel("seconds of a pass (a model)")
     panels[0, 0].legend(frameon=False, loc="upper right", reverse=True)
     return figure
+
+
+def in_bytes(count: float) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> in_bytes(2_700_000_000), in_bytes(350_000)
+    ('2.7 GB', '350 kB')
+    """
+    for unit, size in {"TB": 1e12, "GB": 1e9, "MB": 1e6}.items():
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count / 1e3:.0f} kB"
 
 
 def duration(seconds: float) -> str:

@@ -17,12 +17,7 @@ from benchmarks.sgd.comparison import (
     trainer_pairs,
 )
 from twohot.base import counted
-from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict, not_testable
-from twohot_paper.data_set import DataSet
-from twohot_paper.grid import unconverged
-from twohot_paper.maker import Results
-from twohot_paper.probe_run import FittedModel
-from twohot_paper.settings import (
+from twohot_paper.accuracy_claims import (
     CONVERGED_ONLY,
     NEARLY_ALL,
     ONE_FILE,
@@ -33,6 +28,11 @@ from twohot_paper.settings import (
     judge_settings,
     settings_of,
 )
+from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict, not_testable
+from twohot_paper.data_set import DataSet
+from twohot_paper.exhibit import Results
+from twohot_paper.grid import unconverged
+from twohot_paper.probe_run import FittedModel
 from twohot_paper.table import Cell, Mean, Table, mean_of
 
 # A reduction of cost that may be called significant: to a half.
@@ -206,8 +206,8 @@ CLAIMS = (
         f" the exact solver as many passes as it needs. {ONE_FILE} {CONVERGED_ONLY}",
         exhibits=("trainers",),
         order=70,
-        advice="Count what a student costs with the trainer at hand: one that starts from the round"
-        " before makes rounds cheap, and a loss that is not convex makes the two-hot student dear.",
+        advice="Compare costs with your own trainer: if every round starts from the one before,"
+        " rounds are cheap; the two-hot student's loss is not convex and takes more passes.",
         check=judge_cost,
     ),
     Claim(
@@ -224,8 +224,8 @@ CLAIMS = (
         shared_rule=SETTINGS_RULE,
         exhibits=("trainers",),
         order=71,
-        advice="Judge a recipe by its objective too: where epochs end before the optimum, the number"
-        " of epochs and the rate are penalties of their own. Never pick the epoch on the test set.",
+        advice="Look at the objective too: if epochs end before the optimum, the number of epochs"
+        " and the rate act as penalties. Never pick the epoch on the test set.",
         check=judge_last_epoch,
     ),
 )

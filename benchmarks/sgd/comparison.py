@@ -9,11 +9,17 @@ import numpy as np
 from benchmarks.sgd.trainer import N_EPOCHS, RATES, SgdResult, SgdRun
 from twohot.base import METHOD_COLOURS, counted, new_figure
 from twohot_paper.data_set import DataSet
-from twohot_paper.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
+from twohot_paper.exhibit import Made, Results
 from twohot_paper.grid import only_one_note, titles
-from twohot_paper.maker import Made, Results
-from twohot_paper.probe_run import CLEAN, FittedModel, ProbeResult
-from twohot_paper.real_figures import row_first
+from twohot_paper.probe_run import (
+    CLEAN,
+    ROUNDS,
+    STUDENTS,
+    TEACHER,
+    TWO_HOT,
+    FittedModel,
+    ProbeResult,
+)
 from twohot_paper.table import Cell, Table
 
 # The same models by two trainers: what SGD and the exact solver reach, and what each costs --------
@@ -152,7 +158,6 @@ def _legend(figure: Any, grid: Any) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     n_columns = min(3, grid.shape[1])
-    handles = row_first(handles, n_columns)
     legend = figure.legend(
         handles.values(),
         handles.keys(),

@@ -19,10 +19,9 @@ from benchmarks.sgd.trainer import SgdResult, SgdRun, measure_sgd
 from twohot.base import write_figure
 from twohot_paper import Log, run_plan
 from twohot_paper.data_set import find_feature_files, read_data_sets
-from twohot_paper.exact_trainer import measure_exactly
 from twohot_paper.exhibit import Exhibit
-from twohot_paper.probe_run import ProbeResult, ProbeRun
-from twohot_paper.report import Report, Shown, write_text
+from twohot_paper.probe_run import ProbeResult, ProbeRun, measure_exactly
+from twohot_paper.reproduction import Report, Shown, write_text
 
 PAGES = Path(__file__).parents[2] / "docs" / "reproduction"
 EXHIBIT = Exhibit(

@@ -21,8 +21,11 @@ import numpy as np
 
 from twohot.base import FloatArray, load_extra
 from twohot_paper.data_set import DataSet, read_data_set
-from twohot_paper.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot_paper.probe_run import (
+    ROUNDS,
+    STUDENTS,
+    TEACHER,
+    TWO_HOT,
     FittedModel,
     NoisyLabels,
     ProbeRun,

@@ -8,7 +8,6 @@ from twohot.audit import (
     find_data_issues,
     find_label_issues,
 )
-from twohot.base import Round
 from twohot.describe import Forecast, ProbeEvaluation, evaluate_probe, forecast
 from twohot.judge import AutoProbe
 from twohot.probes import (
@@ -17,6 +16,7 @@ from twohot.probes import (
     DistilledProbe,
     LinearProbe,
     PartialLabelProbe,
+    Round,
     load,
     top_candidates,
 )

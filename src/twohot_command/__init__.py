@@ -17,12 +17,16 @@ NOTHING_LOST = "Interrupted. Nothing was half written: run it again."
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """End the program with one sentence where the keyboard stops it."""
+    """End the program with one sentence where the keyboard stops it, or it cannot be loaded."""
     try:
         yield
     except KeyboardInterrupt:
         sys.stderr.write(NOTHING_LOST + "\n")
         raise SystemExit(INTERRUPTED) from None
+    except (ImportError, MemoryError) as error:
+        why = f"twohot cannot be loaded ({str(error) or 'no memory is left'})"
+        sys.stderr.write(f"Error: {why}: free memory, or install it again.\n")
+        raise SystemExit(1) from None
 
 
 class Notes:

@@ -72,11 +72,14 @@ EXAMPLES = {
     "audit": (
         "twohot audit tickets.features -o audit/",
         "twohot audit tickets.features -o most_doubtful/ --budget 100",
+        "twohot audit tickets.features -o gate/ --fail-above 50%",
     ),
     "apply": (
         "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
         "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
     ),
+    "certify": ("twohot certify checked/ check_done.csv",),
+    "verify": ("twohot verify checked/certificate.json",),
     "fit": (
         "twohot fit tickets.features -o probe.safetensors",
         "twohot fit tickets.features --labels tickets_clean.csv -o probe_of_clean.safetensors",
@@ -102,6 +105,7 @@ USER_ERRORS = (ValueError, OSError, ImportError)
 OTHER_NAMES = {
     "corruption": "matrix",
     "cv": "folds",
+    "fdr": "draw_check",
     "groups": "group_column",
     "n_rounds": "rounds",
     "n_superclasses": "superclasses",
@@ -166,6 +170,8 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
     return write
 
 
+# Commands that share a module with another one.
+OTHER_MODULES = {"verify": "certify"}
 # What stands behind an option in the help, by what it takes.
 WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
 
@@ -181,7 +187,8 @@ def command_function(name: str) -> Callable[..., None]:
 
 def _own_command(name: str) -> Callable[..., None]:
     """Return the function of a command of this package."""
-    command: Callable[..., None] = getattr(import_module(f"twohot_command.{name}"), name)
+    module = import_module(f"twohot_command.{OTHER_MODULES.get(name, name)}")
+    command: Callable[..., None] = getattr(module, name)
     return command
 
 

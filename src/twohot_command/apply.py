@@ -40,7 +40,7 @@ from twohot.tables import (
 )
 from twohot_command.parts import check_apart, writing_parts
 from twohot_command.sources import SpreadsheetSafe
-from twohot_command.terminal import say
+from twohot_command.terminal import Quiet, say
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -54,6 +54,15 @@ def apply(
         Argument(help="Decisions exported from the report, a CSV; none with --accept-all."),
     ] = None,
     *,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            help="The copy of what --to names; else corrected labels, CSV, by default the audit's "
+            f"{DEFAULT_OUTPUT}.",
+        ),
+    ] = None,
     audit: Annotated[
         Path | None,
         Option(help="Folder of the audit; else that of the decisions, then the current one."),
@@ -81,16 +90,7 @@ def apply(
         bool,
         Option("--drop-excluded", help="Leave excluded rows out, not only without a label."),
     ] = False,
-    output: Annotated[
-        Path | None,
-        Option(
-            "--output",
-            "-o",
-            help="The copy of what --to names; else corrected labels, CSV, by default the audit's "
-            f"{DEFAULT_OUTPUT}.",
-        ),
-    ] = None,
-    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:

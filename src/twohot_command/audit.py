@@ -1,12 +1,14 @@
 """`twohot audit`: which labels are wrong, what they should be, and a report to work in."""
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Option
 
 from twohot.audit import (
+    LabelIssues,
     check_audit_folder,
     check_flagging,
     find_label_issues,
@@ -18,16 +20,25 @@ from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.tables import FeatureTable, with_used_classes
-from twohot_command.cluster import connected, exceeds_memory
+from twohot_command.certify import check_draw, draw_for_check
+from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
 from twohot_command.parts import (
     Scheduler,
     audit_in_parts,
     check_apart,
+    connected,
+    exceeds_memory,
     held_bytes,
 )
-from twohot_command.printed import print_findings, say_next
 from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe
-from twohot_command.terminal import choosing, say
+from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
+
+# The most frequent confusions that are printed.
+SHOWN_CONFUSIONS = 5
+# Files that `twohot apply` writes again.
+CORRECTED_SUFFIXES = (".csv", ".tsv", ".parquet")
+# Least probability of the suggestions that are taken without a review, in the line that is printed.
+TAKEN_UNSEEN = 0.9
 
 
 def audit(
@@ -47,17 +58,32 @@ def audit(
         float | None,
         Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
     ] = None,
+    draw_check: Annotated[
+        float | None,
+        Option(
+            min=0,
+            max=1,
+            help="Draw rows to check, for a list with at most this share of right labels on "
+            "average; see `twohot certify`.",
+        ),
+    ] = None,
+    fail_above: FailAbove = None,
+    fail_on: FailOn = "lower",
+    junit: JUnit = None,
+    annotations: Annotations = False,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
-    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
-    spreadsheet_safe: SpreadsheetSafe = False,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out, and of a draw.")] = 0,
     scheduler: Scheduler = None,
+    quiet: Quiet = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace an audit that is there.")] = False,
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
+    check_draw(output, draw_check)
+    gate = gate_of(fail_above, fail_on, junit, options.inputs, annotations=annotations, force=force)
     judge = None if probe is None else load(probe)
     whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
     if options.labels is not None and options.classes is None:
@@ -104,17 +130,18 @@ def audit(
         said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
     # What is odd about the labels was said when they were read.
     noted = label_notes(table.coded)
-    flagged = issues.is_label_issue
-    pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
-    print_findings(
-        Counter(pairs), [message for message in summary.messages if message not in noted]
-    )
+    for message in summary.messages:
+        if message not in noted:
+            say(message)
+    _print_corrections(issues)
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
     say(f"Every row: {said}")
-    if flagged.any():
+    if issues.n_issues:
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
-        say_next(name, output, (options.labels, of_features, options.source))
+        _say_how_to_apply(name, output, (options.labels, of_features, options.source))
+    draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
+    gate.close(issues, source)
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
@@ -130,3 +157,32 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
     first = next(iter(table.items or ()), "")
     beside = source.parent
     return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
+
+
+def _print_corrections(issues: LabelIssues) -> None:
+    """Print which labels are most often given for which."""
+    flagged = issues.is_label_issue
+    pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
+    frequent = Counter(pairs).most_common(SHOWN_CONFUSIONS)
+    if frequent:
+        names, title = ("given", "suggested"), "Most frequent corrections"
+        print_table(
+            (*names, "rows"), ((*pair, n) for pair, n in frequent), names=names, title=title
+        )
+
+
+def _say_how_to_apply(report: str, audit: Path, sources: Iterable[Path | None]) -> None:
+    """Print how labels are corrected in the first of the sources that is a user's own data."""
+    known = filter(None, sources)
+    own = next((path for path in known if path.is_dir() or _is_corrected(path)), None)
+    where: list[object] = ["--audit", audit]
+    if own is not None:
+        where += ["--to", own, "-o", own.with_name(f"{own.stem}_clean{own.suffix}")]
+    say("Next: decide in the report, export the decisions, then")
+    say_next("apply", f"decisions-{report}.csv", *where, first="  ")
+    say("or take what is probable enough without a review:")
+    say_next("apply", "--accept-all", TAKEN_UNSEEN, *where, first="  ")
+
+
+def _is_corrected(path: Path) -> bool:
+    return path.suffix in CORRECTED_SUFFIXES and path.is_file()

@@ -27,6 +27,8 @@ PANELS = {
         "audit": "Find the wrong labels, correct them, and write a report to review them in.",
         "apply": "Write the labels that follow from the decisions of a review, into a copy of your "
         "own data.",
+        "certify": "List wrong labels with a guarantee, from the rows that you checked.",
+        "verify": "Compute a certificate again from its audit, and say whether all of it agrees.",
     },
     "Train": {
         "fit": "Choose penalty, rounds and student from the noisy labels, and fit the probe.",
@@ -46,7 +48,7 @@ COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.item
 
 
 class PlainCommand(TyperCommand):
-    """A command in whose help no type stands behind a flag: a flag takes no value."""
+    """A command in whose help no type of Python stands behind an argument or a flag."""
 
     def get_params(self, ctx: Any) -> Any:
         """Return the arguments and options, that for help included."""
@@ -63,8 +65,10 @@ class PlainGroup(TyperGroup):
 
 def _plain(entries: Any) -> Any:
     for entry in entries:
-        if getattr(entry, "is_flag", False):
+        if getattr(entry, "is_flag", False):  # it takes no value
             entry.metavar = ""
+        elif entry.param_type_name == "argument":  # its line says what it is
+            entry.display_type_rich = lambda **_: ""
     return entries
 
 

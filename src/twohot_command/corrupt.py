@@ -18,7 +18,7 @@ from twohot.noise import (
 from twohot.probes import LinearProbe
 from twohot.tables import FeatureTable, write_features
 from twohot_command.sources import TableOptions
-from twohot_command.terminal import print_table, say
+from twohot_command.terminal import print_table, say, say_next
 
 Kind: TypeAlias = Literal[
     "symmetric", "asymmetric", "pair_flip", "superclass", "boundary", "matrix"
@@ -31,6 +31,7 @@ BOUNDARY_RIDGE = 4.0
 def corrupt(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
+    options: TableOptions,
     kind: Annotated[Kind, Option(help="How labels are confused.")] = "symmetric",
     rate: Annotated[float | None, Option(min=0, max=1, help="Share of labels made wrong.")] = None,
     matrix: Annotated[
@@ -38,7 +39,6 @@ def corrupt(
     ] = None,
     exact: Annotated[bool, Option("--exact", help="Exact counts, not draws.")] = False,
     seed: Annotated[int, Option(min=0, help="Seed of the noise.")] = 0,
-    options: TableOptions,
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Make labels wrong on purpose; the right ones are kept apart in the file."""
@@ -64,6 +64,9 @@ def corrupt(
         keep = "keeps its label" if n_kept == 1 else "keep their labels"
         say(f"{counted(n_kept, 'other row')} {keep}.")
     say(f"Wrote {output}")
+    say_next(
+        "audit", output, *(["--split", options.split] if options.split else []), "-o", "audit/"
+    )
 
 
 def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Path | None) -> Any:

@@ -170,6 +170,10 @@ def _png(grey: np.ndarray) -> bytes:
 
 def demo(
     *,
+    output: Annotated[
+        Path,
+        Option("--output", "-o", help="Folder for the audit; that of a demo is replaced."),
+    ] = Path("demo-audit"),
     noise: Annotated[
         float, Option(min=0, max=1, help="Share of the training labels made wrong.")
     ] = 0.3,
@@ -178,10 +182,6 @@ def demo(
         Option(help="Wrong labels are half any digit and half the next one, or any digit."),
     ] = "mixed",
     seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
-    output: Annotated[
-        Path,
-        Option("--output", "-o", help="Folder for the audit; that of a demo is replaced."),
-    ] = Path("demo-audit"),
 ) -> None:
     """Train on scikit-learn's digits with noisy labels, and find the wrong ones."""
     check_demo_folder(output)

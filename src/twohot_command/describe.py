@@ -1,26 +1,51 @@
 """`twohot describe`: what a table of features holds, as tables and pictures."""
 
+import json
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from rich.console import Console
 from typer import Option
 
-from twohot.base import check_writable
+from twohot.base import FloatArray, counted
 from twohot.describe import (
     ClassStructure,
+    Description,
     correlation_map_figure,
     dendrogram_figure,
     describe_table,
     map_order,
 )
-from twohot_command.printed import print_overview, print_structure
 from twohot_command.sources import TableOptions
-from twohot_command.terminal import say, write_report
+from twohot_command.terminal import (
+    Verbose,
+    check_report,
+    print_table,
+    say,
+    say_more,
+    seen,
+    write_report,
+)
+
+# Lines of each table on the first screen, and names of classes and characters in a cell.
+SHOWN = 4
+NAMES_LISTED = 5
+VALUE_LENGTH = 60
+
+# Headings of columns that hold names.
+NAMES = ("pairs", "superclass", "names", "class", "closest", "with")
 
 
 def describe(
     *,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", help="Folder for description.json and the pictures."),
+    ] = None,
+    options: TableOptions,
     superclasses: Annotated[
         int | None, Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
@@ -28,34 +53,140 @@ def describe(
         float | None,
         Option(help="Cluster with this cut, a share of the largest distance (paper: 0.8)."),
     ] = None,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Folder for the pictures and description.json."),
-    ] = None,
-    options: TableOptions,
+    verbose: Verbose = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
-    if output is not None:
-        check_writable(output, {"output": output})
+    check_report(output)
     table = options.read()
     with Console(stderr=True).status("Reading features …"):
         found = describe_table(table, split=options.split, n_superclasses=superclasses, cut=cut)
-    written: list[Path] = []
-    if output is not None:
-        figures = {} if found.structure is None else _figures(found.structure)
-        written = write_report(output / "description.json", found.to_json(), figures)
-    print_overview(options.source, found)
+    say("\n".join(_overview(options.source, found, verbose=verbose)))
     if found.structure is not None:
-        print_structure(found.structure)
-    for path in written:
-        say(f"Wrote {path}")
+        _print_structure(found.structure, verbose=verbose)
+    draw = partial(_figures, found.structure)
+    write_report(output, "description.json", found.to_json(), draw)
 
 
-def _figures(structure: ClassStructure) -> dict[str, Any]:
-    """Return the pictures by the name of their file."""
+def _figures(structure: ClassStructure | None) -> dict[str, Any]:
+    """Return the pictures by the name of their file; none without correlations."""
+    if structure is None:
+        return {}
     order = map_order(structure.clustering, structure.superclass)
     means, classes = structure.correlation.means, structure.classes
     return {
         "map.png": correlation_map_figure(means, structure.superclass, order, classes),
         "dendrogram.png": dendrogram_figure(structure.clustering, classes),
     }
+
+
+def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[str]:
+    """Yield lines on what does not take a look at the features."""
+    sizes = found.class_sizes
+    rows, features = counted(found.n_rows, "row"), counted(found.n_features, "feature")
+    classes = counted(len(found.classes), "class", "classes")
+    yield f"{source.name}: {rows} of {features} ({found.dtype}), {classes}"
+    if found.split_sizes:
+        parts = ", ".join(f"{name} {size}" for name, size in found.split_sizes.items())
+        shown = "all rows" if found.split is None else f"the rows of {found.split}"
+        yield f"splits: {parts}; below are {shown}"
+    yield f"rows with a label: {sizes.sum()}, without: {found.n_without_label}"
+    if sizes.size:
+        yield (
+            f"rows per class: {sizes.min()} to {sizes.max()}, median {np.median(sizes):g}; "
+            f"classes without a row: {np.count_nonzero(sizes == 0)}"
+        )
+    if verbose:
+        # What columns are was said when the table was read.
+        said = ("columns", "label_column", "item_column", "stray_features")
+        known = {name: value for name, value in found.provenance.items() if name not in said}
+        yield from (f"{name}: {_short(value)}" for name, value in known.items())
+    if found.structure is None:
+        yield "No correlations: fewer than two classes have rows."
+
+
+def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
+    """Print the superclasses and the classes that are most alike, or all that is known of them."""
+    between = structure.correlation.means.copy()
+    np.fill_diagonal(between, -np.inf)  # no class is its own closest
+    if verbose:
+        _print_pairs(structure)
+    _print_superclasses(structure, None if verbose else SHOWN)
+    if verbose:
+        _print_classes(structure, between)
+    else:
+        _print_closest(structure, between)
+        say_more("all classes and correlations")
+
+
+def _print_pairs(structure: ClassStructure) -> None:
+    """Print the three cases, or two means where there is no spread."""
+    correlation, statistics, caption = structure.correlation, structure.statistics, None
+    if statistics is None:
+        caption = "Too many features for the spread and for superclasses."
+        means = {"same class": correlation.same_class, "other class": correlation.other_class}
+        rows = [(name, "", _number(mean), "") for name, mean in means.items()]
+    else:
+        groups = {
+            "same class": statistics.same_class,
+            "same superclass, other class": statistics.same_superclass,
+            "other superclass": statistics.elsewhere,
+        }
+        rows = [
+            (name, str(group.n_pairs), _number(group.mean), _number(group.std))
+            for name, group in groups.items()
+        ]
+    title = "Correlations of rows, centred and of unit norm"
+    print_table(("pairs", "n", "mean", "std"), rows, names=NAMES, title=title, caption=caption)
+
+
+def _print_superclasses(structure: ClassStructure, most: int | None) -> None:
+    """Print the superclasses with the classes in them."""
+    rows = []
+    for group, name in enumerate(structure.superclass_names):
+        members = np.flatnonzero(structure.superclass == group)
+        n_rows = structure.correlation.class_sizes[members].sum()
+        names = [seen(structure.classes[k]) for k in members[:NAMES_LISTED]]
+        more = ", …" if len(members) > NAMES_LISTED else ""
+        rows.append((name, len(members), n_rows, ", ".join(names) + more))
+    few = rows[:most]
+    some = f", {len(few)} of {len(rows)}" if len(few) < len(rows) else ""
+    title = f"Superclasses ({structure.source}{some})"
+    print_table(("superclass", "classes", "rows", "names"), few, names=NAMES, title=title)
+
+
+def _print_classes(structure: ClassStructure, between: FloatArray) -> None:
+    """Print the classes, each with the one it is most like."""
+    headings = ("class", "rows", "superclass", "same class", "closest", "correlation")
+    rows = zip(
+        structure.classes,
+        structure.correlation.class_sizes,
+        [structure.superclass_names[group] for group in structure.superclass],
+        map(_number, np.diag(structure.correlation.means)),
+        [structure.classes[k] for k in between.argmax(axis=1)],
+        map(_number, between.max(axis=1)),
+        strict=True,
+    )
+    print_table(headings, rows, names=NAMES, title="Classes")
+
+
+def _print_closest(structure: ClassStructure, between: FloatArray) -> None:
+    """Print the pairs of classes that are most alike."""
+    first, second = np.triu_indices(len(between), 1)
+    best = np.argsort(-between[first, second], kind="stable")[:SHOWN]
+    names = structure.classes
+    rows = [
+        (names[k], names[other], _number(between[k, other]))
+        for k, other in zip(first[best], second[best], strict=True)
+    ]
+    title = "Classes that are most alike"
+    print_table(("class", "with", "correlation"), rows, names=NAMES, title=title)
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.3f}"
+
+
+def _short(value: Any) -> str:
+    """Return a value of the provenance on one line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"

@@ -6,60 +6,55 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from twohot.base import (
-    METADATA,
-    check_output,
-    counted,
-    first_few,
-    load_extra,
-    write_figure,
-    write_json,
-)
+from twohot.base import counted, first_few
 from twohot.describe import ProbeEvaluation, confusion_figure, evaluate_probe
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot_command.items import features_for
 from twohot_command.sources import TrustedRowsOptions
-from twohot_command.terminal import print_table, say
+from twohot_command.terminal import (
+    Quiet,
+    Verbose,
+    check_report,
+    print_table,
+    say,
+    say_more,
+    write_report,
+)
 
-# Classes that are printed, the ones that are found least often, and the most frequent confusions.
-SHOWN_CLASSES = 40
-SHOWN_CONFUSIONS = 10
+# Of the first screen: classes, those that are found least often, and the most frequent confusions.
+SHOWN_CLASSES = 6
+SHOWN_CONFUSIONS = 4
 
 
 def evaluate(
     probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
     *,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", help="Folder for evaluation.json and the confusion's picture."),
+    ] = None,
     options: TrustedRowsOptions,
-    figure: Annotated[Path | None, Option(help="Picture of the confusion, .png or .svg.")] = None,
-    json: Annotated[Path | None, Option(help="File for all that was found, as JSON.")] = None,
-    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
-    force: Annotated[bool, Option("--force", help="Replace files that are there.")] = False,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare what a probe predicts with labels that are known to be right."""
-    inputs = (probe, *options.inputs)
-    if json is not None:
-        check_output(json, inputs, force=force, name="json")
-    if figure is not None:
-        about: dict[str, Any] = {"suffixes": tuple(METADATA), "outputs": {"json": json}}
-        check_output(figure, inputs, force=force, name="figure", **about)
-        load_extra("matplotlib.figure", "plot", "figures")
+    check_report(output)
     fitted = load(probe)
     with features_for(fitted, probe, options, quiet=quiet) as whole:
         table = whole.take(options.rows_of(whole))
         with naming_cells(table):
             found = evaluate_probe(fitted, table.features, table.coded)
-    _print_evaluation(found)
-    if json is not None:
-        write_json(json, found.to_json())
-        say(f"Wrote {json}")
-    if figure is not None:
+    _print_evaluation(found, verbose=verbose)
+
+    def draw() -> dict[str, Any]:
         names = [record["class"] for record in found.class_records()]
-        write_figure(figure, confusion_figure(found.confusion, names, found.accuracy))
-        say(f"Wrote {figure}")
+        return {"confusion.png": confusion_figure(found.confusion, names, found.accuracy)}
+
+    write_report(output, "evaluation.json", found.to_json(), draw)
 
 
-def _print_evaluation(found: ProbeEvaluation) -> None:
+def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
     """Print the accuracy, the classes from the weakest on, and what is taken for what."""
     low, high = found.interval
     rows = counted(found.n_rows, "row")
@@ -68,11 +63,11 @@ def _print_evaluation(found: ProbeEvaluation) -> None:
     if found.unknown:
         others = counted(sum(found.unknown.values()), "row")
         classes = counted(len(found.unknown), "class", "classes")
-        few = first_few(found.unknown)
-        say(f"Not counted: {others} of {classes} that the probe does not know ({few})")
+        names = first_few(found.unknown)
+        say(f"Not counted: {others} of {classes} that the probe does not know ({names})")
     records = found.class_records()
     # Classes without a row have no recall, and stand last.
-    weakest = np.argsort(found.recall, kind="stable")[:SHOWN_CLASSES]
+    weakest = np.argsort(found.recall, kind="stable")[: None if verbose else SHOWN_CLASSES]
     shares = ("recall", "precision", "f1")
     cells = [
         (records[k]["class"], records[k]["rows"], *(_share(records[k][name]) for name in shares))
@@ -80,10 +75,13 @@ def _print_evaluation(found: ProbeEvaluation) -> None:
     ]
     more = f" (the {len(weakest)} weakest of {len(records)})" if len(weakest) < len(records) else ""
     print_table(("class", "rows", *shares), cells, names=("class",), title=f"Classes{more}")
-    confusions = found.confusions()[:SHOWN_CONFUSIONS]
-    if confusions:
-        names, title = ("class", "predicted"), "Most frequent confusions"
-        print_table((*names, "rows"), confusions, names=names, title=title)
+    confusions = found.confusions()
+    few = confusions if verbose else confusions[:SHOWN_CONFUSIONS]
+    if few:
+        pair, title = ("class", "predicted"), "Most frequent confusions"
+        print_table((*pair, "rows"), few, names=pair, title=title)
+    if len(weakest) < len(records) or len(few) < len(confusions):
+        say_more("all classes and confusions")
 
 
 def _share(value: float) -> str:

@@ -25,7 +25,7 @@ from twohot.extract import (
 )
 from twohot.extract import extract as extract_features
 from twohot_command.sources import Missing, say_columns, say_label_notes
-from twohot_command.terminal import PacedLines, say, shown
+from twohot_command.terminal import PacedLines, Quiet, say, say_next, shown
 
 # Items that could not be read and are listed.
 N_LISTED = 20
@@ -100,6 +100,7 @@ def extract(
         ),
     ],
     *,
+    output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
     backbone: Annotated[
         str,
         Option(
@@ -107,11 +108,6 @@ def extract(
             "torchvision or timm; for texts minilm or any name of sentence-transformers."
         ),
     ],
-    output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
-    root: Annotated[Path, Option(help="Where torchvision keeps the data set.")] = Path("data"),
-    labels: Annotated[
-        Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
-    ] = "clean",
     path_column: Annotated[
         str | None, Option(help="Column of image paths, seen from the folder of the file.")
     ] = None,
@@ -120,6 +116,10 @@ def extract(
     id_column: Annotated[
         str | None, Option(help="Column that names the rows, by default id, else their position.")
     ] = None,
+    root: Annotated[Path, Option(help="Where torchvision keeps the data set.")] = Path("data"),
+    labels: Annotated[
+        Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
+    ] = "clean",
     missing: Missing = None,
     unlabelled: Annotated[
         bool, Option("--unlabelled", help="Take no labels: any images of a folder, any table.")
@@ -129,8 +129,8 @@ def extract(
         Literal["float16", "float32"], Option(help="How features are stored.")
     ] = "float16",
     strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
+    quiet: Quiet = False,
     force: Annotated[bool, Option("--force", help="Replace an output made otherwise.")] = False,
-    quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
     of_tables = {
@@ -204,7 +204,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
         f"{counted(extraction.n_extracted, 'item')} went through the model{_others(extraction)}."
     )
     say_skipped(items, extraction, ", all listed in the file's provenance")
-    after = f"audit {extraction.output} -o audit/"
-    if not items.classes:
-        after = f"predict PROBE {extraction.output} -o predictions.csv"
-    say(f"Next: twohot {after}")
+    if items.classes:
+        say_next("audit", extraction.output, "-o", "audit/")
+    else:
+        say("Next: predict its rows by `twohot predict`, with a probe of this backbone.")

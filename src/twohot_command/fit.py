@@ -24,10 +24,23 @@ from twohot.extract import FeatureOrigin
 from twohot.judge import AutoProbe, Choice, naming_cells
 from twohot.probes import FittedProbe
 from twohot.tables import FeatureTable, as_dask
-from twohot_command.cluster import connected, workers_of
-from twohot_command.parts import fit_with_checkpoint
-from twohot_command.sources import Folds, GroupedTableOptions
-from twohot_command.terminal import choosing, say
+from twohot_command.parts import Scheduler, connected, fit_with_checkpoint, workers_of
+from twohot_command.sources import (
+    TEST,
+    FeatureOptions,
+    Folds,
+    GroupedTableOptions,
+    TableOptions,
+)
+from twohot_command.terminal import (
+    Quiet,
+    Verbose,
+    choosing,
+    print_choice,
+    say,
+    say_more,
+    say_next,
+)
 
 
 def fit(
@@ -42,12 +55,10 @@ def fit(
     ] = "auto",
     figure: Annotated[Path | None, Option(help="Picture of what was tried, .png or .svg.")] = None,
     folds: Folds = None,
-    scheduler: Annotated[
-        str | None,
-        Option(help="Dask scheduler whose workers fit, tcp://…; they must reach the source."),
-    ] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
-    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    scheduler: Scheduler = None,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Choose penalty, rounds and student from the noisy labels, and fit the probe."""
@@ -82,14 +93,44 @@ def fit(
         probe.feature_names_in_ = np.array(table.feature_columns, dtype=object)
     probe.save(output)
     checkpoint.unlink(missing_ok=True)
-    say(str(choice))
-    if method == "plain":
-        say(f"Plain, as asked for, and not what is marked: {probe}")
+    if verbose:
+        print_choice(choice)
+    is_plain = method == "plain"
+    _print_expected(choice, probe, is_plain=is_plain)
     classes = counted(len(probe.classes_), "class", "classes")
     say(f"Fitted on {counted(table.n_rows, 'row')} of {classes}: {output}")
     if figure is not None:
         write_figure(figure, choice.figure())
         say(f"What was tried: {figure}")
+    elif not verbose:
+        say_more("all classifiers that were tried")
+    _say_next(output, options, has_test=TEST in whole.split_names)
+
+
+def _print_expected(choice: Choice, probe: FittedProbe, *, is_plain: bool) -> None:
+    """Print how good the probe is expected to be, and how it is made."""
+    if not choice.learnt:
+        say(choice.nothing_learnt())
+        return
+    code = " ".join(str(probe).split())
+    tried = {entry.estimator: entry for entry in choice.tried}
+    judged: Any = tried[code] if is_plain else choice
+    low, high = choice.interval
+    share = f"{judged.agreement:.1%} ± {judged.agreement_error:.1%}"
+    wrong = f"{choice.noise_rate:.1%} of them are wrong ({low:.1%} to {high:.1%})"
+    say(f"Predicts {share} of the given labels that it had not seen; about {wrong}.")
+    say(f"Method: {f'plain, {code}' if is_plain else choice.name}")
+
+
+def _say_next(probe: Path, options: GroupedTableOptions, *, has_test: bool) -> None:
+    """Print how the probe is used."""
+    if has_test:
+        say_next("evaluate", probe, *options.words(TableOptions, without=["split"]))
+        return
+    # Columns of a label file are none of the features.
+    without = [] if options.labels is None else ["label_column", "id_column"]
+    words = options.words(FeatureOptions, without=without)
+    say_next("predict", probe, *words, "-o", "predictions.csv")
 
 
 def _choose(

@@ -1,6 +1,5 @@
 """`twohot forecast`: will it help here, and with what."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,44 +7,45 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Option
 
-from twohot.base import check_output, check_writable, counted, write_json
+from twohot.base import counted
 from twohot.describe import Action, Forecast, forecast_figure
 from twohot.describe import forecast as make_forecast
-from twohot.judge import HEADINGS, naming_cells
+from twohot.judge import naming_cells
 from twohot.tables import FeatureTable
-from twohot_command.sources import Folds, GroupedTableOptions
-from twohot_command.terminal import choosing, print_table, say, write_report
+from twohot_command.sources import Folds, GroupedTableOptions, TableOptions
+from twohot_command.terminal import (
+    Quiet,
+    Verbose,
+    check_report,
+    choosing,
+    print_choice,
+    print_table,
+    say,
+    say_more,
+    say_next,
+    write_report,
+)
 
 # Classes that are shown, the ones with the smallest margin.
 WEAKEST_CLASSES = 5
-PICTURE = "forecast.png"
 
 
 def forecast(
     *,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
+    ] = None,
     options: GroupedTableOptions,
     ridge: Annotated[float, Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, Option(min=2, help="Rounds that the theory is asked about.")] = 3,
     folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
-    verbose: Annotated[
-        bool, Option("--verbose", "-v", help="Print the evidence, its limits and all tables.")
-    ] = False,
-    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
-    json: Annotated[Path | None, Option(help="File for all that was found, as JSON.")] = None,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
-    ] = None,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say which probe to fit and how many labels are wrong, or that nothing will help."""
-    if output is not None:
-        check_writable(output, {"output": output})
-    if json is not None:
-        # Like the files of --output, it is replaced; what was read never is.
-        picture = None if output is None else output / PICTURE
-        outputs = {"output": picture}
-        check_output(json, options.inputs, force=True, name="json", outputs=outputs)
+    check_report(output)
     whole = options.read()
     table = whole.take(options.rows_of(whole))
     groups = options.groups_of(table)
@@ -65,9 +65,9 @@ def forecast(
     if verbose:
         _print_details(found)
     else:
-        say("Add --verbose for the evidence, its limits and the tables.")
-    for path in _write(found, table, json, output):
-        say(f"Wrote {path}")
+        say_more("the evidence, its limits and the tables")
+    record = {**found.to_json(), "columns": table.columns_in_words}
+    write_report(output, "forecast.json", record, lambda: {"forecast.png": forecast_figure(found)})
 
 
 def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
@@ -82,22 +82,22 @@ def _print_advice(
     options: GroupedTableOptions, found: Forecast, folds: int | None, seed: int
 ) -> None:
     """Print the advice: what to fit, how many labels are wrong, and the next command."""
-    advice, named = found.advice, options.as_words()
+    advice = found.advice
     rows = counted(int(found.given_sizes.sum()), "row")
     classes = counted(len(found.classes), "class", "classes")
     say(f"{options.source.name}: {rows} with a label, {classes}")
     say(f"Advice: {advice.summary}", "bold")
     say(f"Labels: {advice.wrong_labels}")
     if advice.action is Action.NOTHING:
-        say(f"Next:   twohot describe {replace(options, group_column=None).as_words()}")
+        say_next("describe", *options.words(TableOptions), first="Next:   ")
     else:
-        plain = " --method plain" if advice.action is Action.PLAIN else ""
-        held_out = (f" --folds {folds}" if folds else "") + (f" --seed {seed}" if seed else "")
-        say(f"Next:   twohot fit {named}{plain}{held_out} -o probe.safetensors")
-    some_wrong = found.comparison.choice.learnt and found.noise.rate * found.given_sizes.sum() >= 1
-    # An audit has no groups.
-    if some_wrong and options.group_column is None:
-        say(f"Also:   twohot audit {named} -o audit/   (lists the labels to check)")
+        how: list[object] = ["--method", "plain"] if advice.action is Action.PLAIN else []
+        how += ["--folds", folds] if folds else []
+        how += ["--seed", seed] if seed else []
+        words = (*options.words(), *how, "-o", "probe.safetensors")
+        say_next("fit", *words, first="Next:   ")
+    if advice.audit:
+        say_next("audit", *options.words(), "-o", "audit/", first="Also:   ")
 
 
 def _print_details(found: Forecast) -> None:
@@ -117,11 +117,7 @@ def _print_details(found: Forecast) -> None:
     }
     about = ("what", "estimate")
     print_table(about, entries.items(), names=about, title="Estimated from the given labels")
-    choice = found.comparison.choice
-    chosen = [number for number, entry in enumerate(choice.tried) if entry.chosen]
-    title = f"{counted(choice.n_rows, 'row')} in {counted(choice.n_folds, 'fold')}"
-    cells = [(mark.strip(), *rest) for mark, *rest in choice.cells()]
-    print_table(HEADINGS, cells, names=HEADINGS[:2], title=title, bold=chosen)
+    print_choice(found.comparison.choice)
     first, last = theory.guarantees[0].margins, theory.guarantees[-1].margins
     rows = [
         (
@@ -142,18 +138,3 @@ def _number(value: float) -> str:
     if np.isnan(value):
         return "–"
     return "never" if np.isinf(value) else f"{value:.3g}"
-
-
-def _write(
-    found: Forecast, table: FeatureTable, json: Path | None, output: Path | None
-) -> list[Path]:
-    """Write the files asked for, and return their paths."""
-    record = {**found.to_json(), "columns": table.columns_in_words}
-    written = []
-    if output is not None:
-        pictures = {PICTURE: forecast_figure(found)}
-        written = write_report(output / "forecast.json", record, pictures)
-    if json is not None:
-        write_json(json, record)
-        written.append(json)
-    return written

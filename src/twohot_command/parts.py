@@ -1,9 +1,9 @@
-"""Outputs in parts: a folder of Parquet files that a stopped command goes on with."""
+"""What is larger than memory: workers of a cluster, and outputs in parts that can be resumed."""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -28,19 +28,66 @@ from twohot.audit import (
     write_issue_parts,
     write_parts_report,
 )
-from twohot.base import ArgumentError, as_url
+from twohot.base import SURELY_HELD, ArgumentError, as_url, load_extra, memory_limit
 from twohot.judge import SAMPLE_CELLS, naming_cells
 from twohot.probes import OtherFitError
 from twohot.review import ReviewSummary
-from twohot.rows import ClusterLostError
+from twohot.rows import ClusterLostError, ClusterTasks
 from twohot.tables import FeatureTable, as_dask, known_by, parts_in_words, source_parts
-from twohot_command.cluster import workers_of
 from twohot_command.terminal import PacedLines, choosing, say, shown
+
+# The workers that a command uses ------------------------------------------------------------------
 
 Scheduler: TypeAlias = Annotated[
     str | None,
     Option(help="Dask scheduler whose workers do it, tcp://…; they must reach all paths."),
 ]
+# Seconds until a scheduler that does not answer counts as not there.
+PATIENCE = 10
+# Of the memory, what a command may hold at once: others need some too.
+HELD_SHARE = 0.5
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[Any]:
+    """Give the client of a Dask scheduler, active while it is there; None without one."""
+    if scheduler is None:
+        yield None
+        return
+    distributed = load_extra("distributed", "dask", "clusters")
+    try:
+        client = distributed.Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        problem = f"does not answer ({error})"
+        advice = "start it by `dask scheduler` and workers by `dask worker`, or leave it out."
+        raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
+    with client:
+        yield client
+
+
+def exceeds_memory(n_bytes: int) -> bool:
+    """Return whether so many bytes are more than this process should hold."""
+    return n_bytes > SURELY_HELD and n_bytes > HELD_SHARE * memory_limit()
+
+
+def tasks_of(client: Any) -> ClusterTasks | None:
+    """Return where tasks of a client run, on workers that have our twohot; None without one."""
+    if client is None:
+        return None
+    workers_of(client)
+    return ClusterTasks(client)
+
+
+def workers_of(client: Any) -> list[dict[str, Any]]:
+    """Return what a scheduler says of each of its workers, or that there is none."""
+    found = list(client.scheduler_info(n_workers=-1)["workers"].values())
+    if not found:
+        problem = f"{client.scheduler.address} has no workers"
+        raise ArgumentError("", problem, "start some by `dask worker`.")
+    return found
+
+
+# Outputs in parts: a folder of Parquet files ------------------------------------------------------
 
 
 def is_part_folder(output: Path) -> bool:
@@ -170,7 +217,12 @@ def audit_in_parts(
             return find_label_issues(features, table.coded, callback=callback, **how)
 
     checkpoint = output / CHECKPOINT
-    issues = fit_with_checkpoint(find, checkpoint)
+    try:
+        issues = fit_with_checkpoint(find, checkpoint)
+    except BaseException:
+        with suppress(OSError):  # nothing was finished, so that nothing is in it
+            output.rmdir()
+        raise
     folder = begin_audit_parts(output, **where)
     n_missing = len(folder.missing())
     n_there = folder.n_parts - n_missing

@@ -30,11 +30,17 @@ from twohot.tables import (
     write_part,
     write_parts,
 )
-from twohot_command.cluster import connected, tasks_of
 from twohot_command.items import features_for
-from twohot_command.parts import Scheduler, check_apart, is_part_folder, writing_parts
+from twohot_command.parts import (
+    Scheduler,
+    check_apart,
+    connected,
+    is_part_folder,
+    tasks_of,
+    writing_parts,
+)
 from twohot_command.sources import NewRowsOptions, SpreadsheetSafe
-from twohot_command.terminal import say
+from twohot_command.terminal import Quiet, say, say_next
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
@@ -56,7 +62,7 @@ def predict(
         bool, Option("--probabilities", help="Add a column for the probability of every class.")
     ] = False,
     scheduler: Scheduler = None,
-    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
@@ -91,7 +97,12 @@ def predict(
                 columns = [*COLUMNS, *predictor.probability_columns]
                 lines = _lines(predictor, table)
                 write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
+        known = set(table.classes) & set(predictor.class_names.tolist())
+        is_labelled = bool(known) and bool(table.coded.labelled.any())
     say(f"Predicted {counted(table.n_rows, 'row')}: {output}{done}")
+    if is_labelled:
+        chosen = [] if split is None else ["--split", split]
+        say_next("evaluate", probe, *options.words(), *chosen)
 
 
 class _PartWriter:

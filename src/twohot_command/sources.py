@@ -1,6 +1,6 @@
 """The options by which commands read a table, once for all of them."""
 
-import shlex
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -109,6 +109,20 @@ class FeatureOptions:
         str | None, Option(help="Column of texts or image paths that the rows came from.")
     ] = None
 
+    def words(
+        self, record: "type[FeatureOptions] | None" = None, without: Collection[str] = ()
+    ) -> list[str]:
+        """Return the table as a command line names it, for a command with a record of options."""
+        words = [str(self.source), *map(str, self.others or ())]
+        for field in fields(record or self):
+            given = getattr(self, field.name)
+            if not given or field.name in ("source", "others", *without):
+                continue
+            option = f"--{field.name.replace('_', '-')}"
+            values = given if isinstance(given, list) else [given]
+            words += [word for each in values for word in (option, str(each))]
+        return words
+
     def read(self) -> FeatureTable:
         """Return the table, which needs no labels."""
         return self._read(labelled=False)
@@ -188,17 +202,6 @@ class TableOptions(FeatureOptions):
     def inputs(self) -> tuple[Path | None, ...]:
         """Files that are read, and never replaced."""
         return self.source, *(self.others or ()), self.labels, self.classes
-
-    def as_words(self) -> str:
-        """Return the table as a command line names it, for the next command."""
-        words = [str(self.source), *map(str, self.others or ())]
-        for field in fields(self):
-            given = getattr(self, field.name)
-            if given is None or field.name in ("source", "others"):
-                continue
-            option = f"--{field.name.replace('_', '-')}"
-            words += [word for each in _listed(given) for word in (option, str(each))]
-        return shlex.join(words)
 
     def read(self) -> FeatureTable:
         """Return the table, some of whose rows have a label; say what is odd about its labels."""
@@ -315,7 +318,3 @@ def say_label_notes(labels: Labels, missing: str) -> None:
     """Print what is odd about labels; `missing` says how to name texts that mean no label."""
     for note in label_notes(labels, missing=missing):
         say(f"Note: {note}", stderr=True)
-
-
-def _listed(given: Any) -> list[Any]:
-    return given if isinstance(given, list) else [given]

@@ -4,24 +4,42 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from shlex import join
+from typing import Annotated, Any, TypeAlias
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+from typer import Option
 
-from twohot.base import write_figure, write_json
-from twohot.judge import MOST_TRIED
+from twohot.base import check_writable, counted, load_extra, write_figure, write_json
+from twohot.judge import HEADINGS, MOST_TRIED, Choice
 
 # Seconds between two lines in a log.
 BETWEEN_LINES = 30.0
+
+# The first screen of a command has 25 lines at most; what is more is printed where it is asked for.
+Verbose: TypeAlias = Annotated[
+    bool, Option("--verbose", "-v", help="Print the evidence and all tables.")
+]
+Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Show no progress bar.")]
 
 
 def say(text: str, style: str = "", *, stderr: bool = False) -> None:
     """Print a text as it is: names in it come from a user's data and are no markup."""
     console = Console(stderr=stderr)
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def say_next(*words: object, first: str = "Next: ") -> None:
+    """Print a command that goes on from here, as it can be pasted into a shell."""
+    say(f"{first}twohot {join(map(str, words))}")
+
+
+def say_more(what: str) -> None:
+    """Print how the rest is printed."""
+    say(f"Add --verbose for {what}.")
 
 
 def print_table(
@@ -37,13 +55,23 @@ def print_table(
 
     What is a `Text` of rich already is printed as it is, in as many lines as it has.
     """
-    table = Table(title=title, title_justify="left", caption=caption)
+    if title is not None:
+        say(title, "italic")  # that of a table is broken where the table is narrow
+    table = Table(caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in names else "right")
     for number, row in enumerate(rows):
         cells = (cell if isinstance(cell, Text) else Text(seen(str(cell))) for cell in row)
         table.add_row(*cells, style="bold" if number in bold else "")
     Console().print(table)
+
+
+def print_choice(choice: Choice) -> None:
+    """Print the classifiers that were tried; those of the label model stand out."""
+    chosen = [number for number, entry in enumerate(choice.tried) if entry.chosen]
+    title = f"{counted(choice.n_rows, 'row')} in {counted(choice.n_folds, 'fold')}"
+    cells = [(mark.strip(), *rest) for mark, *rest in choice.cells()]
+    print_table(HEADINGS, cells, names=HEADINGS[:2], title=title, bold=chosen)
 
 
 def seen(name: str) -> str:
@@ -102,14 +130,28 @@ def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield tried
 
 
-# Files that commands write, each whole or not at all ----------------------------------------------
+# Folders of a record and its pictures -------------------------------------------------------------
 
 
-def write_report(path: Path, record: Mapping[str, Any], figures: Mapping[str, Any]) -> list[Path]:
-    """Write a record and the figures beside it by the names of their files; return the paths."""
-    folder = path.parent
+def check_report(folder: Path | None) -> None:
+    """Raise before the work if `write_report` could not write there."""
+    if folder is not None:
+        check_writable(folder, {"output": folder})
+        load_extra("matplotlib.figure", "plot", "figures")
+
+
+def write_report(
+    folder: Path | None,
+    name: str,
+    record: Mapping[str, Any],
+    draw: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Write a record, and beside it the figures that are drawn, by the names of their files."""
+    if folder is None:
+        return
+    figures = draw()
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(path, record)
-    for name, figure in figures.items():
-        write_figure(folder / name, figure)
-    return [path, *(folder / name for name in figures)]
+    write_json(folder / name, record)
+    for picture, figure in figures.items():
+        write_figure(folder / picture, figure)
+    say(f"Wrote {', '.join((name, *figures))} to {folder}")

@@ -25,14 +25,9 @@ from twohot_command.terminal import print_table, say
 from twohot_paper import Log
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import SUFFIXES, DataSet, find_feature_files, read_data_sets
-from twohot_paper.exhibit import GROUPS, choose_exhibits, exhibits
-from twohot_paper.maker import Results
-from twohot_paper.report import Report, show, write_made, write_text
-from twohot_paper.reproduction import Reproduction
+from twohot_paper.exhibit import GROUPS, Results, choose_exhibits, exhibits
+from twohot_paper.reproduction import Report, Reproduction, show, write_made, write_text
 from twohot_paper.runs import Progress as RunProgress
-
-# How far the runs of a plan are: a bar in a terminal, a line now and then elsewhere ---------------
-
 
 # Seconds: the time left is estimated from what ended within the last of them.
 LONGEST_RUN = 4 * 3600.0
@@ -43,42 +38,34 @@ BETWEEN_LINES = 10.0
 
 @contextmanager
 def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
-    """Show the progress of so many runs; yield what is to be called after each."""
+    """Show the progress of so many runs; yield what is to be called after each.
+
+    Where there is no terminal, a line follows the first run and the last, and others in between.
+    """
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _lines()
-        return
+    started, last_line = time.monotonic(), float("-inf")
+    columns = [TextColumn("Runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(
-        TextColumn("Runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        *(*columns, TextColumn("left"), TimeRemainingColumn()),
         console=console,
-        disable=n_runs == 0,
+        disable=n_runs == 0 or not console.is_terminal,
         speed_estimate_period=LONGEST_RUN,
-    ) as progress:
-        task = progress.add_task("", total=n_runs)
-        yield lambda _: progress.update(task, advance=1)
+    ) as bar:
+        task = bar.add_task("", total=n_runs)
 
+        def tell(progress: RunProgress) -> None:
+            nonlocal last_line
+            bar.update(task, advance=1)
+            now = time.monotonic()
+            is_soon = now - last_line < BETWEEN_LINES and progress.n_done < progress.n_runs
+            if console.is_terminal or is_soon:
+                return
+            last_line = now
+            left = (now - started) / progress.n_done * (progress.n_runs - progress.n_done)
+            so_far = f"{progress.n_done} of {progress.n_runs} runs done"
+            say(f"{so_far}, about {left / 60:.1f} minutes left", stderr=True)
 
-def _lines() -> Callable[[RunProgress], None]:
-    """Return what prints a line after the first run and the last, and after others in between."""
-    started = time.monotonic()
-    last_line = float("-inf")
-
-    def tell(progress: RunProgress) -> None:
-        nonlocal last_line
-        now = time.monotonic()
-        if now - last_line < BETWEEN_LINES and progress.n_done < progress.n_runs:
-            return
-        last_line = now
-        left = (now - started) / progress.n_done * (progress.n_runs - progress.n_done)
-        so_far = f"{progress.n_done} of {progress.n_runs} runs done"
-        say(f"{so_far}, about {left / 60:.1f} minutes left", stderr=True)
-
-    return tell
+        yield tell
 
 
 LIST = "list"
@@ -164,16 +151,14 @@ def _check_places(output: Path, log: Path | None) -> None:
 def _say_unused(wanted: list[str], paths: list[Path]) -> None:
     if paths:
         files = first_few(paths, write=str)
-        verb = "is" if len(paths) == 1 else "are"
-        need = "needs" if len(wanted) == 1 else "need"
+        need, verb = "need" + "s" * (len(wanted) == 1), "is" if len(paths) == 1 else "are"
         say(f"{', '.join(wanted)} {need} no features: {files} {verb} not used.", stderr=True)
 
 
 def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
-    for path in features:
-        if path.is_dir():
-            advice = "pass {features_dir} to take all of its feature files."
-            raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
+    for path in filter(Path.is_dir, features):
+        advice = "pass {features_dir} to take all of its feature files."
+        raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
     found = [*features, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
         data = read_data_sets(found)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from twohot_paper.data_set import DataSet
-from twohot_paper.maker import Results
+from twohot_paper.exhibit import Results
 from twohot_paper.table import Table
 
 # The place of a question of our own, which no sentence of the paper answers.
@@ -54,12 +54,6 @@ class ClaimVerdict:
 
 
 Judge: TypeAlias = Callable[[Results, Sequence[DataSet]], ClaimVerdict]
-Runs: TypeAlias = Callable[[Sequence[DataSet]], list[Any]]
-
-
-def no_runs(_data: Sequence[DataSet]) -> list[Any]:
-    """Return none: the runs of its figures are all that a claim needs."""
-    return []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,16 +68,19 @@ class Claim:
     brief: str = ""  # the rule in a few words, for a list; the rule itself if there are none
     shared_rule: str = ""  # the rest of the rule, which many claims have in common
     advice: str = ""  # what a practitioner should do
-    exhibits: tuple[str, ...] = ()  # ids of the figures that show it
+    exhibits: tuple[str, ...]  # ids of the figures that show it, and whose runs it needs
     order: int  # place among the sections of the report
-    # Runs whose results it needs, beside those of its figures.
-    runs: Runs = field(repr=False, default=no_runs)
     check: Judge = field(repr=False)
 
     @property
     def of_paper(self) -> bool:
         """Whether a sentence of the paper is judged, and not a question of our own."""
         return self.place != NOT_IN_PAPER
+
+    @property
+    def page(self) -> str:
+        """The file name, without suffix, of the first exhibit that shows it."""
+        return self.exhibits[0].replace(":", "-")
 
     @property
     def whole_rule(self) -> str:
@@ -102,32 +99,33 @@ def not_testable(why: str) -> ClaimVerdict:
     return ClaimVerdict(Answer.NOT_TESTABLE, why)
 
 
+def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> ClaimVerdict:
+    """Return the verdict on what holds, or else under a condition, or else not at all.
+
+    `more` has the other fields of the verdict.
+    """
+    if holds:
+        return ClaimVerdict(Answer.CONFIRMED, evidence, **more)
+    answer = Answer.CONDITIONAL if condition else Answer.REFUTED
+    return ClaimVerdict(answer, evidence, condition, **more)
+
+
 def by_parts(
-    kept: Sequence[str],
-    n_parts: int,
-    evidence: str,
-    condition: str,
-    table: Table | None = None,
-    basis: str = "",
+    kept: Sequence[str], n_parts: int, evidence: str, condition: str, **more: Any
 ) -> ClaimVerdict:
     """Return the verdict on a claim of several parts: confirmed for all, for some, or for none."""
-    if len(kept) == n_parts:
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, basis=basis)
-    if not kept:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table, basis=basis)
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, basis=basis)
+    return verdict_if(condition if kept else "", evidence, holds=len(kept) == n_parts, **more)
 
 
-# Rules of claims that are not about accuracy in settings, by the id of the claim: how it is judged,
-# and the runs that it needs.
-RULES: dict[str, tuple[Judge, Runs]] = {}
+# Rules of claims that are not about accuracy in settings, by the id of the claim.
+RULES: dict[str, Judge] = {}
 
 
-def rule(claim: str, runs: Runs = no_runs) -> Callable[[Judge], Judge]:
+def rule(claim: str) -> Callable[[Judge], Judge]:
     """Register the rule of a claim."""
 
     def add(judge: Judge) -> Judge:
-        RULES[claim] = judge, runs
+        RULES[claim] = judge
         return judge
 
     return add

@@ -2,7 +2,7 @@
 
 The paper trains on features as the backbone gives them, and looks at correlations of centred
 features of unit norm. Superclasses are made as it makes them: complete linkage of the classes,
-cut at .8 of the largest merge distance for label noise (`structure_run` has the .9 of statistics).
+cut at .8 of the largest merge distance for label noise (`structure` has the .9 of statistics).
 """
 
 import hashlib
@@ -64,7 +64,12 @@ class DataSet:
     def paper_name(self) -> str | None:
         """Which of the paper's data sets this is, by the name of its file."""
         return next(
-            (name for name in PAPER_PENALTIES if _plain(self.name).startswith(_plain(name))), None
+            (
+                name
+                for name in PAPER_PENALTIES
+                if file_prefix(self.name).startswith(file_prefix(name))
+            ),
+            None,
         )
 
     @cached_property
@@ -95,13 +100,9 @@ class DataSet:
 
 
 def read_data_set(path: str | os.PathLike[str]) -> DataSet:
-    """Read a feature file with the splits train and test.
+    """Read a feature file that `read_table` knows, with the splits train and test.
 
-    Parameters
-    ----------
-    path : path
-        A file that `read_table` knows, `.features` or `.npz` for instance. Labels are taken to be
-        true; noise is drawn for each run.
+    Labels are taken to be true; noise is drawn for each run.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
     )
 
 
-def file_prefix(paper_name: str) -> str:
+def file_prefix(name: str) -> str:
     """Return how the names of files of one of the paper's data sets begin.
 
     Capitals, and what is no letter or digit, do not count: Flowers-102_resnet.npz is one too.
@@ -141,7 +142,7 @@ def file_prefix(paper_name: str) -> str:
     >>> file_prefix("Flowers-102")
     'flowers102'
     """
-    return _plain(paper_name)
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
@@ -165,11 +166,8 @@ def of_backbone(data: Sequence[DataSet], name: str) -> list[DataSet]:
 
 def _split(file: str, table: FeatureTable, split: str) -> FeatureTable:
     if split not in table.split_names:
-        has = (
-            f"has the splits {first_few(table.split_names)}"
-            if table.split_names
-            else "has no splits"
-        )
+        names = first_few(table.split_names)
+        has = f"has the splits {names}" if names else "has no splits"
         problem = f"{file} {has}, and not {split!r}"
         advice = (
             "name the rows to train on train, and those to test on test, in a column split; an .npz"
@@ -215,13 +213,6 @@ def _check_classes(file: str, table: FeatureTable, train: FeatureTable, test: Fe
     else:
         return
     raise ArgumentError("features", problem, advice)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-# Which feature files an experiment is run on ------------------------------------------------------
 
 
 # Files of features that can hold two splits with labels.

@@ -1,30 +1,86 @@
-"""A figure or table of the paper: one TOML file, named after its label in the paper.
+"""A figure or table of the paper: one TOML file, and a maker that draws it from results.
 
-The keys of a file are the fields of `Exhibit`; its settings are the fields of the maker.
+A maker is a frozen dataclass. Its fields are the keys that the TOML file of a figure may set, so
+that a misspelt key is refused. It is registered under a name by `register`.
 """
 
+import importlib
 import re
 import tomllib
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from twohot.base import ArgumentError, first_few
-from twohot_paper.data_set import file_prefix
-from twohot_paper.json_values import from_json
-from twohot_paper.maker import MAKERS, Maker, import_modules
+from twohot_paper.data_set import DataSet, file_prefix
+from twohot_paper.runs import from_json
+from twohot_paper.table import Table
 
-# Modules whose makers register themselves.
-MAKERS_IN = (
-    "figure_makers",
-    "grid_makers",
-    "structure_makers",
-    "synthetic_makers",
-    "synthetic_outputs",
-)
+# Results of the finished runs; a run that failed or is still to be done is not there.
+Results: TypeAlias = Mapping[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What is shown: figures and tables by the names of their files, without suffixes."""
+
+    figures: dict[str, Any] = field(default_factory=dict)  # matplotlib figures
+    tables: dict[str, Table] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what a reader must know, missing runs for instance
+    subject: str = ""  # data and noise, where the title of the exhibit does not tell
+
+
+class Maker(ABC):
+    """Base of the makers."""
+
+    def runs(self, data: Sequence[DataSet]) -> list[Any]:
+        """Return the runs that are needed on the data sets at hand, the most wanted first."""
+        del data
+        return []  # of what is computed in no time
+
+    @abstractmethod
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Return the figures and tables, of the runs that are finished."""
+
+
+@dataclass(frozen=True)
+class RunKind:
+    """How runs of one class are measured, and what their results are read as."""
+
+    run: type
+    result: type
+    measure: Callable[[Any, Mapping[str, str]], Any]  # of a run and the paths of data sets by key
+
+
+M = TypeVar("M", bound=type[Maker])
+
+MAKERS: dict[str, type[Maker]] = {}
+RUN_KINDS: dict[type, RunKind] = {}
+
+
+def register(name: str) -> Callable[[M], M]:
+    """Register a maker under the name by which TOML files call it."""
+
+    def add(maker: M) -> M:
+        MAKERS[name] = maker
+        return maker
+
+    return add
+
+
+def register_runs(kind: RunKind) -> None:
+    """Register a class of runs."""
+    RUN_KINDS[kind.run] = kind
+
+
+# A TOML file, named after the label in the paper: its keys are the fields of `Exhibit` ------------
+
+
+MAKERS_IN = ("grid_makers", "structure", "synthetic_makers", "synthetic_outputs")
 
 NEEDS = ("nothing", "features", "two backbones")
 
@@ -70,8 +126,9 @@ class Exhibit:
 
     def on_any_features(self) -> "Exhibit | None":
         """Return the exhibit that shows the same of any features, if there is one."""
+        others = {key: value for key, value in self.settings.items() if key != "data_sets"}
         same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
-        return next((each for each in same if not each.data_sets), None)
+        return next((each for each in same if each.settings == others), None)
 
     def build(self) -> Maker:
         """Return the maker with its settings."""
@@ -134,7 +191,8 @@ def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
 @cache
 def load_makers() -> None:
     """Import every module of makers, which registers them."""
-    import_modules(MAKERS_IN)
+    for name in MAKERS_IN:
+        importlib.import_module(f"twohot_paper.{name}")
 
 
 def _any_of(names: Sequence[str]) -> str:
@@ -143,10 +201,9 @@ def _any_of(names: Sequence[str]) -> str:
 
 def _is_called(exhibit: Exhibit, name: str) -> bool:
     if name in GROUPS:
-        return _in_group(exhibit, name)
-    number = _number(name)
-    numbers = {_number(exhibit.place), _number(exhibit.place).rstrip("abc")} if number else set()
-    return name == exhibit.id or number in numbers
+        return name == "all" or (exhibit.needs == "nothing") == (name == "synthetic")
+    of_place, number = _number(exhibit.place), _number(name)
+    return name == exhibit.id or (bool(number) and number in {of_place, of_place.rstrip("abc")})
 
 
 def _number(place: str) -> str:
@@ -157,19 +214,14 @@ def _number(place: str) -> str:
 
 def _nearest(name: str) -> str:
     """Return advice on a name that is unknown: what is called nearly so, by id or by place."""
-    known = {exhibit.id.lower(): exhibit.id for exhibit in exhibits()}
-    known |= {group: group for group in GROUPS}
+    known = {group: group for group in GROUPS}
     for exhibit in exhibits():
+        known[exhibit.id.lower()] = exhibit.id
         if number := _number(exhibit.place):
             known.setdefault(number, f"{number.capitalize()} ({exhibit.id})")
-    sought = _number(name) or name.lower()
-    near = [known[each] for each in get_close_matches(sought, known, n=3, cutoff=0.4)]
-    advice = f"did you mean {' or '.join(near)}?" if near else ""
-    return f"{advice} `twohot reproduce list` shows all.".strip()
-
-
-def _in_group(exhibit: Exhibit, group: str) -> bool:
-    return group == "all" or (exhibit.needs == "nothing") == (group == "synthetic")
+    near = get_close_matches(_number(name) or name.lower(), known, n=3, cutoff=0.4)
+    advice = f"did you mean {' or '.join(known[each] for each in near)}? " if near else ""
+    return f"{advice}`twohot reproduce list` shows all."
 
 
 def _checked(name: str, kind: Any, values: dict[str, Any]) -> Any:

@@ -1,153 +1,129 @@
-"""What the paper does not tell apart: the loss, the start, the penalty, the preparation of rows."""
+"""Figures and tables of grids: gains, accuracy tables, starts of the two-hot student."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
-from typing import Any
 
-from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet, two_backbones
-from twohot_paper.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT
+import numpy as np
+
+from twohot.base import FloatArray, check_choice
+from twohot.probes import LABELS, LabelTargets, Recipe, fit_round
+from twohot.solve import CrossEntropy, GeneralizedCrossEntropy, Settings, Solver, softmax
+from twohot_paper.data_set import DataSet, two_backbones
+from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.grid import (
-    CORRUPTIONS,
-    NOISE_RATES,
-    PAPER_MODELS,
-    SEEDS,
-    TUNED_TEACHER,
-    GridMaker,
-    Models,
-    ProbeGrid,
-    absent,
-    absent_note,
-    file_stems,
-    titles,
-)
-from twohot_paper.grid_cells import (
     ACCURACIES,
     GAIN,
+    PAPER_MODELS,
     SHOWN,
-    WRONG_LABELS,
+    TUNED_TEACHER,
     CellOf,
+    Models,
+    ProbeGrid,
+    absent_note,
+    among,
     gain,
     gain_columns,
     grid_notes,
-    grid_words,
     level,
     marked_rate,
-    marked_table,
-    model_curve,
     model_labels,
     model_panels,
     model_table,
-    rate_mark,
-    unconverged_cell,
+    only_one_note,
+    titles,
 )
-from twohot_paper.maker import Made, Maker, Results, register
-from twohot_paper.probe_run import TOP, FittedModel, ProbeRun
-from twohot_paper.real_figures import NoisePanel, gain_bars_figure, noise_lines_figure
-from twohot_paper.structure import StructureRun
+from twohot_paper.probe_run import (
+    FAMILIES,
+    MAX_ITER,
+    STUDENTS,
+    TEACHER,
+    TOP,
+    TWO_HOT,
+    FittedModel,
+    ProbeRun,
+    draw_labels,
+    prepared_data,
+)
+from twohot_paper.real_figures import gain_bars_figure
 from twohot_paper.table import Cell, Mean, Table, mean_of
 
-ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
-ABLATION_SEEDS = (0,)
 LAST = STUDENTS[-1]
-PREPARED = "centred, unit norm"
 TEST = ACCURACIES["test"]
 
+# The students by number of candidates; with two, it is the paper's.
+NUMBERS = {name: student.n_candidates or 0 for name, student in FAMILIES["candidates"].items()}
+CANDIDATE_LABELS = {
+    name: f"top-{k}" + " (two-hot)" * (name == TWO_HOT)
+    for k, name in sorted((k, name) for name, k in {**NUMBERS, TWO_HOT: 2}.items())
+}
 
-@register("model ablation")
+# The models that are drawn where a family is compared with the paper's, and what to call them.
+COMPARED = {
+    "paper": model_labels((*STUDENTS, TWO_HOT)),
+    "candidates": CANDIDATE_LABELS,
+    "losses": model_labels((LAST, TWO_HOT, *FAMILIES["losses"])),
+    TUNED_TEACHER: model_labels((LAST, TWO_HOT, TUNED_TEACHER)),
+}
+
+
+@register("gains")
 @dataclass(frozen=True)
-class ModelAblationMaker(GridMaker):
-    """Other models of the same labels, beside the paper's last round and two-hot student."""
+class GainMaker(ProbeGrid, Maker):
+    """Bars of the gains of some models over the paper's teacher of the same labels."""
 
-    family: str = "losses"
-    noise_rates: tuple[float, ...] = ABLATION_RATES
-    seeds: tuple[int, ...] = ABLATION_SEEDS
+    accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
+    data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
+    two_backbones: bool = False  # files of the same rows alone, the backbones side by side
 
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Whose models are compared."""
-        return (self.family, "paper")
-
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw gains over the paper's teacher; write down the penalties where they are chosen."""
-        others = (TUNED_TEACHER,) if self.family == TUNED_TEACHER else tuple(FAMILIES[self.family])
-        models = model_labels((LAST, TWO_HOT, *others))
-        panels = model_panels(self.grid, results, data, models, gain(TEST))
-        columns = gain_columns(TEST, models)
-        if self.family == TUNED_TEACHER:
-            columns["own λ / base λ"] = (TUNED_TEACHER, _penalty_ratio)
-        title = (
-            f"Gain over the teacher in points of test accuracy, {self.corruption} noise, "
-            f"{self.strength} λ"
-        )
-        return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
-            tables={"gains": model_table(title, self.grid, results, data, columns)},
-            notes=grid_notes(self.grid, results, data),
-        )
-
-
-@register("feature ablation")
-@dataclass(frozen=True)
-class FeatureAblationMaker(GridMaker):
-    """Raw features against centred ones of unit norm, at penalties that are as strong."""
-
-    noise_rates: tuple[float, ...] = ABLATION_RATES
-    seeds: tuple[int, ...] = ABLATION_SEEDS
-
-    @property
-    def grids(self) -> dict[str, ProbeGrid]:
-        """The runs that are compared, by what the features are."""
-        return {"raw": self.grid, PREPARED: replace(self.grid, prepared=True)}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grids of both kinds of features."""
-        return [run for grid in self.grids.values() for run in grid.runs(data)]
+        """Return the grid on the data sets that are shown."""
+        return self.of(self._wanted(data))
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw test accuracies, of raw features solid and of prepared ones dashed."""
-        prepared = self.grids[PREPARED]
-        panels = [self._panel(results, data, each) for each in prepared.begun(results, data)]
-        tables = {
-            ("prepared" if grid.prepared else "raw"): _accuracies(name, grid, results, data)
-            for name, grid in self.grids.items()
-        }
-        notes = [
-            f"{name} features: {note}"
-            for name, grid in self.grids.items()
-            for note in grid_notes(grid, results, data)
-        ]
-        drawn = (
-            {"accuracy": noise_lines_figure(panels, ylabel="test accuracy (%)")} if panels else {}
+        """Draw the gains, with a table of them beside the accuracy of the teacher."""
+        wanted, models = self._wanted(data), COMPARED[self.families[0]]
+        read = ACCURACIES[self.accuracy]
+        panels = model_panels(self, results, wanted, models, gain(read))
+        columns = gain_columns(read, models)
+        if TUNED_TEACHER in self.families:
+            columns["own λ / base λ"] = (TUNED_TEACHER, _penalty_ratio)
+        title = (
+            f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
+            f"noise, {self.strength} λ" + ", centred features of unit norm" * self.prepared
         )
-        return Made(drawn, tables, tuple(notes))
+        tables = {"gains": model_table(title, self, results, wanted, columns)}
+        if "candidates" in self.families:
+            tables["best"] = _best(tables["gains"])
+        ylabel, share_y = GAIN.replace("test", self.accuracy), self.two_backbones
+        drawn = gain_bars_figure(panels, ylabel=ylabel, share_y=share_y) if panels else None
+        notes = (*grid_notes(self, results, wanted), *absent_note(data))
+        return Made({"gains": drawn} if drawn else {}, tables, notes)
 
-    def _panel(self, results: Results, data: Sequence[DataSet], each: DataSet) -> NoisePanel:
-        cell = level(TEST)
-        curves = []
-        for kind, grid in self.grids.items():
-            draws = [grid.draws(results, each, rate) for rate in self.noise_rates]
-            line = "--" if grid.prepared else "-"
-            curves += [
-                model_curve(
-                    name,
-                    f"{SHOWN[name]}, {kind}",
-                    [cell(some, name) for some in draws],
-                    line=line,
-                )
-                for name in (TEACHER, LAST, TWO_HOT)
-            ]
-        where = grid_words(self.grid, results, each)
-        marks = tuple(rate_mark(self.grid, results, each, rate) for rate in self.noise_rates)
-        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where, marks)
+    def _wanted(self, data: Sequence[DataSet]) -> list[DataSet]:
+        if self.two_backbones:
+            return [each for group in two_backbones(data) for each in group]
+        return among(data, self.data_sets)
 
 
-def _accuracies(name: str, grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> Table:
-    columns = {
-        label: (model, level(TEST))
-        for model, label in model_labels((TEACHER, *STUDENTS, TWO_HOT)).items()
-    }
-    return model_table(f"Test accuracy (%), {name} features", grid, results, data, columns)
+def _best(gains: Table) -> Table:
+    """Return the student that gains most in every row of a table of gains."""
+    rows = []
+    for data_set, rate, _, _, *cells in gains.rows:
+        named = zip(CANDIDATE_LABELS.values(), cells, strict=True)
+        known = {label: cell for label, cell in named if isinstance(cell, Mean)}
+        two_hot = known.get(CANDIDATE_LABELS[TWO_HOT])
+        if len(known) > 1 and two_hot is not None:
+            best = max(known, key=lambda label: known[label].mean)
+            rows.append((data_set, rate, best, known[best].mean - two_hot.mean))
+    columns = ("data set", "η", "best", "lead over two-hot, points")
+    return Table("Number of candidates that gains most", columns, tuple(rows))
 
 
 def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
@@ -162,68 +138,43 @@ def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
 
 
 COUNT = 1.0  # factor of what is no share
+TEST_ACCURACIES = {SHOWN[name]: (name, level(TEST)) for name in PAPER_MODELS}
 
 
 @register("accuracy tables")
 @dataclass(frozen=True)
-class AccuracyTableMaker(GridMaker):
+class AccuracyTableMaker(ProbeGrid, Maker):
     """Tables of one corruption and one penalty."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write two tables per data set with a noisy run, and one of those not at hand."""
-        names, stems = titles(data), file_stems(data)
+        """Write two tables per data set with a noisy run."""
+        names = titles(data)
         tables = {}
-        for each in self.grid.begun(results, data):
-            where = f"{names[each.key]}, {self.corruption} noise, λ = {self.grid.l2(each):g}"
-            tables[f"{stems[each.key]}_accuracy"] = self._accuracy(results, each, where)
-            tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
-        if absent(data):
-            tables["not_run"] = self._not_run(data)
-        notes = grid_notes(self.grid, results, data)
-        return Made(tables=tables, notes=(*notes, *absent_note(data)))
-
-    def _accuracy(self, results: Results, data: DataSet, where: str) -> Table:
-        """Return a row for every noise rate, also for those that are not run."""
-        cell = level(ACCURACIES["test"])
-        rows: list[tuple[Cell, ...]] = []
-        for rate in self.noise_rates:
-            draws = self.grid.draws(results, data, rate)
-            wrong = self.grid.wrong_labels(results, data, rate)
-            cells = (cell(draws, name) for name in PAPER_MODELS)
-            rows.append(
-                (marked_rate(self.grid, data, rate), wrong, *cells, unconverged_cell(draws))
-            )
-        columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
-        return marked_table(f"Test accuracy (%): {where}", columns, rows)
+        for each in self.begun(results, data):
+            where = f"{names[each.key]}, {self.corruption} noise, λ = {self.l2(each):g}"
+            stem = re.sub(r"[^\w.-]+", "_", each.name)  # names may have any characters
+            title = f"Test accuracy (%): {where}"
+            table = model_table(title, self, results, [each], TEST_ACCURACIES)
+            tables[f"{stem}_accuracy"] = table
+            tables[f"{stem}_rows"] = self._training_rows(results, each, where)
+        notes = (*grid_notes(self, results, data), *absent_note(data))
+        return Made(tables=tables, notes=notes)
 
     def _training_rows(self, results: Results, data: DataSet, where: str) -> Table:
         columns = _measures()
         rows: list[tuple[Cell, ...]] = []
         for rate in self.noise_rates:
-            draws = self.grid.draws(results, data, rate)
-            rows += [
-                (
-                    marked_rate(self.grid, data, rate),
-                    SHOWN[name],
-                    *(cell(draws, name) for cell in columns.values()),
-                )
-                for name in PAPER_MODELS
-                if draws
-            ]
+            if draws := self.draws(results, data, rate):
+                shown = marked_rate(self, results, data, rate)
+                rows += [
+                    (shown, SHOWN[name], *(cell(draws, name) for cell in columns.values()))
+                    for name in PAPER_MODELS
+                ]
         return Table(f"Training rows and cost: {where}", ("η", "model", *columns), tuple(rows))
-
-    def _not_run(self, data: Sequence[DataSet]) -> Table:
-        rows = tuple(
-            (name, self.corruption, PAPER_PENALTIES[name] * STRENGTHS[self.strength], "no features")
-            for name in absent(data)
-        )
-        return Table(
-            "Tables of the paper that are not run", ("data set", "noise", "λ", "why"), rows
-        )
 
 
 def _measures() -> dict[str, CellOf]:
-    """Return what is told of a model beside its test accuracy, by column."""
+    """Return what is shown of a model beside its test accuracy, by column."""
     columns = {
         "accuracy on true labels, %": level(ACCURACIES["training"]),
         "agreement with given labels, %": level(attrgetter("given_agreement")),
@@ -231,117 +182,150 @@ def _measures() -> dict[str, CellOf]:
         "rows broken": level(attrgetter("n_broken"), COUNT),
     }
     for k in TOP:
-        columns[f"noisy rows, truth in top {k}, %"] = level(_TruthInTop(k))
+        columns[f"noisy rows, truth in top {k}, %"] = level(partial(_truth_in_top, k))
     for name, field in (
         ("clean rows, output at label", "clean_true"),
         ("noisy rows, output at true label", "noisy_true"),
         ("noisy rows, output at given label", "noisy_given"),
     ):
-        columns[f"{name}, mean %"] = level(_OutputOf(field, "mean"))
-        columns[f"{name}, spread %"] = level(_OutputOf(field, "std"))
+        columns[f"{name}, mean %"] = level(partial(_output, field, "mean"))
+        columns[f"{name}, spread %"] = level(partial(_output, field, "std"))
     columns["passes"] = level(attrgetter("n_passes"), COUNT)
     columns["CPU seconds"] = level(attrgetter("cpu_seconds"), COUNT)
     return columns
 
 
+def _truth_in_top(k: int, model: FittedModel) -> float | None:
+    """Return the share of noisy rows whose true label is among the k largest outputs."""
+    return None if model.truth_in_top is None else model.truth_in_top.get(str(k))
+
+
+def _output(field: str, moment: str, model: FittedModel) -> float | None:
+    """Return the mean or spread of an output over rows, if there are such rows."""
+    outputs = getattr(model, field)
+    return None if outputs is None else float(getattr(outputs, moment))
+
+
+# How far the two-hot student depends on where its fit starts --------------------------------------
+# Generalised cross-entropy is not convex: a fit ends at a stationary point, and which one that is
+# depends on the start. Cross-entropy has one optimum, so that no other model needs this.
+
+
+STARTS = ("teacher", "zero", "random 1", "random 2", "random 3")
+DIGITS = 6  # of what is recorded: solvers differ beyond
+
+
 @dataclass(frozen=True)
-class _TruthInTop:
-    """Reads the share of noisy rows whose true label is among the k largest outputs."""
+class StartsRun:
+    """What a run is known by: the labels and the penalty of a run, and the fits' tolerance."""
 
-    k: int
-
-    def __call__(self, model: FittedModel) -> float | None:
-        return None if model.truth_in_top is None else model.truth_in_top.get(str(self.k))
+    labels: ProbeRun
+    tol: float = 1e-3  # relative gradient at which fits end; a tenth of that of other runs
 
 
 @dataclass(frozen=True)
-class _OutputOf:
-    """Reads mean or spread of an output over rows, if there are such rows."""
+class StartedFit:
+    """Where the fit from one start ended."""
 
-    field: str
-    moment: str
-
-    def __call__(self, model: FittedModel) -> float | None:
-        outputs = getattr(model, self.field)
-        return None if outputs is None else float(getattr(outputs, self.moment))
-
-
-# Gains with two backbones side by side: any feature files of one data set -------------------------
+    start: str  # one of STARTS
+    value: float  # of the objective
+    gradient_norm: float  # relative
+    converged: bool
+    test_accuracy: float
+    largest_difference: float  # of a training probability from that of the first start
+    agreement: float  # share of test rows predicted as from the first start
 
 
-NOT_RUN = "Not run: needs two feature files of the same rows, of two backbones."
-
-
-@register("backbones")
 @dataclass(frozen=True)
-class BackboneMaker(Maker):
-    """A row of panels per corruption, a column per feature file."""
+class StartsResult:
+    """What a run records."""
 
-    corruptions: tuple[str, ...] = CORRUPTIONS
-    strength: str = "base"
-    noise_rates: tuple[float, ...] = NOISE_RATES
-    seeds: tuple[int, ...] = SEEDS
+    fits: tuple[StartedFit, ...]
 
-    @property
-    def grids(self) -> list[ProbeGrid]:
-        """The runs that are compared, by corruption."""
-        return [
-            ProbeGrid(each, self.strength, noise_rates=self.noise_rates, seeds=self.seeds)
-            for each in self.corruptions
-        ]
 
-    def runs(self, data: Sequence[DataSet]) -> list[Any]:
-        """Return the grids of all files that share a data set, and how their classes correlate."""
-        files = [each for group in two_backbones(data) for each in group]
-        return [
-            *(StructureRun(each.key) for each in files),
-            *(run for grid in self.grids for run in grid.runs(files)),
-        ]
+def measure_starts(run: StartsRun, paths: Mapping[str, str]) -> StartsResult:
+    """Fit the two-hot student from the teacher, from zero and from random coefficients."""
+    rows = prepared_data(paths[run.labels.data], prepared=run.labels.prepared)
+    labels = draw_labels(rows.data, run.labels)
+    rows.coordinates.rows.attach(LABELS, labels.given)
+    given = LabelTargets(rows.data.n_classes)
+    settings = Settings(tol=run.labels.tol, max_iter=MAX_ITER)
+    first = Recipe(CrossEntropy(), l2=run.labels.l2)
+    teacher = fit_round(Solver(rows.coordinates, settings), given, first, None)[0].evaluation
+    step = Recipe(GeneralizedCrossEntropy(), l2=run.labels.l2, teacher=first, n_candidates=2)
+    fits: list[StartedFit] = []
+    outputs: list[tuple[FloatArray, FloatArray]] = []  # on training and test rows
+    for name in STARTS:
+        start = _start(name, teacher.coef)
+        solver = Solver(rows.coordinates, replace(settings, tol=run.tol, start=start))
+        solution = fit_round(solver, given, step, teacher)[0]
+        coef = solution.evaluation.coef.T.astype(np.float32)
+        fitted = [softmax(X @ coef)[0] for X in (rows.coordinates.rows.X, rows.test_rows)]
+        outputs.append((fitted[0], fitted[1]))
+        (train, test), predicted = outputs[0], fitted[1].argmax(axis=1)
+        fits.append(
+            StartedFit(
+                name,
+                round(float(solution.evaluation.value), DIGITS),
+                float(f"{solution.gradient_norm:.2g}"),
+                solution.converged,
+                float((predicted == labels.test).mean()),
+                round(float(np.abs(fitted[0] - train).max()), DIGITS),
+                float((predicted == test.argmax(axis=1)).mean()),
+            )
+        )
+    return StartsResult(tuple(fits))
+
+
+def _start(name: str, teacher: FloatArray) -> str | FloatArray:
+    """Return a start; random coefficients are normal, of the norm of the teacher's."""
+    if not name.startswith("random"):
+        return name
+    drawn = np.random.default_rng(int(name.split()[1])).normal(size=teacher.shape)
+    return np.asarray(drawn * (np.linalg.norm(teacher) / np.linalg.norm(drawn)))
+
+
+register_runs(RunKind(StartsRun, StartsResult, measure_starts))
+
+
+@register("starts of the two-hot student")
+@dataclass(frozen=True)
+class StartsMaker(Maker):
+    """One setting, five starts."""
+
+    data_set: str = "Flowers-102"  # the first file, if there is none of it
+    noise_rate: float = 0.5
+
+    def runs(self, data: Sequence[DataSet]) -> list[StartsRun]:
+        """Return the run."""
+        chosen = self._data(data)
+        grid = ProbeGrid(noise_rates=(self.noise_rate,), seeds=(0,))
+        return [StartsRun(grid.run(each, self.noise_rate, 0, "paper")) for each in chosen]
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the gains of every data set that has two files."""
-        groups = two_backbones(data)
-        if not groups:
-            return Made(notes=(NOT_RUN,))
-        figures, tables = {}, {}
-        notes: list[str] = []
-        for group in groups:
-            stem = group[0].paper_name or group[0].name
-            panels = [panel for grid in self.grids for panel in _panels(grid, results, group)]
-            if panels:
-                figures[stem] = gain_bars_figure(
-                    panels, ylabel=GAIN, n_columns=len(group), share_y=True
-                )
-            for grid in self.grids:
-                tables[f"{stem}_{grid.corruption}"] = _table(grid, results, group)
-                known = grid_notes(grid, results, group)
-                notes += [f"{grid.corruption} noise: {note}" for note in known]
-            tables[f"{stem}_correlation"] = _correlations(results, group)
-        return Made(figures, tables, tuple(notes))
+        """Write the table."""
+        rows = [
+            (
+                *(fit.start, fit.value, fit.gradient_norm, round(100 * fit.test_accuracy, 2)),
+                *(round(fit.largest_difference, 3), round(100 * fit.agreement, 1)),
+            )
+            for run in self.runs(data)
+            if run in results
+            for fit in results[run].fits
+        ]
+        columns = (
+            *("start", "objective", "relative gradient", "test accuracy, %"),
+            *("largest difference of a probability", "same predictions, %"),
+        )
+        chosen = self._data(data)
+        title = "Stationary points of the two-hot student, by start"
+        notes = ("Differences and equal predictions are from the first start.",)
+        if not chosen:
+            return Made()
+        name = titles(data)[chosen[0].key]
+        subject = f"{name}, superclass noise, η = {self.noise_rate:g}"
+        more = only_one_note(chosen[0], data, self.data_set)
+        return Made({}, {"starts": Table(title, columns, tuple(rows))}, (*notes, *more), subject)
 
-
-def _panels(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> list[NoisePanel]:
-    """Return the panels of all files, or none where one of them has no result."""
-    models = model_labels((*STUDENTS, TWO_HOT))
-    panels = model_panels(grid, results, group, models, gain(ACCURACIES["test"]))
-    if len(panels) < len(group):
-        return []
-    return [replace(panel, title=each.name) for each, panel in zip(group, panels, strict=True)]
-
-
-def _table(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> Table:
-    columns = gain_columns(ACCURACIES["test"], model_labels((*STUDENTS, TWO_HOT)))
-    title = f"Gain over the teacher in points of test accuracy, {grid.corruption} noise"
-    return model_table(title, grid, results, group, columns)
-
-
-def _correlations(results: Results, group: Sequence[DataSet]) -> Table:
-    """Return the mean correlation in a class, which a better backbone makes larger."""
-    names = titles(group)
-    rows = []
-    for each in group:
-        found = results.get(StructureRun(each.key))
-        means = (None, None) if found is None else (found.same_class.mean, found.elsewhere.mean)
-        rows.append((names[each.key], len(each.X), each.X.shape[1], *means))
-    columns = ("feature file", "training rows", "features", "same class", "other superclass")
-    return Table("Mean correlation of two training rows", columns, tuple(rows))
+    def _data(self, data: Sequence[DataSet]) -> list[DataSet]:
+        return list(among(data, [self.data_set]) or data)[:1]

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from twohot.base import counted
-from twohot_paper.claim import Answer, ClaimVerdict, by_parts, not_testable, rule
+from twohot_paper.accuracy_claims import one_file_each, settings_of
+from twohot_paper.claim import ClaimVerdict, by_parts, not_testable, rule, verdict_if
 from twohot_paper.data_set import DataSet, of_backbone
-from twohot_paper.exact_trainer import TEACHER, TWO_HOT
+from twohot_paper.exhibit import Results
 from twohot_paper.grid import titles
-from twohot_paper.maker import Results
-from twohot_paper.settings import one_file_each, settings_of
+from twohot_paper.probe_run import TEACHER, TWO_HOT
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Table, mean_of
 
@@ -49,7 +49,7 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
     evidence += settings.left_out_words()
     condition = f"the data set is {' or '.join(winners)}"
     basis = f"{len(winners)} of {counted(len(rows), 'data set')}"
-    return by_parts(winners, len(rows), evidence, condition, table, basis)
+    return by_parts(winners, len(rows), evidence, condition, table=table, basis=basis)
 
 
 @rule("three-kinds-of-pairs")
@@ -82,7 +82,7 @@ def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict
     )
     condition = f"the data set is {' or '.join(ordered)}"
     basis = f"{len(ordered)} of {counted(len(rows), 'data set')}"
-    return by_parts(ordered, len(rows), evidence, condition, table, basis)
+    return by_parts(ordered, len(rows), evidence, condition, table=table, basis=basis)
 
 
 @rule("larger-backbone")
@@ -94,10 +94,8 @@ def judge_larger_backbone(results: Results, data: Sequence[DataSet]) -> ClaimVer
         measured = [results.get(StructureRun(each.key)) for each in of_backbone(cifar, backbone)]
         means = [each.same_class.mean for each in measured if each is not None]
         if not means or means[0] is None:
-            return not_testable(
-                f"There is no measured file of CIFAR-100 with {backbone} in its name."
-            )
+            lacks = f"There is no measured file of CIFAR-100 with {backbone} in its name."
+            return not_testable(lacks)
         found[backbone] = means[0]
-    evidence = f"{found['vit']:.2f} with ViT, {found['resnet34']:.2f} with ResNet34."
-    larger = found["vit"] > found["resnet34"]
-    return ClaimVerdict(Answer.CONFIRMED if larger else Answer.REFUTED, evidence)
+    vit, resnet = found.values()
+    return verdict_if("", f"{vit:.2f} with ViT, {resnet:.2f} with ResNet34.", holds=vit > resnet)

@@ -1,18 +1,14 @@
-"""How the classes of several data sets correlate, one panel each: maps, histograms, dendrograms."""
+"""How the classes of several data sets correlate, one panel each: maps and dendrograms."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from twohot.base import (
-    BLUE,
-    GREEN,
     FloatArray,
-    group_colour,
     new_figure,
     round_colour,
     round_marker,
@@ -29,9 +25,6 @@ N_COLUMNS = 3  # panels side by side
 # can be. A few pairs of near twins would leave all else white.
 COLOURED = 0.995
 
-KINDS = (("same class", BLUE), ("same superclass", GREEN), ("other superclass", "0.55"))
-MARKERS = ("v", "o", "^")  # of a small, a base and a big penalty
-
 
 @dataclass(frozen=True, eq=False)
 class ClassPanel:
@@ -43,26 +36,6 @@ class ClassPanel:
     superclasses: "Superclasses"
 
 
-@dataclass(frozen=True)
-class HistogramPanel:
-    """Shares of three kinds of pairs by their correlation: of a class, of a superclass, others."""
-
-    title: str
-    edges: tuple[float, ...]
-    shares: tuple[tuple[float, ...], ...]  # (3, n_bins)
-    means: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class FeatureSeparation:
-    """q/p of one data set, and the penalties at which it was trained."""
-
-    title: str
-    l2: tuple[float, ...]
-    separation: tuple[float, ...]
-    marked: tuple[tuple[float, float], ...]  # small, base and big penalty, with their q/p
-
-
 def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
     """Draw the map of every data set, classes in the order of their superclasses."""
     figure, all_axes = _grid(len(panels), 3.6, 3.7)
@@ -72,12 +45,9 @@ def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
         superclass = panel.superclasses.superclass
         order = map_order(panel.superclasses, superclass)
         image = draw_map(axes, panel.means, superclass, order, limit)
-        n_classes = f"{len(order)} classes"
-        axes.set_title(
-            f"{panel.title}\n{n_classes}, superclasses: {_count(panel)}",
-            fontsize=10,
-            parse_math=False,
-        )
+        n_groups = panel.superclasses.n_superclasses
+        title = f"{panel.title}\n{len(order)} classes, superclasses: {n_groups}"
+        axes.set_title(title, fontsize=10, parse_math=False)
         axes.set(xticks=[], yticks=[])
     figure.colorbar(image, ax=all_axes, extend="both", shrink=0.7, label="mean correlation")
     return figure
@@ -89,72 +59,24 @@ def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
     figure = new_figure(min(max(8.0, 0.15 * most), 20.0), 4.0 * len(panels))
     for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
         draw_dendrogram(axes, panel.superclasses, panel.classes, leaf_font_size=8)
-        title = f"{panel.title}: {len(panel.classes)} classes, superclasses: {_count(panel)}"
+        n_groups = panel.superclasses.n_superclasses
+        title = f"{panel.title}: {len(panel.classes)} classes, superclasses: {n_groups}"
         axes.set(ylabel="merge distance", title=title)
     return figure
 
 
-def pair_histograms_figure(panels: Sequence[HistogramPanel]) -> Any:
-    """Draw how often every correlation is found, for the three kinds of pairs of rows."""
-    figure, all_axes = _grid(len(panels), 4.2, 2.6)
-    for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
-        edges = np.array(panel.edges)
-        for (name, colour), shares, mean in zip(KINDS, panel.shares, panel.means, strict=True):
-            density = np.array(shares) / np.diff(edges)
-            axes.stairs(density, edges, fill=True, color=colour, alpha=0.25)
-            axes.stairs(density, edges, color=colour, linewidth=1.3, label=name)
-            if mean is not None:
-                axes.axvline(mean, color=colour, linestyle="--", linewidth=1)
-        seen = edges[:-1][np.max(panel.shares, axis=0) > 1e-4]
-        axes.set_xlim(seen.min(initial=-0.1), seen.max(initial=0.1) + np.diff(edges)[0])
-        axes.set_title(panel.title, fontsize=11, parse_math=False)
-        axes.set_yticks([])
-        axes.spines[["top", "right", "left"]].set_visible(False)
-        if number % N_COLUMNS == 0:
-            axes.set_ylabel("density of pairs")
-        if number + N_COLUMNS >= len(panels):
-            axes.set_xlabel("correlation of two training rows")
-    handles, names = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=3, frameon=False)
-    return figure
-
-
-def separations_figure(curves: Sequence[FeatureSeparation], *, target: float = 2.0) -> Any:
-    """Draw q/p against the penalty on raw features, the penalties of the experiments marked."""
-    figure = new_figure(7.0, 4.2)
-    axes = figure.subplots()
-    for number, curve in enumerate(curves):
-        colour = group_colour(number)
-        axes.plot(curve.l2, curve.separation, color=colour, label=curve.title)
-        for (l2, separation), marker in zip(curve.marked, MARKERS, strict=True):
-            axes.plot(l2, separation, marker, color=colour, markersize=6, markeredgecolor="w")
-    axes.axhline(target, color="0.4", linestyle=":", linewidth=1)
-    axes.text(curves[0].l2[0], target * 1.06, f"q/p = {target:g}", color="0.3")
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="penalty λ on raw features (▾ small, ● base, ▴ big)",
-        ylabel="separation q/p",
-    )
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(visible=True, color="0.92", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.legend(frameon=False, fontsize=9)
-    return figure
-
-
-def _grid(n_panels: int, width: float, height: float) -> tuple[Any, list[Any]]:
+def _grid(
+    n_panels: int, width: float, height: float, *, legend: float = 0.3, share_y: bool = False
+) -> tuple[Any, list[Any]]:
+    """Return a figure of so many panels in rows, each of so many inches; a legend may be above."""
     n_columns = min(n_panels, N_COLUMNS)
     n_rows = math.ceil(n_panels / n_columns)
-    figure = new_figure(max(width * n_columns, 5.5), height * n_rows + 0.3)
-    grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    figure = new_figure(max(width * n_columns, 5.5), height * n_rows + legend)
+    share = "row" if share_y else "none"
+    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharey=share).ravel()
     for axes in grid[n_panels:]:
         axes.set_visible(False)
     return figure, list(grid[:n_panels])
-
-
-def _count(panel: ClassPanel) -> int:
-    return panel.superclasses.n_superclasses
 
 
 # What figures of several panels share: the empty panels, the lines of rounds, their names ---------
@@ -173,20 +95,6 @@ def new_panels(
     return figure, panels
 
 
-def row_first(handles: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
-    """Return entries of a legend in the order that makes them read along its rows.
-
-    A legend of several columns is filled column by column.
-
-    Examples
-    --------
-    >>> list(row_first(dict.fromkeys("abcde"), 3))  # shown: a b c, and below d e
-    ['a', 'd', 'b', 'e', 'c']
-    """
-    names = [name for column in range(n_columns) for name in [*handles][column::n_columns]]
-    return {name: handles[name] for name in names}
-
-
 def round_name(number: int) -> str:
     """Return how a legend calls a round."""
     return "teacher (t = 1)" if number == 1 else f"student (t = {number})"
@@ -199,11 +107,10 @@ def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, A
         yield number, row, style
 
 
-# Numbers against the noise rate, one panel per data set: grouped bars, or lines -------------------
+# Numbers against the noise rate, one panel per data set: grouped bars ----------------------------
 
 
-NOISE_COLUMNS = 3  # panels side by side
-PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.9  # inches
+PANEL_SIZE = 4.3, 2.9  # inches
 BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
@@ -218,7 +125,6 @@ class MethodCurve:
     colour: str
     means: tuple[float, ...]  # NaN where there is no result
     stds: tuple[float, ...]  # NaN where there is a single draw
-    line: str = "-"
 
 
 @dataclass(frozen=True)
@@ -227,29 +133,17 @@ class NoisePanel:
 
     title: str
     noise_rates: tuple[float, ...]
+    rate_names: tuple[str, ...]  # as their axis has them, with characters of MARKS
     curves: tuple[MethodCurve, ...]
     subtitle: str = ""  # noise, penalty and number of draws
-    marks: tuple[str, ...] = ()  # of the noise rates: characters of MARKS
-
-    @property
-    def rate_names(self) -> list[str]:
-        """The noise rates as their axis has them, with their marks."""
-        pairs = zip_longest(self.noise_rates, self.marks, fillvalue="")
-        return [f"{rate:g}{mark}" for rate, mark in pairs]
 
 
-def gain_bars_figure(
-    panels: Sequence[NoisePanel],
-    *,
-    ylabel: str,
-    n_columns: int = NOISE_COLUMNS,
-    share_y: bool = False,
-) -> Any:
+def gain_bars_figure(panels: Sequence[NoisePanel], *, ylabel: str, share_y: bool = False) -> Any:
     """Draw a group of bars for every noise rate, from zero up for a gain and down for a loss.
 
     `share_y` gives the panels of a row one scale.
     """
-    figure, all_axes = _panels(len(panels), n_columns, share_y=share_y)
+    figure, all_axes = _grid(len(panels), *PANEL_SIZE, legend=0.5, share_y=share_y)
     for axes, panel in zip(all_axes, panels, strict=True):
         places = np.arange(len(panel.noise_rates))
         width = BARS_WIDTH / max(len(panel.curves), 1)
@@ -261,40 +155,8 @@ def gain_bars_figure(
         axes.axhline(0, color="0.3", linewidth=0.8)
         axes.set_xticks(places, panel.rate_names)
         axes.set_xlim(-0.6, len(places) - 0.4)
-    _finish(figure, all_axes, panels, ylabel, n_columns)
+    _finish(figure, all_axes, panels, ylabel)
     return figure
-
-
-def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
-    """Draw one line per method, with error bars."""
-    figure, all_axes = _panels(len(panels), NOISE_COLUMNS)
-    for axes, panel in zip(all_axes, panels, strict=True):
-        for curve in panel.curves:
-            axes.plot(
-                panel.noise_rates,
-                curve.means,
-                color=curve.colour,
-                linestyle=curve.line,
-                marker="o",
-                markersize=3.5,
-                label=curve.label,
-            )
-            _error_bars(axes, np.array(panel.noise_rates), curve)
-        axes.set_xticks(panel.noise_rates, panel.rate_names)
-    _finish(figure, all_axes, panels, ylabel, NOISE_COLUMNS)
-    return figure
-
-
-def _panels(n_panels: int, n_columns: int, *, share_y: bool = False) -> tuple[Any, list[Any]]:
-    n_columns = min(n_panels, n_columns)
-    n_rows = math.ceil(n_panels / n_columns)
-    # A legend above takes half an inch.
-    figure = new_figure(max(PANEL_WIDTH * n_columns, 5.5), PANEL_HEIGHT * n_rows + 0.5)
-    share = "row" if share_y else "none"
-    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharey=share).ravel()
-    for axes in grid[n_panels:]:
-        axes.set_visible(False)
-    return figure, list(grid[:n_panels])
 
 
 def _error_bars(axes: Any, places: Any, curve: MethodCurve) -> None:
@@ -304,11 +166,9 @@ def _error_bars(axes: Any, places: Any, curve: MethodCurve) -> None:
         )
 
 
-def _finish(
-    figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str, n_columns: int
-) -> None:
+def _finish(figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str) -> None:
     """Name the axes, and say once what the colours are."""
-    n_columns = min(len(panels), n_columns)
+    n_columns = min(len(panels), N_COLUMNS)
     names: dict[str, Any] = {}
     for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
         title = "\n".join(filter(None, (panel.title, panel.subtitle)))
@@ -326,13 +186,12 @@ def _finish(
         # A key with its colour is about so wide, in inches; more of them begin another line.
         key_width = 0.8 + 0.08 * max(map(len, names))
         n_keys = max(1, min(len(names), int(figure.get_figwidth() / key_width)))
-        names = row_first(names, n_keys)
         legend = {"loc": "outside upper center", "ncols": n_keys, "frameon": False}
         figure.legend(names.values(), names.keys(), fontsize=10, **legend)
 
 
 def _meanings(panels: Sequence[NoisePanel]) -> list[str]:
     """Return what the marks in some panels mean, on a line if there are any."""
-    found = "".join(mark for panel in panels for mark in panel.marks)
+    found = "".join(name for panel in panels for name in panel.rate_names)
     words = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if mark in found]
     return [", ".join(words)] if words else []

@@ -1,23 +1,34 @@
-"""Figures, tables and claims on the data sets at hand: their runs, and what the results show."""
+"""Figures, tables and claims on the data sets at hand: runs, verdicts and the report."""
 
+import importlib
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, cast
+from urllib.parse import quote
 
+import twohot
+from twohot.base import page_templates, whole_file, write_figure
 from twohot_paper import Log, Progress, Record, run_plan, unfinished
 from twohot_paper.accuracy_claims import AccuracyRule
-from twohot_paper.claim import RULES, Claim, ClaimVerdict, not_testable
+from twohot_paper.claim import RULES, Answer, Claim, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet, two_backbones
-from twohot_paper.exhibit import Exhibit, exhibits, load_makers
-from twohot_paper.json_values import from_json
-from twohot_paper.maker import RUN_KINDS, Made, Maker, Results, import_modules
+from twohot_paper.exhibit import (
+    RUN_KINDS,
+    Exhibit,
+    Made,
+    Maker,
+    Results,
+    load_makers,
+)
 from twohot_paper.probe_run import ProbeRun, expected_seconds
-
-# Modules of rules, which register themselves.
-RULES_IN = ("real_claims", "synthetic_claims")
+from twohot_paper.runs import from_json
+from twohot_paper.table import markdown_cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +63,8 @@ class Reproduction:
         return exhibit.minutes * (1 if exhibit.needs == "nothing" else max(1, len(data)))
 
     def wanted(self) -> list[Any]:
-        """Return the runs of all figures, tables and claims."""
-        wanted = [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
-        return wanted + [run for claim in self.able().claims() for run in claim.runs(self._data)]
+        """Return the runs of all figures and tables."""
+        return [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
 
     def unfinished(self) -> list[Any]:
         """Return all runs that have no result yet, each once."""
@@ -97,13 +107,9 @@ class Reproduction:
         return replace(made, tables={name: each for name, each in made.tables.items() if each.rows})
 
     def claims(self) -> list[Claim]:
-        """Return the claims all of whose figures are among these, in the order of the report.
-
-        Claims without a figure go with all figures that need no data.
-        """
+        """Return the claims all of whose figures are among these, in the order of the report."""
         shown = {exhibit.id for exhibit in self.exhibits}
-        synthetic = {exhibit.id for exhibit in exhibits() if exhibit.needs == "nothing"}
-        found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits or synthetic)]
+        found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits)]
         return sorted(found, key=lambda claim: claim.order)
 
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
@@ -146,7 +152,8 @@ def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Return every claim of the TOML files, each with its rule."""
-    import_modules(RULES_IN)
+    for module in ("real_claims", "synthetic_claims"):  # which register their rules
+        importlib.import_module(f"twohot_paper.{module}")
     folder = files("twohot_paper") / "claims"
     texts = [each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".toml")]
     return tuple(_claim(**each) for text in texts for each in tomllib.loads(text)["claim"])
@@ -157,8 +164,7 @@ def _claim(*, accuracy: Mapping[str, Any] | None = None, **words: Any) -> Claim:
     if accuracy is not None:
         checker: AccuracyRule = from_json(AccuracyRule, accuracy)
         return Claim(**words, shared_rule=checker.shared_rule, check=checker.judge)
-    judge, runs = RULES[words["id"]]
-    return Claim(**words, check=judge, runs=runs)
+    return Claim(**words, check=RULES[words["id"]])
 
 
 def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
@@ -173,3 +179,152 @@ def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
     if exhibit.needs == "two backbones" and not two_backbones(list(data.values())):
         return "two feature files of the same rows, of two backbones"
     return ""
+
+
+# The report: every claim with its verdict, every figure and table ---------------------------------
+
+
+PAGES = page_templates("twohot_paper")
+PAGES.filters["quote"] = quote
+TEXTS = PAGES.overlay(autoescape=False)  # templates of Markdown
+
+# Signs before a verdict, so that colour is not all that tells.
+SIGNS = {
+    Answer.CONFIRMED: "✓",
+    Answer.CONDITIONAL: "◐",
+    Answer.REFUTED: "✗",
+    Answer.NOT_TESTABLE: "?",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A figure or table of the paper, as far as its runs are finished."""
+
+    exhibit: Exhibit
+    made: Made
+    n_runs: int
+    n_finished: int
+    missing: str = ""  # what it lacks to be run at all, in words
+
+    @property
+    def title(self) -> str:
+        """What it shows, and of which data where it may be any."""
+        return ": ".join(filter(None, (self.exhibit.title, self.made.subject)))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a reproduction has to say."""
+
+    verdicts: Sequence[tuple[Claim, ClaimVerdict]]
+    shown: Sequence[Shown]
+    data_sets: Sequence[str] = ()  # their names, rows and classes
+    made_by: str = ""  # version, date, and the seeds of the labels
+    signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
+
+    def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
+        """Return path, without suffix, and title of the figures that show a claim."""
+        return [
+            (f"{each.exhibit.file_name}/{stem}", each.title)
+            for each in self.shown
+            if each.exhibit.id in claim.exhibits
+            for stem in each.made.figures
+        ]
+
+    def chosen(self, *, of_paper: bool) -> list[tuple[Claim, ClaimVerdict]]:
+        """Return the verdicts on sentences of the paper, or those on questions of our own."""
+        return [pair for pair in self.verdicts if pair[0].of_paper is of_paper]
+
+    def counts(self) -> list[tuple[Answer, int]]:
+        """Return how many claims have each answer."""
+        answers = [verdict.answer for _, verdict in self.verdicts]
+        return [(answer, answers.count(answer)) for answer in Answer]
+
+    def to_html(self) -> str:
+        """Return the page; figures are links to the files beside it."""
+        return PAGES.get_template("index.html").render(report=self)
+
+    def to_markdown(self, preface: str, folder: str) -> str:
+        """Return the page of verdicts as Markdown, with links to the pages in a folder."""
+        shared = [claim.shared_rule for claim, _ in self.verdicts]
+        rule = max(shared, key=len, default="")  # the longest, of which the others are parts
+        made = {each.exhibit.file_name for each in self.shown if not each.missing}
+        return self._markdown("verdicts.md", preface=preface, folder=folder, rule=rule, made=made)
+
+    def pages(self) -> dict[str, str]:
+        """Return a page for every exhibit that was made, by the names of their files.
+
+        A claim is on the page of the first exhibit that shows it.
+        """
+        return {
+            each.exhibit.file_name: self._markdown("exhibit.md", shown=each)
+            for each in self.shown
+            if not each.missing
+        }
+
+    def _markdown(self, template: str, **parts: Any) -> str:
+        text = TEXTS.get_template(template).render(report=self, **parts)
+        return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def show(work: Reproduction) -> Report:
+    """Return the report on all that is finished; what lacks its data is in it, and says so."""
+    results, able = work.results(), work.able()
+    shown = []
+    for exhibit in able.exhibits:
+        done = [run in results for run in able.runs_of(exhibit)]
+        shown.append(Shown(exhibit, able.make(exhibit, results), len(done), sum(done)))
+    shown += [Shown(each, Made(), 0, 0, why) for each, why in work.missing().items()]
+    described = map(_described, work.data.values())
+    return Report(work.judge(results), shown, [*described], _made_by(work, results))
+
+
+def _made_by(work: Reproduction, results: Results) -> str:
+    """Return version, date, and the seeds of the labels that finished runs drew."""
+    runs = [run for run in work.wanted() if run in results and isinstance(run, ProbeRun)]
+    seeds = sorted({run.seed for run in runs if run.noise_rate})
+    drawn = f"; noisy labels drawn with seeds {', '.join(map(str, seeds))}" if seeds else ""
+    return f"twohot {twohot.__version__}, {date.today().isoformat()}{drawn}"
+
+
+def _described(data: DataSet) -> str:
+    rows = f"{len(data.X):,} training and {len(data.X_test):,} test rows"
+    name = f"{data.name} ({data.paper_name})" if data.paper_name else data.name
+    return f"{name}: {rows} of {data.X.shape[1]} features, {data.n_classes} classes"
+
+
+def heading_anchor(title: str) -> str:
+    """Return what a heading is linked by: what GitHub makes of it."""
+    kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
+    return kept.replace(" ", "-")
+
+
+TEXTS.filters |= {"cell": markdown_cell, "anchor": heading_anchor}
+
+
+# What a reproduction writes: figures as SVG and PNG, tables as CSV and Markdown -------------------
+
+
+def write_made(folder: Path, made: Made) -> list[Path]:
+    """Write figures and tables into a folder, each file whole or not at all; return the paths."""
+    if not made.figures and not made.tables:
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for stem, figure in made.figures.items():
+        for suffix in (".svg", ".png"):
+            written.append(folder / f"{stem}{suffix}")
+            write_figure(written[-1], figure)
+    for stem, table in made.tables.items():
+        for suffix, text in ((".csv", table.to_csv()), (".md", table.to_markdown())):
+            written.append(write_text(folder / f"{stem}{suffix}", text))
+    return written
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text as a whole file, its folder made if need be; return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+    return path

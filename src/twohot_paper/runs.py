@@ -1,22 +1,118 @@
-"""Do the runs of a plan that have no record yet, one at a time or several at once."""
+"""Runs of experiments: their records as JSON, one log of them, and a plan that can be resumed."""
 
 import hashlib
 import json
+import math
 import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from types import NoneType, UnionType
+from typing import Any, BinaryIO, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from twohot.base import ArgumentError
-from twohot_paper.json_values import as_json, canonical, from_json
+from twohot.base import ArgumentError, first_few
+
+
+def as_json(value: object) -> Any:
+    """Return a record, or any value that it is made of, as JSON has it.
+
+    Examples
+    --------
+    >>> as_json({"rounds": (1, 2), "score": None})
+    {'rounds': [1, 2], 'score': None}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: as_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(each) for each in value]
+    is_number = isinstance(value, float) and math.isfinite(value)
+    if value is None or isinstance(value, str | int) or is_number:
+        return value
+    problem = f"{value!r} of type {type(value).__name__} is no value of JSON"
+    advice = "write it as a number, a text, None, or a list or dict of them."
+    raise ArgumentError("", problem, advice)
+
+
+def canonical(value: object) -> str:
+    """Return the one text that stands for a value, whatever the order of its fields.
+
+    Examples
+    --------
+    >>> canonical({"seed": 0, "ridge": 10.0}) == canonical({"ridge": 10, "seed": 0})
+    True
+    """
+    whole = json.loads(json.dumps(as_json(value)), parse_float=_number)
+    return json.dumps(whole, sort_keys=True, separators=(",", ":"))
+
+
+def from_json(kind: Any, value: Any) -> Any:
+    """Return the value of a type that `as_json` made this of.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass; str, int, float, bool, None, a choice among them (`int | None`) or Any; or
+        `list[…]`, `tuple[…]` or `dict[str, …]` of any of these.
+    value : object
+        A value of JSON (or of TOML).
+
+    Examples
+    --------
+    >>> from_json(tuple[float, ...], [1, 2.5])
+    (1.0, 2.5)
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if is_dataclass(kind) and isinstance(value, dict):
+        return _record(kind, value)
+    if origin in (Union, UnionType) and NoneType in parts and len(parts) == 2:
+        (other,) = (part for part in parts if part is not NoneType)
+        return None if value is None else from_json(other, value)
+    if origin is dict and isinstance(value, dict):
+        return {key: from_json(parts[1], each) for key, each in value.items()}
+    if origin in (list, tuple) and isinstance(value, list):
+        each_kind = parts if origin is tuple and parts[-1] is not ... else parts[:1] * len(value)
+        return origin(from_json(*pair) for pair in zip(each_kind, value, strict=True))
+    if kind is float and isinstance(value, int):
+        return float(value)
+    if kind is Any or (origin in (None, UnionType) and isinstance(value, kind)):
+        return value
+    name = kind.__name__ if isinstance(kind, type) and origin is None else str(kind)
+    raise ArgumentError("", f"{value!r} is no {name}")
+
+
+def _record(kind: Any, value: dict[str, Any]) -> Any:
+    required = {
+        field.name: field.default is MISSING and field.default_factory is MISSING
+        for field in fields(kind)
+    }
+    unknown = [name for name in value if name not in required]
+    missing = [name for name, needed in required.items() if needed and name not in value]
+    if unknown or missing:
+        found = [("does not know", unknown), ("lacks", missing)]
+        wrong = " and ".join(f"{what} {first_few(names)}" for what, names in found if names)
+        advice = f"its fields are {first_few(required, len(required))}."
+        raise ArgumentError("", f"{kind.__name__} {wrong}", advice)
+    hints = get_type_hints(kind)
+    return kind(**{name: from_json(hints[name], each) for name, each in value.items()})
+
+
+def _number(text: str) -> float:
+    """Read 10.0 as 10: they are equal, so they must not tell two values apart."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+# What a run is known by, and the record that it leaves --------------------------------------------
+
 
 # What a run is known by, and the record that it leaves --------------------------------------------
 # A run is any frozen dataclass whose fields JSON can hold. The name of its class and its settings
@@ -52,15 +148,6 @@ def kind_name(kind: type) -> str:
     return kind.__name__ if version_number == 1 else f"{kind.__name__} {version_number}"
 
 
-def kind_of(run: object) -> str:
-    """Return what kind of run this is."""
-    kind = type(run)
-    parameters = getattr(kind, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
-        raise ArgumentError({"run": run}, "can change", "make its class a frozen dataclass.")
-    return kind_name(kind)
-
-
 def identity(run: object) -> str:
     """Return the text that stands for a run, the same in every process.
 
@@ -75,7 +162,10 @@ def identity(run: object) -> str:
     >>> identity(Fit("digits", 10))
     '0d8638a86344b9d3'
     """
-    text = canonical({"kind": kind_of(run), "run": as_json(run)})
+    parameters = getattr(type(run), "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        raise ArgumentError({"run": run}, "can change", "make its class a frozen dataclass.")
+    text = canonical({"kind": kind_name(type(run)), "run": as_json(run)})
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
@@ -101,12 +191,9 @@ OPENING = b'{"format": '  # of every line: it tells a torn one from a file of an
 
 
 class Log:
-    """The records in a file; the file may not be there yet.
+    """The records in a file of JSON lines, which may not be there yet.
 
-    Parameters
-    ----------
-    path : path
-        The file, JSON lines. Runs whose lines are removed by hand are done again.
+    Runs whose lines are removed by hand are done again.
 
     Examples
     --------
@@ -127,7 +214,7 @@ class Log:
 
     def append(self, record: Record[Any, Any]) -> None:
         """Write a record down; on return it is on the disk."""
-        head = {"format": FORMAT, "id": identity(record.run), "kind": kind_of(record.run)}
+        head = {"format": FORMAT, "id": identity(record.run), "kind": kind_name(type(record.run))}
         line = json.dumps(head | as_json(record)).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
@@ -137,14 +224,9 @@ class Log:
             os.fsync(file.fileno())
 
     def records(self, run: type[R], result: type[T]) -> list[Record[R, T]]:
-        """Return the records of one kind of run in the order of the file, the failed ones too.
+        """Return the records of one class of runs in the order of the file, the failed ones too.
 
-        Parameters
-        ----------
-        run : type
-            The class of the runs.
-        result : type
-            What their results are read as: a dataclass, or any type that `from_json` knows.
+        Results are read as a dataclass, or any type that `from_json` knows.
         """
         return self._records({run: result})
 
@@ -153,13 +235,7 @@ class Log:
         return self.finished_of_kinds({run: result})
 
     def finished_of_kinds(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
-        """Return what `finished` does, for several kinds of run in one reading of the file.
-
-        Parameters
-        ----------
-        results : mapping
-            The classes of the runs, with what the results of each are read as.
-        """
+        """Return the same for several classes of runs, with the type of the results of each."""
         records = (record for record in self._records(results) if record.error is None)
         return list({identity(record.run): record for record in records}.values())
 
@@ -211,14 +287,11 @@ class Log:
         """Cut off a torn line; end one that lacks nothing but its end."""
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 1, 0))
-        if file.read() in (b"", b"\n"):
-            return
-        file.seek(0)
-        whole = self._whole(file.read())
-        if whole == size:
-            file.write(b"\n")
-        else:
+        if file.read() not in (b"", b"\n"):
+            file.seek(0)
+            whole = self._whole(file.read())
             file.truncate(whole)
+            file.write(b"\n" * (whole == size))
 
     def _refusal(self, problem: str) -> ArgumentError:
         advice = "name another log, or move this one away; it was left as it is."
@@ -283,10 +356,7 @@ def run_plan(
     callback : callable, optional
         Called with a `Progress` after every run.
 
-    Returns
-    -------
-    list of Record
-        Those of this call, in the order in which they ended.
+    Returns the records of this call, in the order in which they ended.
 
     Examples
     --------

@@ -1,47 +1,47 @@
-"""How the classes of a data set correlate: what the maps, histograms and tables are drawn from.
+"""How the classes of a data set correlate, and how outputs on four of them evolve by round.
 
-Correlations are inner products of centred rows of unit norm, over all pairs of training rows. The
-histogram alone is of a sample of rows where there are many.
+Correlations are inner products of centred rows of unit norm, over all pairs of training rows.
 
 As in the authors' code, superclasses of maps, dendrograms and label noise are cut at .8 of the
 largest merge distance, and those of the statistics of pairs at .9.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from twohot.base import ArgumentError, FloatArray, IntArray
+from twohot.base import ArgumentError
 from twohot.describe import (
     PAPER_STATISTICS_CUT,
     PairGroup,
+    Superclasses,
     class_correlation,
     cluster_classes,
     pair_statistics,
 )
 from twohot.noise import corrupt_labels, symmetric
 from twohot.probes import DistilledProbe
-from twohot.rows import fit_preparation
+from twohot_paper import real_figures as figures
 from twohot_paper.data_set import DataSet, read_data_set
-from twohot_paper.maker import RunKind, register_runs
+from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
+from twohot_paper.grid import absent_note, among, only_one_note, titles
+from twohot_paper.synthetic_figures import (
+    LabelledOutputs,
+    output_plane_figure,
+)
+from twohot_paper.table import NOT_RUN, Cell, Table
 
 # Digits of correlations in records: far below what a colour can show.
 DIGITS = 4
-
-# Rows whose pairs are counted: 50 million pairs show the shape, and take seconds.
-HISTOGRAM_ROWS = 10_000
-BIN_EDGES = np.linspace(-1, 1, 101)
-BLOCK_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class StructureRun:
     """What a run is known by."""
 
-    version: ClassVar[int] = 2  # statistics of superclasses cut at .9
+    version: ClassVar[int] = 3  # statistics of superclasses cut at .9, without histograms
 
     data: str  # key of the data set
 
@@ -53,7 +53,9 @@ class PairKind:
     n_pairs: int
     mean: float | None  # None if there is no pair
     std: float | None
-    histogram: tuple[float, ...]  # share of the sampled pairs in each of the bins
+
+    def __str__(self) -> str:
+        return NOT_RUN if self.mean is None else f"{self.mean:.3f} ± {self.std:.3f}"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,10 @@ class StructureResult:
         """The three kinds of pairs."""
         return self.same_class, self.same_superclass, self.elsewhere
 
+    def clustering(self) -> Superclasses:
+        """Return the superclasses of maps and dendrograms."""
+        return Superclasses(*map(np.array, (self.superclass, self.order, self.linkage)))
+
     @property
     def n_superclasses(self) -> int:
         """Number of superclasses of the statistics."""
@@ -83,21 +89,12 @@ class StructureResult:
 
 
 def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureResult:
-    """Measure the correlations of one data set.
-
-    Parameters
-    ----------
-    run : StructureRun
-    paths : mapping
-        Where the data sets are, by their keys.
-    """
+    """Measure the correlations of one data set; `paths` are those of the data sets by key."""
     data = read_data_set(paths[run.data])
     means = class_correlation(data.X, data.labels, n_jobs=1).means
     found = cluster_classes(means)
     wider = cluster_classes(means, cut=PAPER_STATISTICS_CUT).superclass
     pairs = pair_statistics(data.X, data.labels, wider)
-    groups = (pairs.same_class, pairs.same_superclass, pairs.elsewhere)
-    kinds = [_pair_kind(*each) for each in zip(groups, _histograms(data, wider), strict=True)]
     return StructureResult(
         n_samples=len(data.X),
         mean_square=data.mean_square,
@@ -106,51 +103,18 @@ def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureR
         statistics_superclass=tuple(wider.tolist()),
         order=tuple(found.order.tolist()),
         linkage=tuple(map(tuple, found.linkage.round(6).tolist())),
-        same_class=kinds[0],
-        same_superclass=kinds[1],
-        elsewhere=kinds[2],
+        same_class=_pair_kind(pairs.same_class),
+        same_superclass=_pair_kind(pairs.same_superclass),
+        elsewhere=_pair_kind(pairs.elsewhere),
     )
 
 
 register_runs(RunKind(StructureRun, StructureResult, measure_structure))
 
 
-def _pair_kind(group: PairGroup, counts: NDArray[np.int64]) -> PairKind:
-    shares = counts / max(counts.sum(), 1)
+def _pair_kind(group: PairGroup) -> PairKind:
     known = group.n_pairs > 0
-    return PairKind(
-        group.n_pairs,
-        group.mean if known else None,
-        group.std if known else None,
-        tuple(shares.round(7).tolist()),
-    )
-
-
-def _histograms(data: DataSet, superclass: IntArray) -> NDArray[np.int64]:
-    """Return how many pairs of different rows fall into each bin, (3, n_bins), by kind."""
-    n_rows = min(len(data.X), HISTOGRAM_ROWS)
-    chosen = np.sort(np.random.default_rng(0).choice(len(data.X), n_rows, replace=False))
-    rows, labels = _prepared(data, chosen), data.labels[chosen]
-    groups = np.asarray(superclass)[labels]
-    n_bins = len(BIN_EDGES) - 1
-    counts = np.zeros(3 * n_bins, dtype=np.int64)
-    for first in range(0, n_rows, BLOCK_ROWS):
-        block = slice(first, first + BLOCK_ROWS)
-        # Each pair once: the rows of a block with themselves and all that follow.
-        correlations = rows[block] @ rows[first:].T
-        kind = (labels[block, np.newaxis] != labels[first:]).astype(np.int64)
-        kind += groups[block, np.newaxis] != groups[first:]
-        bins = ((correlations + 1) * (n_bins / 2)).astype(np.int64).clip(0, n_bins - 1)
-        later = np.triu(np.ones(correlations.shape, dtype=bool), k=1)
-        counts += np.bincount((kind * n_bins + bins)[later], minlength=3 * n_bins)
-    return counts.reshape(3, n_bins)
-
-
-def _prepared(data: DataSet, chosen: IntArray) -> FloatArray:
-    """Return some rows, centred by the mean of all and scaled to unit norm."""
-    preparation = fit_preparation(data.X, center=True, normalize=True, weights=None, n_jobs=1)
-    raw = data.X[chosen]
-    return preparation.apply(raw, np.empty(raw.shape, np.float32))
+    return PairKind(group.n_pairs, group.mean if known else None, group.std if known else None)
 
 
 # Outputs of every round on the training rows of a few classes -------------------------------------
@@ -187,14 +151,7 @@ class EvolutionResult:
 
 
 def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionResult:
-    """Fit all rounds on noisy labels, and return their outputs on the same rows.
-
-    Parameters
-    ----------
-    run : EvolutionRun
-    paths : mapping
-        Where the data sets are, by their keys.
-    """
+    """Fit all rounds on noisy labels, and return their outputs on the same rows."""
     data = read_data_set(paths[run.data])
     if not set(run.classes) <= set(data.classes):
         unknown = [name for name in run.classes if name not in data.classes]
@@ -230,3 +187,225 @@ def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionR
 
 
 register_runs(RunKind(EvolutionRun, EvolutionResult, measure_evolution))
+
+
+# Figures and tables: maps, dendrograms, the paper's table, planes of outputs ----------------------
+
+
+# The paper's table tab:cf_class_stat, of ResNet34 features: superclasses, and mean and standard
+# deviation of the correlation in one class, in one superclass, and elsewhere.
+PAPER_STATISTICS = {
+    "CIFAR-100": (3, "0.25 ± 0.16", "0.02 ± 0.12", "-0.03 ± 0.10"),
+    "Caltech-101": (4, "0.42 ± 0.15", "0.03 ± 0.08", "-0.02 ± 0.07"),
+    "Caltech-256": (3, "0.35 ± 0.16", "0.02 ± 0.08", "-0.03 ± 0.07"),
+    "Flowers-102": (2, "0.36 ± 0.15", "0.03 ± 0.12", "-0.04 ± 0.13"),
+    "Food-101": (2, "0.17 ± 0.15", "0.01 ± 0.12", "-0.02 ± 0.12"),
+    "StanfordCars": (2, "0.21 ± 0.16", "0.06 ± 0.14", "-0.07 ± 0.13"),
+}
+
+
+@dataclass(frozen=True)
+class StructureMaker(Maker):
+    """What the makers of this module share: one run per data set."""
+
+    data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
+
+    def runs(self, data: Sequence[DataSet]) -> list[StructureRun]:
+        """Return one run per data set."""
+        return [StructureRun(each.key) for each in among(data, self.data_sets)]
+
+    def measured(
+        self, results: Results, data: Sequence[DataSet]
+    ) -> list[tuple[DataSet, str, StructureResult]]:
+        """Return the data sets with a result, what to call them, and the result."""
+        names = titles(data)
+        return [
+            (each, names[each.key], results[StructureRun(each.key)])
+            for each in among(data, self.data_sets)
+            if StructureRun(each.key) in results
+        ]
+
+    def panels(self, results: Results, data: Sequence[DataSet]) -> list[figures.ClassPanel]:
+        """Return what is drawn of the classes of every data set."""
+        return [
+            figures.ClassPanel(name, each.classes, np.array(found.means), found.clustering())
+            for each, name, found in self.measured(results, data)
+        ]
+
+    def notes(self, data: Sequence[DataSet], *more: str) -> tuple[str, ...]:
+        """Return what a reader must know of all these figures."""
+        how = "Correlations are inner products of centred features of unit norm."
+        return (how, *more, *absent_note(data))
+
+
+@register("correlation maps")
+@dataclass(frozen=True)
+class MapMaker(StructureMaker):
+    """Maps of the mean correlation of every two classes."""
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Draw all maps in one figure."""
+        panels = self.panels(results, data)
+        drawn = {"maps": figures.correlation_maps_figure(panels)} if panels else {}
+        note = "A pixel is the mean over all pairs of training rows of two classes."
+        return Made(drawn, notes=self.notes(data, note))
+
+
+@register("dendrograms")
+@dataclass(frozen=True)
+class DendrogramMaker(StructureMaker):
+    """Dendrograms of the classes, and the superclasses that they are cut into."""
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Draw all dendrograms in one figure; list the classes of every superclass."""
+        panels = self.panels(results, data)
+        drawn = {"dendrograms": figures.dendrograms_figure(panels)} if panels else {}
+        rows = []
+        for panel in panels:
+            superclass = panel.superclasses.superclass
+            for group in range(panel.superclasses.n_superclasses):
+                members = [panel.classes[k] for k in np.flatnonzero(superclass == group)]
+                rows.append((panel.title, group + 1, len(members), ", ".join(members)))
+        columns = ("data set", "superclass", "size", "classes")
+        table = Table("Superclasses by complete linkage, cut at 0.8", columns, tuple(rows))
+        return Made(drawn, {"superclasses": table}, self.notes(data))
+
+
+@register("pair correlations")
+@dataclass(frozen=True)
+class PairMaker(StructureMaker):
+    """The three kinds of pairs: the paper's table."""
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Write the table beside the paper's numbers."""
+        rows = []
+        for each, name, found in self.measured(results, data):
+            published = PAPER_STATISTICS.get(each.paper_name or "", (None,) * 4)
+            rows.append((name, found.n_superclasses, *map(str, found.kinds), *published))
+        columns = ("superclasses", "same class", "same superclass", "other superclass")
+        table = Table(
+            "Correlation of two training rows, mean ± std over pairs",
+            ("data set", *columns, *(f"paper: {each}" for each in columns)),
+            tuple(rows),
+        )
+        notes = (
+            "The paper's numbers are of ResNet34 features; ± is the spread over pairs of rows.",
+            "Superclasses are cut at 0.9 of the largest merge distance, as in the authors' code.",
+            "For noise and maps they are cut at 0.8.",
+        )
+        return Made(tables={"correlations": table}, notes=self.notes(data, *notes))
+
+
+# How the outputs on four classes evolve with the rounds: clusters by true class, or not -----------
+
+
+COLUMNS = (
+    "λ",
+    "round",
+    "accuracy on true labels, %",
+    "agreement with given labels, %",
+    "spread in a class",  # root mean squared distance of outputs to the mean of their true class
+    "distance of class means",
+    "distance / spread",
+)
+
+CLUSTERS = (
+    "Spread is the root mean squared distance of outputs to the mean output of their true class. "
+    "A ratio of distance to spread that grows with the round says that clusters form."
+)
+READINGS = "λ on unit-norm features is ‖φ‖² times as large on raw ones: both readings are shown."
+
+
+@register("evolution")
+@dataclass(frozen=True)
+class EvolutionMaker(Maker):
+    """Planes of outputs at the paper's penalty on raw and on unit-norm features."""
+
+    data_set: str = "CIFAR-100"  # the first one at hand where this is absent
+    classes: tuple[str, ...] = ()  # the first four if none is named
+    l2: float = 2.5e-4
+    noise_rate: float = 0.5
+    seed: int = 0
+    n_rounds: int = 7
+    rounds: tuple[int, ...] = (1, 2, 5)  # that are drawn
+
+    def runs(self, data: Sequence[DataSet]) -> list[EvolutionRun]:
+        """Return a run for each reading of the penalty."""
+        chosen = self._chosen(data)
+        return [] if chosen is None else list(self._readings(chosen).values())
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Draw the planes, and write down how near the outputs of a class are to each other."""
+        chosen = self._chosen(data)
+        readings = {} if chosen is None else self._readings(chosen)
+        found = {name: results[run] for name, run in readings.items() if run in results}
+        if chosen is None or not found:
+            return Made(notes=("Not run.",))
+        planes = {
+            name: LabelledOutputs(
+                np.array(result.outputs),
+                np.array(result.true_labels),
+                np.array(result.given_labels),
+            )
+            for name, result in found.items()
+        }
+        solved = [each for result in found.values() for each in result.converged]
+        rows = [
+            row for name, fits in planes.items() for row in _rows(name.replace("\n", " "), fits)
+        ]
+        title = f"Outputs on {', '.join(self._classes(chosen))} of {titles(data)[chosen.key]}"
+        noise = f"symmetric noise among four classes, η = {self.noise_rate:g}, 1 draw"
+        subject = f"{titles(data)[chosen.key]}, {noise}"
+        drawn = output_plane_figure(
+            planes, rounds=self.rounds, class_names=self._classes(chosen), title=subject
+        )
+        return Made(
+            {"planes": drawn},
+            {"clusters": Table(title, COLUMNS, tuple(rows))},
+            (
+                f"Rounds solved to convergence: {sum(solved)} of {len(solved)}.",
+                CLUSTERS,
+                READINGS,
+                *only_one_note(chosen, data, self.data_set),
+            ),
+            subject,
+        )
+
+    def _chosen(self, data: Sequence[DataSet]) -> DataSet | None:
+        """Return the file that has most rows of the data set."""
+        named = [each for each in data if each.paper_name == self.data_set] or list(data[:1])
+        return max(named, key=lambda each: len(each.X), default=None)
+
+    def _classes(self, data: DataSet) -> tuple[str, ...]:
+        known = bool(self.classes) and set(self.classes) <= set(data.classes)
+        return self.classes if known else data.classes[:4]
+
+    def _readings(self, data: DataSet) -> dict[str, EvolutionRun]:
+        """Return the run at the penalty on raw features, and on features of unit norm."""
+        unit = float(f"{self.l2 * data.mean_square:.6g}")
+        read = {
+            "on raw features\n(the paper's code)": self.l2,
+            "if ‖φ‖ = 1\n(the paper's theory)": unit,
+        }
+        classes, draw = self._classes(data), (self.noise_rate, self.seed, self.n_rounds)
+        return {
+            f"λ = {self.l2:g} {words}": EvolutionRun(data.key, classes, l2, *draw)
+            for words, l2 in read.items()
+        }
+
+
+def _rows(name: str, fits: LabelledOutputs) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    classes = np.unique(fits.true_labels)
+    for t, outputs in enumerate(fits.outputs, start=1):
+        centres = np.array([outputs[fits.true_labels == k].mean(axis=0) for k in classes])
+        places = np.searchsorted(classes, fits.true_labels)
+        spread = float(np.sqrt(np.mean(((outputs - centres[places]) ** 2).sum(axis=1))))
+        pairs = centres[:, np.newaxis] - centres
+        apart = float(np.linalg.norm(pairs, axis=2)[np.triu_indices(len(classes), k=1)].mean())
+        predicted = outputs.argmax(axis=1)
+        shares = [
+            100 * float(np.mean(predicted == y)) for y in (fits.true_labels, fits.given_labels)
+        ]
+        rows.append((name, t, *shares, spread, apart, apart / spread if spread else None))
+    return rows

@@ -6,39 +6,31 @@ claim about it is judged once all of its runs are finished and converged.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
 from twohot.base import FloatArray, counted
 from twohot.theory import PairLevels, separation_at
-from twohot_paper.claim import Answer, ClaimVerdict, by_parts, not_testable, rule
+from twohot_paper.claim import ClaimVerdict, by_parts, not_testable, rule, verdict_if
 from twohot_paper.data_set import DataSet
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.maker import Maker, Results
-from twohot_paper.synthetic_makers import (
-    EigenvalueRun,
-    SyntheticAccuracy,
-    SyntheticEigenvalues,
-    SyntheticGrid,
-)
-from twohot_paper.synthetic_outputs import PAPER_LEVELS, SeparationCurves, SoftmaxErrors
-from twohot_paper.synthetic_run import SyntheticResult, SyntheticRun
+from twohot_paper.exhibit import Results, choose_exhibits
+from twohot_paper.synthetic_makers import EigenvalueRun
+from twohot_paper.synthetic_outputs import PAPER_LEVELS, Separation, SoftmaxErrors
 from twohot_paper.synthetic_setting import (
     MATRIX_NAMES,
     MATRIX_WORDS,
-    SyntheticMatrix,
-    SyntheticSetting,
+    SyntheticResult,
+    SyntheticRun,
 )
 from twohot_paper.table import Cell, Table, mean_of
-
-M = TypeVar("M", bound=Maker)
 
 HALF = 0.5  # the noise rate of the figures that have one
 TIES = "spread"  # for ties; the kindest to the two-hot student
 DOMINATES = 2.0  # times as large
 CROSSING = 3  # the round from which the text has the true label on top
-AMPLITUDES, DRAWS = (0.01, 0.02, 0.05, 0.1), (0, 1, 2)  # of perturbations
 MANY = 1e4  # samples per class, beyond which the error is claimed to be negligible
 NEGLIGIBLE = 0.01  # a hundredth of the largest output
 NEAR_TWO = (1.5, 2.5)
@@ -47,52 +39,25 @@ NEAR_TWO = (1.5, 2.5)
 Draw = dict[float, SyntheticResult]
 
 
-def maker_of(exhibit_id: str, kind: type[M]) -> M:
+def maker_of(exhibit_id: str) -> Any:
     """Return the maker of a figure, as its file sets it."""
     (exhibit,) = choose_exhibits([exhibit_id])
-    maker = exhibit.build()
-    if not isinstance(maker, kind):
-        raise TypeError(f"{exhibit_id} is made by {type(maker).__name__}, not {kind.__name__}")
-    return maker
-
-
-def accuracy_grid() -> SyntheticGrid:
-    """Return the runs of the figure of accuracies."""
-    return maker_of("fig:acc_gain", SyntheticAccuracy).grid
+    return exhibit.build()
 
 
 def all_runs() -> list[SyntheticRun]:
-    """Return the whole grid."""
-    return accuracy_grid().runs()
+    """Return the runs of the figure of accuracies."""
+    return list(maker_of("fig:acc_gain").runs())
 
 
 def runs_at_half() -> list[SyntheticRun]:
-    """Return the runs with half of the labels wrong."""
+    """Return those with half of the labels wrong."""
     return [run for run in all_runs() if run.noise_rate == HALF]
 
 
-def eigenvalues() -> SyntheticEigenvalues:
-    """Return the maker of the figure of eigenvalues."""
-    return maker_of("fig:eigenspectrum", SyntheticEigenvalues)
-
-
-def perturbation_runs() -> list[EigenvalueRun]:
-    """Return the spectra of perturbations of several sizes."""
-    return [
-        EigenvalueRun(SyntheticMatrix(SyntheticSetting(), "repaired", amplitude, seed))
-        for amplitude in AMPLITUDES
-        for seed in DRAWS
-    ]
-
-
-def softmax_errors() -> SoftmaxErrors:
-    """Return the maker of the figure of errors."""
-    return maker_of("fig:sm_error", SoftmaxErrors)
-
-
-def separations() -> SeparationCurves:
-    """Return the maker of the figure of q/p."""
-    return maker_of("fig:lambda_pq", SeparationCurves)
+def spectrum_runs() -> list[EigenvalueRun]:
+    """Return the runs of the figure of eigenvalues."""
+    return list(maker_of("fig:eigenspectrum").runs())
 
 
 def rule_of_finished(
@@ -111,7 +76,7 @@ def rule_of_finished(
                 return not_testable(f"{stuck} of {len(needed)} runs did not converge.")
             return replace(judge(results), basis=counted(len(needed), "run"))
 
-        rule(claim, lambda _: runs())(judge_if_finished)
+        rule(claim)(judge_if_finished)
         return judge
 
     return add
@@ -125,22 +90,6 @@ def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]
             of_draw = found[run.matrix.kind].setdefault(run.matrix.seed, {})
             of_draw[run.noise_rate] = results[run]
     return {kind: list(by_seed.values()) for kind, by_seed in found.items()}
-
-
-def highest_without_exception(rates: Mapping[float, bool]) -> float | None:
-    """Return the highest rate up to which all hold; None if the lowest does not."""
-    highest = None
-    for rate in sorted(rates):
-        if not rates[rate]:
-            break
-        highest = rate
-    return highest
-
-
-def lowest_without_exception(rates: Mapping[float, bool]) -> float | None:
-    """Return the lowest rate from which all hold; None if the highest does not."""
-    lowest = highest_without_exception({-rate: holds for rate, holds in rates.items()})
-    return None if lowest is None else 0.0 - lowest
 
 
 # Claims about accuracy: rounds, the two-hot student, the teacher's top two -----------------------
@@ -164,49 +113,44 @@ def judge_wider_regime(results: Results) -> ClaimVerdict:
 
 def _limits(draw: Draw) -> list[float]:
     """Return, per round, the highest rate up to which all samples are right; -1 if none."""
-    n_rounds = len(next(iter(draw.values())).rounds)
-    found = [
-        highest_without_exception(
-            {rate: each.rounds[t].accuracy == 1 for rate, each in draw.items()}
-        )
-        for t in range(n_rounds)
-    ]
-    return [-1.0 if limit is None else limit for limit in found]
+    rates = sorted(draw)
+    right = np.array([[each.accuracy == 1 for each in draw[rate].rounds] for rate in rates])
+    n_right = np.logical_and.accumulate(right).sum(axis=0)  # (n_rounds,) lowest rates
+    return [rates[n - 1] if n else -1.0 for n in n_right]
 
 
 def _widens(limits: list[float]) -> bool:
     return limits == sorted(limits) and limits[-1] > limits[0]
 
 
-@rule_of_finished("two-hot-all-right-synthetic", all_runs)
-def judge_two_hot_right(results: Results) -> ClaimVerdict:
-    """Judge whether the two-hot student is right wherever the truth is the commonest label."""
-    what = "two-hot student's training accuracy (%)"
-    return _where_truth_leads(results, what, lambda each: each.two_hot[TIES].accuracy, least=1)
+def _lead(result: SyntheticResult) -> float:
+    """Return how far the two-hot student is ahead of the best round."""
+    return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
 
 
-@rule_of_finished("two-hot-beats-rounds-synthetic", all_runs)
-def judge_two_hot_best(results: Results) -> ClaimVerdict:
-    """Judge whether the two-hot student is at least as accurate as every round."""
+# What is shown of a claim that is made wherever C_kk > C_kk', and the least that confirms it.
+WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], float]] = {
+    "two-hot-all-right-synthetic": (
+        "two-hot student's training accuracy (%)",
+        lambda each: each.two_hot[TIES].accuracy,
+        1,
+    ),
+    "two-hot-beats-rounds-synthetic": (
+        "two-hot student minus the best round, training accuracy (points)",
+        _lead,
+        0,
+    ),
+    "truth-in-top-two-synthetic": (
+        "samples with the truth in the teacher's top two (%)",
+        lambda each: each.truth_in_top_two,
+        1,
+    ),
+}
 
-    def lead(result: SyntheticResult) -> float:
-        return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
 
-    what = "two-hot student minus the best round, training accuracy (points)"
-    return _where_truth_leads(results, what, lead, least=0)
-
-
-@rule_of_finished("truth-in-top-two-synthetic", all_runs)
-def judge_top_two(results: Results) -> ClaimVerdict:
-    """Judge whether the true label is among the teacher's two largest outputs."""
-    what = "samples with the truth in the teacher's top two (%)"
-    return _where_truth_leads(results, what, lambda each: each.truth_in_top_two, least=1)
-
-
-def _where_truth_leads(
-    results: Results, what: str, shown: Callable[[SyntheticResult], float], least: float
-) -> ClaimVerdict:
-    """Judge a promise that is made wherever C_kk > C_kk', matrix by matrix and rate by rate."""
+def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
+    """Judge a claim wherever the truth is the most frequent label, by matrix and by rate."""
+    what, shown, least = WHERE_TRUTH_LEADS[claim]
     kept: dict[str, dict[float, bool]] = {}
     rows: list[tuple[Cell, ...]] = []
     at_half = {}
@@ -224,12 +168,9 @@ def _where_truth_leads(
     values_at_half = _listed({kind: f"{value:.1f}" for kind, value in at_half.items()}, ", ")
     evidence = f"Holds in all draws: {_listed(counts, ', ')}."
     evidence += f" {what.capitalize()} at η = .5: {values_at_half}."
-    if all(all(rates.values()) for rates in kept.values()):
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table)
+    everywhere = all(all(rates.values()) for rates in kept.values())
     parts = [part for kind, rates in kept.items() if (part := _range(kind, rates))]
-    if not parts:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table)
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, "; ".join(parts), table)
+    return verdict_if("; ".join(parts), evidence, holds=everywhere, table=table)
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
@@ -239,12 +180,15 @@ def _range(kind: str, rates: dict[float, bool]) -> str:
     """
     if all(rates.values()):
         return f"the Gram matrix is {MATRIX_WORDS[kind]}"
-    low, high = lowest_without_exception(rates), highest_without_exception(rates)
-    if low is not None and sum(rate >= low for rate in rates) * 2 >= len(rates):
-        return f"η ≥ {low:g} on {MATRIX_WORDS[kind]}"
-    if high is not None and sum(rate <= high for rate in rates) * 2 >= len(rates):
-        return f"η ≤ {high:g} on {MATRIX_WORDS[kind]}"
+    for sign, ordered in (("≥", sorted(rates, reverse=True)), ("≤", sorted(rates))):
+        held = [*takewhile(rates.__getitem__, ordered)]
+        if len(held) * 2 >= len(rates):
+            return f"η {sign} {held[-1]:g} on {MATRIX_WORDS[kind]}"
     return ""
+
+
+for _claim in WHERE_TRUTH_LEADS:
+    rule_of_finished(_claim, all_runs)(partial(judge_where_truth_leads, _claim))
 
 
 # Claims about outputs, with half of the labels wrong ----------------------------------------------
@@ -285,12 +229,9 @@ def judge_spread(results: Results) -> ClaimVerdict:
         f" {means[0, 1]:.3f}, … {means[0, -1]:.3f} in rounds 1, 2, … {n_rounds}, mean of"
         f" {len(found)} perturbed draws (in the block model samples of a kind do not differ)."
     )
-    if first == 1:
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table)
-    if first > (n_rounds + 1) // 2:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table)
     condition = f"t ≥ {first}, the spread of round {first} being larger than of round {first - 1}"
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table)
+    early = first <= (n_rounds + 1) // 2
+    return verdict_if(condition if early else "", evidence, holds=first == 1, table=table)
 
 
 @rule_of_finished("clean-falls-noisy-rises", runs_at_half)
@@ -314,9 +255,8 @@ def judge_crossing(results: Results) -> ClaimVerdict:
     found = _at_half(results)
     kept = []
     for kind, of_kind in found.items():
-        ahead = _of_rounds(of_kind, "noisy_true", "mean") > _of_rounds(
-            of_kind, "noisy_given", "mean"
-        )
+        true, given = (_of_rounds(of_kind, f"noisy_{at}", "mean") for at in ("true", "given"))
+        ahead = true > given
         if ahead[:, CROSSING - 1 :].all() and not ahead[:, 0].any():
             kept.append(kind)
     accuracy = {kind: _of_rounds(each, "accuracy")[:, CROSSING - 1] for kind, each in found.items()}
@@ -343,10 +283,10 @@ def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> F
 # Claims about eigenvalues, the error of the linear theory, and the penalty for q/p near 2 ---------
 
 
-@rule_of_finished("top-eigenvalues-dominate", lambda: eigenvalues().plan())
+@rule_of_finished("top-eigenvalues-dominate", spectrum_runs)
 def judge_eigenvalues(results: Results) -> ClaimVerdict:
     """Judge whether the K leading eigenvalues of the averaging matrix leave the others behind."""
-    maker = eigenvalues()
+    maker = maker_of("fig:eigenspectrum")
     last, power = maker.setting.n_classes, maker.n_rounds
     factors = {
         kind: np.array([results[run].factors for run in maker.of_kind(kind)])
@@ -363,30 +303,15 @@ def judge_eigenvalues(results: Results) -> ClaimVerdict:
     return _on_matrices(kept, evidence)
 
 
-@rule_of_finished("davis-kahan", perturbation_runs)
-def judge_davis_kahan(results: Results) -> ClaimVerdict:
-    """Judge whether the leading eigenvectors stay with the classes as far as is ensured."""
-    ensured = [each for run in perturbation_runs() if (each := results[run]).bound < 1]
-    kept = [each for each in ensured if each.sin_angle <= each.bound]
-    evidence = f"The bound says something of {len(ensured)} draws and holds in {len(kept)}"
-    if not ensured:
-        return ClaimVerdict(Answer.NOT_TESTABLE, f"{evidence}.")
-    worst = max(ensured, key=lambda each: each.sin_angle)
-    evidence += f"; largest sine {worst.sin_angle:.3f}, allowed {worst.bound:.3f}."
-    answer = Answer.CONFIRMED if len(kept) == len(ensured) else Answer.REFUTED
-    return ClaimVerdict(answer, evidence)
-
-
-@rule_of_finished("softmax-error-negligible", lambda: softmax_errors().plan())
-def judge_error(results: Results) -> ClaimVerdict:
+@rule("softmax-error-negligible")
+def judge_error(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether the error of the linear theory is negligible for many samples."""
-    maker = softmax_errors()
-    errors = {
-        kept: max(max(results[run].errors) for run in runs if run.n_per_class >= MANY)
-        for kept, runs in (("the penalty", maker.at_penalty()), ("the ridge", maker.at_ridge()))
-    }
-    setting = maker.setting
-    levels = PairLevels(setting.n_classes, MANY, setting.same_class, setting.same_superclass)
+    maker: SoftmaxErrors = maker_of("fig:sm_error")
+    first = sum(size < MANY for size in maker.n_per_class)
+    found = {"the penalty": maker.at_penalty(), "the ridge": maker.at_ridge()}
+    errors = {kept: max(max(of) for _, of in pairs[first:]) for kept, pairs in found.items()}
+    of = maker.setting
+    levels = PairLevels(of.n_classes, MANY, of.same_class, of.same_superclass)
     separation = separation_at(levels, l2=maker.l2)
     evidence = (
         f"Largest error of an output beyond n = 10⁴, all rounds: {errors['the penalty']:.4f} with"
@@ -395,37 +320,38 @@ def judge_error(results: Results) -> ClaimVerdict:
     )
     small = [kept for kept, error in errors.items() if error <= NEGLIGIBLE]
     condition = f"{' and '.join(small)} is kept as samples become more"
-    return by_parts(small, len(errors), evidence, condition)
+    basis = f"{2 * len(maker.n_per_class)} exact solves"
+    return by_parts(small, len(errors), evidence, condition, basis=basis)
 
 
-@rule_of_finished("separation-near-two", lambda: separations().plan())
-def judge_separation(results: Results) -> ClaimVerdict:
+@rule("separation-near-two")
+def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether the claimed penalties bring q/p near 2."""
-    maker = separations()
     low, high = NEAR_TWO
     near, parts = [], []
-    for norm in maker.squared_norms:
-        found = [results[maker.run_of(name, norm)].at_marked[0] for name in PAPER_LEVELS]
+    for norm in maker_of("fig:lambda_pq").squared_norms:
+        of_norm = [Separation.of(name, norm) for name in PAPER_LEVELS]
+        found = [each.at(each.claimed) for each in of_norm]
         parts.append(f"{min(found):.3g} to {max(found):.3g} at squared norm {norm:g}")
         if low <= min(found) and max(found) <= high:
             near.append(norm)
     evidence = f"q/p of the six data sets at the penalties of the text: {'; '.join(parts)}."
-    if 1.0 in near:
-        return ClaimVerdict(Answer.CONFIRMED, evidence)
-    if not near:
-        return ClaimVerdict(Answer.REFUTED, evidence)
-    condition = f"features have a squared norm of about {near[0]:g}, not 1 as the text assumes"
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition)
+    basis = f"formulas of {len(PAPER_LEVELS)} data sets"
+    norms = "".join(f"{norm:g}" for norm in near[:1])
+    condition = f"features have a squared norm of about {norms}, not 1 as the text assumes"
+    return verdict_if(condition if near else "", evidence, holds=1.0 in near, basis=basis)
 
 
 def _on_matrices(kept: Sequence[str], evidence: str, table: Table | None = None) -> ClaimVerdict:
     """Return the verdict on a claim about all matrices, which holds on some."""
     words = " and ".join(MATRIX_WORDS[kind] for kind in kept)
-    return by_parts(kept, len(MATRIX_NAMES), evidence, f"for {words}", table)
+    return by_parts(kept, len(MATRIX_NAMES), evidence, f"for {words}", table=table)
 
 
 def _by_round(title: str, values: Mapping[str, Sequence[float]]) -> Table:
-    rows = tuple((MATRIX_NAMES[kind], *row) for kind, row in values.items())
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (MATRIX_NAMES[kind], *row) for kind, row in values.items()
+    )
     return Table(title, ("Gram matrix", *(f"t = {t}" for t in range(1, len(rows[0])))), rows)
 
 

@@ -1,14 +1,114 @@
-"""Training accuracy of the synthetic experiment against noise: rounds, and the two-hot student."""
+"""Figures of the synthetic experiment and of the theory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.base import BLUE, GREEN, METHOD_COLOURS, VERMILION, FloatArray, group_colour
+from twohot.base import BLUE, COLOURS, GREEN, METHOD_COLOURS, VERMILION, FloatArray, group_colour
 from twohot_paper.real_figures import new_panels, round_lines, round_name
+
+# Lines that are told apart without their colour.
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class SeparationCurve:
+    """q/p of one data set against the penalty."""
+
+    l2: FloatArray  # (n_penalties,)
+    separation: FloatArray  # (n_penalties,)
+    marked: dict[str, tuple[float, float]]  # penalty and q/p of points with a name
+
+
+# How the points of a curve are drawn: the penalty the text claims, and the one that was used.
+POINT_STYLES = {"claimed": ("o", "w"), "used": ("s", None)}
+
+
+def eigenvalue_figure(panels: Mapping[str, FloatArray], n_classes: int) -> Any:
+    """Draw the eigenvalues of the averaging matrix by rank, one line per round and panel.
+
+    The values of a panel are (n_rounds, n_samples), largest first.
+    """
+    figure, axes_row = new_panels(3.9 * len(panels) + 0.8, 3.7, 1, len(panels), share_y=True)
+    for axes, (title, values) in zip(axes_row[0], panels.items(), strict=True):
+        rank = np.arange(1, values.shape[1] + 1)
+        for number, row, style in round_lines(values):
+            axes.plot(rank, row, color=style["color"], linewidth=1.8, label=str(number))
+            axes.plot(rank[:n_classes], row[:n_classes], linestyle="", **style)
+        axes.axvline(n_classes + 0.5, color="0.5", linestyle=":", linewidth=1)
+        axes.set(xscale="log", xlabel="rank of the eigenvalue", title=title, ylim=(-0.02, 1.03))
+        axes.set_xticks([1, n_classes, 10, 100], ["1", str(n_classes), "10", "100"])
+    axes_row[0][0].set_ylabel(r"eigenvalue of $\Phi^{(t)}$ (modulus)")
+    axes_row[0][0].legend(title="round t", loc="upper right", ncols=2)
+    return figure
+
+
+def softmax_error_figure(panels: Mapping[str, tuple[FloatArray, FloatArray]]) -> Any:
+    """Draw the error of the linear theory against samples per class.
+
+    A panel has the samples per class (n_sizes,) and the errors (n_rounds, n_sizes).
+    """
+    figure, axes_row = new_panels(4.2 * len(panels), 3.7, 1, len(panels), share_y=True)
+    for axes, (title, (sizes, errors)) in zip(axes_row[0], panels.items(), strict=True):
+        for number, row, style in round_lines(errors):
+            axes.plot(sizes, row, label=str(number), **style)
+        axes.set(xscale="log", yscale="log", xlabel="samples per class n", title=title)
+    axes_row[0][0].set_ylabel("largest |linear − exact| output")
+    axes_row[0][-1].legend(title="round t", loc="lower right", ncols=2)
+    return figure
+
+
+def separation_figure(
+    panels: Mapping[str, Mapping[str, SeparationCurve]], *, target: float = 2.0
+) -> Any:
+    """Draw q/p against the penalty, one line per data set, with points and the target marked."""
+    figure, axes_row = new_panels(4.6 * len(panels) + 1.9, 4.1, 1, len(panels), share_y=True)
+    for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
+        styles = zip(cycle(COLOURS), cycle(LINES), strict=False)
+        for (name, curve), (colour, line) in zip(curves.items(), styles, strict=False):
+            axes.plot(curve.l2, curve.separation, color=colour, linestyle=line, label=name)
+            for kind, (l2, separation) in curve.marked.items():
+                marker, face = POINT_STYLES[kind]
+                fill = face or colour
+                axes.plot(l2, separation, marker, color=colour, markerfacecolor=fill, markersize=6)
+        axes.axhline(target, color="0.35", linestyle=":", linewidth=1.2)
+        axes.set(xscale="log", yscale="log", xlabel=r"penalty $\lambda$", title=title)
+        ticks = [1, 2, 5, 10, 20, 50, 100]
+        axes.set_yticks(ticks, [str(each) for each in ticks])
+        axes.set_yticks([], minor=True)
+    axes_row[0][0].set_ylabel("separation q/p")
+    last = axes_row[0][-1]
+    for kind, (marker, face) in POINT_STYLES.items():
+        last.plot([], [], marker, color="0.3", markerfacecolor=face or "0.3", label=f"λ {kind}")
+    last.plot([], [], color="0.35", linestyle=":", label=f"q/p = {target:g}")
+    last.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return figure
+
+
+def corruption_figure(matrices: Mapping[str, FloatArray], noise_rate: float) -> Any:
+    """Draw corruption matrices as maps with their numbers."""
+    figure, axes_row = new_panels(3.1 * len(matrices), 3.4, 1, len(matrices))
+    for axes, (title, matrix) in zip(axes_row[0], matrices.items(), strict=True):
+        axes.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
+        for (row, column), share in np.ndenumerate(matrix):
+            dark = "w" if share > 0.5 else "0.15"
+            text = f"{share:.2f}" if share else "0"
+            axes.text(column, row, text, ha="center", va="center", color=dark, fontsize=10)
+        ticks: Sequence[int] = range(len(matrix))
+        axes.set(title=title, xlabel="given label", xticks=ticks, yticks=ticks)
+        axes.spines[:].set_visible(False)
+        axes.grid(visible=False)
+    axes_row[0][0].set_ylabel("true class")
+    figure.suptitle(f"Share of given labels by true class, noise rate η = {noise_rate:g}")
+    return figure
+
+
+# Training accuracy against noise: rounds, and the two-hot student ---------------------------------
+
 
 TWO_HOT_STYLE = {
     "color": METHOD_COLOURS["two-hot"],
@@ -48,13 +148,8 @@ def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
             axes.plot(curves.noise_rates, mean, label=round_name(number), **style)
             _band(axes, curves.noise_rates, mean, spreads[number - 1], style["color"])
         mean, spread = _over_draws(curves.two_hot["spread"])
-        axes.plot(
-            curves.noise_rates,
-            mean,
-            label="two-hot student\n(ties spread)",
-            zorder=4,
-            **TWO_HOT_STYLE,
-        )
+        label = "two-hot student\n(ties spread)"
+        axes.plot(curves.noise_rates, mean, label=label, zorder=4, **TWO_HOT_STYLE)
         _band(axes, curves.noise_rates, mean, spread, TWO_HOT_STYLE["color"])
         axes.set(xlabel="noise rate η (symmetric)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
@@ -72,25 +167,18 @@ def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = SMALL
         teacher = _over_draws([curves.rounds[place] for place in kept])[0][:1]
         for _, mean, style in round_lines(teacher):
             axes.plot(places, mean, label="teacher", **style)
-        for rule in RULE_STYLES:
-            values = [curves.two_hot[rule][place] for place in kept]
-            _draw_rule(axes, rule, places, *_over_draws(values))
+        for rule, (marker, size, line, face) in RULE_STYLES.items():
+            mean, spread = _over_draws([curves.two_hot[rule][place] for place in kept])
+            style = {"marker": marker, "markersize": size, "linestyle": line}
+            style |= {"markerfacecolor": face, "color": TWO_HOT_STYLE["color"]}
+            axes.plot(places, mean, label=f"two-hot, ties: {rule}", **style)
+            _band(axes, places, mean, spread, TWO_HOT_STYLE["color"])
         ticks = [rate for rate in SMALL_TICKS if rate <= most]
         axes.set_xticks(np.sqrt(ticks), [f"{rate:g}".lstrip("0") or "0" for rate in ticks])
         axes.set(xlabel="noise rate η (root scale)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
     axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     return figure
-
-
-def _draw_rule(
-    axes: Any, rule: str, places: list[float], mean: FloatArray, spread: FloatArray
-) -> None:
-    marker, size, line, face = RULE_STYLES[rule]
-    colour = TWO_HOT_STYLE["color"]
-    style = {"marker": marker, "markersize": size, "linestyle": line, "markerfacecolor": face}
-    axes.plot(places, mean, color=colour, label=f"two-hot, ties: {rule}", **style)
-    _band(axes, places, mean, spread, colour)
 
 
 def _over_draws(values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -158,16 +246,9 @@ def output_plane_figure(
 ) -> Any:
     """Draw outputs in the plane, the corners being the labels, coloured by true class.
 
-    Parameters
-    ----------
-    rows : mapping of str to LabelledOutputs
-        One row of panels each, under their names.
-    rounds : sequence of int
-        One column of panels each; 1 is the teacher.
-    class_names : sequence of str, optional
-        Written at the corners; by default their numbers.
-    title : str
-        Above all panels: data and noise.
+    `rows` has a row of panels each under its name, and `rounds` a column each, 1 being the teacher.
+    The names of classes are written at the corners, by default their numbers, and the title, which
+    tells data and noise, above all panels.
     """
     figure, panels = new_panels(2.3 * len(rounds), 2.45 * len(rows) + 0.5, len(rows), len(rounds))
     for place, (name, drawn) in enumerate(rows.items()):

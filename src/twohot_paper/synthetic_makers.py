@@ -1,147 +1,126 @@
-"""Training accuracy of the synthetic experiment against noise (the paper's figure 3a)."""
+"""The synthetic experiment: accuracy against noise, eigenvalues, and the corruption matrices.
+
+These are the paper's figures 3a and 2a, and its table:label_corruption_three.
+"""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 
 from twohot.base import FloatArray
 from twohot.noise import asymmetric, superclass_noise, symmetric
 from twohot_paper.data_set import DataSet
-from twohot_paper.maker import Made, Maker, Results, RunKind, register, register_runs
+from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.synthetic_figures import (
     SMALL_NOISE,
     NoiseCurves,
     accuracy_figure,
+    corruption_figure,
+    eigenvalue_figure,
     small_noise_figure,
 )
-from twohot_paper.synthetic_run import TIE_RULES, SyntheticResult, SyntheticRun
 from twohot_paper.synthetic_setting import (
     MATRIX_NAMES,
+    TIE_RULES,
     SyntheticMatrix,
+    SyntheticResult,
+    SyntheticRun,
     SyntheticSetting,
     known_matrix,
 )
 from twohot_paper.table import Cell, Table, mean_of
-from twohot_paper.theory_figures import corruption_figure, eigenvalue_figure
 
-# The base of makers that need no data -------------------------------------------------------------
-
-
-class SyntheticMaker(Maker):
-    """A maker whose runs are the same whatever data sets are at hand."""
-
-    @abstractmethod
-    def plan(self) -> list[Any]:
-        """Return the runs."""
-
-    @abstractmethod
-    def draw(self, results: Results) -> Made:
-        """Return figures and tables, of the runs that are finished; there is at least one."""
-
-    def runs(self, data: Sequence[DataSet]) -> list[Any]:
-        """Return the plan."""
-        del data
-        return self.plan()
-
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw what is finished, and say how much is missing."""
-        del data
-        plan = self.plan()
-        missing = sum(run not in results for run in plan)
-        notes = (f"{missing} of {len(plan)} runs are missing.",) if missing else ()
-        if plan and missing == len(plan):
-            return Made(notes=notes)
-        made = self.draw(results)
-        return replace(made, notes=notes + made.notes)
-
-
-# Fine where few labels are wrong: there the two-hot student ties.
-NOISE_RATES = (
-    *(0.0, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05),
-    *(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9),
-)
 SEEDS = (0, 1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
-class SyntheticGrid:
-    """The runs that figures and claims about the synthetic experiment share."""
+class MatrixMaker(Maker):
+    """Base of the makers whose runs are on the three matrices, whatever data sets are at hand."""
 
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
     amplitude: float = 0.05
-    noise_rates: tuple[float, ...] = NOISE_RATES
-    seeds: tuple[int, ...] = SEEDS
+    noise_rates: tuple[float, ...] = (0.5,)
+    seeds: tuple[int, ...] = SEEDS  # of the draws of a perturbed matrix; the block has one
     n_rounds: int = 7  # the sixth student is round 7
 
-    def runs(self) -> list[SyntheticRun]:
-        """All runs: the block first, then every draw."""
-        return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
+    @abstractmethod
+    def run(self, matrix: SyntheticMatrix, noise_rate: float) -> Any:
+        """Return the run on one matrix at one noise rate."""
 
-    def of_kind(self, kind: str) -> list[SyntheticRun]:
-        """Return the runs on one kind of matrix; the block has one draw."""
+    @abstractmethod
+    def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
+        """Return figures and tables of the finished runs and their results, by kind of matrix."""
+
+    def of_kind(self, kind: str) -> list[Any]:
+        """Return the runs on one kind of matrix."""
         seeds = self.seeds[:1] if kind == "block" else self.seeds
         return [
-            SyntheticRun(
-                SyntheticMatrix(self.setting, kind, self.amplitude, seed), rate, self.n_rounds
-            )
+            self.run(SyntheticMatrix(self.setting, kind, self.amplitude, seed), rate)
             for seed in seeds
             for rate in self.noise_rates
         ]
 
+    def runs(self, data: Sequence[DataSet] = ()) -> list[Any]:
+        """Return all runs: the block first, then every draw."""
+        del data
+        return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Draw what is finished, and say how much is missing."""
+        plan = self.runs(data)
+        missing = sum(run not in results for run in plan)
+        notes = (f"{missing} of {len(plan)} runs are missing.",) if missing else ()
+        if missing == len(plan):
+            return Made(notes=notes)
+        pairs = {
+            kind: [(run, results[run]) for run in self.of_kind(kind) if run in results]
+            for kind in MATRIX_NAMES
+        }
+        made = self.draw({kind: found for kind, found in pairs.items() if found})
+        return replace(made, notes=notes + made.notes)
+
 
 @register("synthetic accuracy")
 @dataclass(frozen=True)
-class SyntheticAccuracy(SyntheticMaker):
-    """Every round and the two-hot student, on three matrices."""
+class SyntheticAccuracy(MatrixMaker):
+    """Every round and the two-hot student."""
 
-    grid: SyntheticGrid = field(default_factory=SyntheticGrid)
+    def run(self, matrix: SyntheticMatrix, noise_rate: float) -> SyntheticRun:
+        """Return the run, which other figures share."""
+        return SyntheticRun(matrix, noise_rate, self.n_rounds)
 
-    def plan(self) -> list[SyntheticRun]:
-        """Return the whole grid."""
-        return self.grid.runs()
-
-    def draw(self, results: Results) -> Made:
+    def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
         """Draw accuracy against noise, in full and where few labels are wrong."""
-        curves = {
-            name: found
-            for kind, name in MATRIX_NAMES.items()
-            if (found := _curves(self.grid.of_kind(kind), results)).noise_rates
-        }
+        curves = {MATRIX_NAMES[kind]: _curves(pairs) for kind, pairs in found.items()}
         figures = {"acc_gain": accuracy_figure(curves)}
         few = {name: each for name, each in curves.items() if each.noise_rates[0] <= SMALL_NOISE}
         if few:
             figures["acc_gain_ties"] = small_noise_figure(few)
         notes = (
             "A sample is right if its true label is on top alone; ties count as errors.",
-            f"Bands are ± one standard deviation over {len(self.grid.seeds)} draws.",
+            f"Bands are ± one standard deviation over {len(self.seeds)} draws.",
         )
-        return Made(figures, {"acc_gain": _table(curves, self.grid.n_rounds)}, notes)
+        return Made(figures, {"acc_gain": _table(curves, self.n_rounds)}, notes)
 
 
-def _curves(runs: Sequence[SyntheticRun], results: Results) -> NoiseCurves:
+def _curves(pairs: Sequence[tuple[SyntheticRun, SyntheticResult]]) -> NoiseCurves:
     by_rate: dict[float, list[SyntheticResult]] = {}
-    for run in runs:
-        if run in results:
-            by_rate.setdefault(run.noise_rate, []).append(results[run])
+    for run, result in sorted(pairs, key=lambda pair: pair[0].noise_rate):
+        by_rate.setdefault(run.noise_rate, []).append(result)
     return NoiseCurves(
-        sorted(by_rate),
-        [_rounds(by_rate[rate]) for rate in sorted(by_rate)],
+        [*by_rate],
+        [
+            np.array([[each.accuracy for each in result.rounds] for result in found])
+            for found in by_rate.values()
+        ],
         {
-            rule: [
-                np.array([each.two_hot[rule].accuracy for each in by_rate[rate]])
-                for rate in sorted(by_rate)
-            ]
+            rule: [np.array([each.two_hot[rule].accuracy for each in f]) for f in by_rate.values()]
             for rule in TIE_RULES
         },
     )
-
-
-def _rounds(found: Sequence[SyntheticResult]) -> FloatArray:
-    return np.array([[each.accuracy for each in result.rounds] for result in found])
 
 
 def _table(curves: dict[str, NoiseCurves], n_rounds: int) -> Table:
@@ -165,47 +144,24 @@ DIGITS = 8
 class EigenvalueRun:
     """The spectrum of one matrix."""
 
+    version: ClassVar[int] = 2  # eigenvalues alone
+
     matrix: SyntheticMatrix
 
 
 @dataclass(frozen=True)
 class EigenvalueResult:
-    """Eigenvalues, and how far the leading ones' space is from that of the classes."""
+    """What a run records."""
 
     factors: list[float]  # modulus of λ/(x + λ), largest first: of round t, their t-th power
-    eigengap: float  # λ_K - λ_{K+1} of the block model
-    perturbation_norm: float  # spectral norm of what was added to the block model
-    sin_angle: float  # sine of the largest angle between the K leading directions and the classes
-
-    @property
-    def bound(self) -> float:
-        """What Davis and Kahan allow the sine to be, where the matrix is symmetric."""
-        return 2 * self.perturbation_norm / self.eigengap
 
 
 def measure_eigenvalues(run: EigenvalueRun, _paths: object = None) -> EigenvalueResult:
     """Diagonalise a matrix."""
     matrix = known_matrix(run.matrix)
-    setting, entries = matrix.setting, matrix.entries
-    model = setting.model()
-    values, vectors = np.linalg.eig(entries)
-    order = np.argsort(-np.abs(values), kind="stable")
-    factors = np.abs(values / (model.ridge(setting.l2) + values))
-    leading = vectors[:, order[: setting.n_classes]]
-    classes = np.eye(setting.n_classes)[model.true_labels()]
-    angles = scipy.linalg.subspace_angles(classes, _real_basis(leading))
-    return EigenvalueResult(
-        sorted(factors.round(DIGITS).tolist(), reverse=True),
-        float(model.spectrum().eigengap),
-        round(float(np.linalg.norm(entries - model.gram(), 2)), DIGITS),
-        round(float(np.sin(angles.max())), DIGITS),
-    )
-
-
-def _real_basis(vectors: FloatArray) -> FloatArray:
-    """Return a real basis of the space that eigenvectors span, pairs of complex ones among them."""
-    parts = np.column_stack([vectors.real, vectors.imag])
-    return np.asarray(np.linalg.svd(parts, full_matrices=False)[0][:, : vectors.shape[1]])
+    values = np.linalg.eigvals(matrix.entries)
+    factors = np.abs(values / (matrix.setting.model().ridge(matrix.setting.l2) + values))
+    return EigenvalueResult(sorted(factors.round(DIGITS).tolist(), reverse=True))
 
 
 register_runs(RunKind(EigenvalueRun, EigenvalueResult, measure_eigenvalues))
@@ -213,42 +169,28 @@ register_runs(RunKind(EigenvalueRun, EigenvalueResult, measure_eigenvalues))
 
 @register("synthetic eigenvalues")
 @dataclass(frozen=True)
-class SyntheticEigenvalues(SyntheticMaker):
+class SyntheticEigenvalues(MatrixMaker):
     """Eigenvalues by rank and round, one panel per matrix."""
 
-    amplitude: float = 0.05
-    seeds: tuple[int, ...] = SEEDS
-    n_rounds: int = 7
-    setting: SyntheticSetting = field(default_factory=SyntheticSetting)
+    def run(self, matrix: SyntheticMatrix, noise_rate: float) -> EigenvalueRun:
+        """Return the run, which has no labels."""
+        del noise_rate
+        return EigenvalueRun(matrix)
 
-    def of_kind(self, kind: str) -> list[EigenvalueRun]:
-        """Return the runs on one kind of matrix."""
-        seeds = self.seeds[:1] if kind == "block" else self.seeds
-        return [
-            EigenvalueRun(SyntheticMatrix(self.setting, kind, self.amplitude, seed))
-            for seed in seeds
-        ]
-
-    def plan(self) -> list[EigenvalueRun]:
-        """Return one run per matrix and draw."""
-        return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
-
-    def draw(self, results: Results) -> Made:
+    def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
         """Draw the means over draws, and list the ratio of the K-th to the next eigenvalue."""
-        found = {
-            name: np.array([results[run].factors for run in self.of_kind(kind) if run in results])
-            for kind, name in MATRIX_NAMES.items()
+        factors = {
+            MATRIX_NAMES[kind]: np.array([result.factors for _, result in pairs])
+            for kind, pairs in found.items()
         }
-        found = {name: factors for name, factors in found.items() if len(factors)}
-        rounds = range(1, self.n_rounds + 1)
         powers = {
-            name: np.array([(factors**t).mean(axis=0) for t in rounds])
-            for name, factors in found.items()
+            name: np.array([(each**t).mean(axis=0) for t in range(1, self.n_rounds + 1)])
+            for name, each in factors.items()
         }
         note = f"Perturbed: means over {len(self.seeds)} draws; of complex ones the modulus."
         name = "eigenspectrum"
         figure = eigenvalue_figure(powers, self.setting.n_classes)
-        return Made({name: figure}, {name: self._table(found)}, (note,))
+        return Made({name: figure}, {name: self._table(factors)}, (note,))
 
     def _table(self, found: dict[str, FloatArray]) -> Table:
         last = self.setting.n_classes
@@ -276,19 +218,15 @@ DEFINITIONS = {
 
 @register("label corruption")
 @dataclass(frozen=True)
-class LabelCorruption(SyntheticMaker):
+class LabelCorruption(Maker):
     """The matrices at one noise rate; they need no runs."""
 
     superclass: tuple[int, ...] = (0, 0, 1, 1)
     noise_rate: float = 0.4
 
-    def plan(self) -> list[object]:
-        """Return none: the matrices are definitions."""
-        return []
-
-    def draw(self, results: Results) -> Made:
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the matrices; list their numbers and their definitions."""
-        del results
+        del results, data
         matrices = self.matrices()
         n_classes = len(self.superclass)
         rows: list[tuple[Cell, ...]] = [

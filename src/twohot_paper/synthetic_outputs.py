@@ -1,11 +1,11 @@
-"""Outputs of the synthetic experiment as rounds go by (figures 2b, 3b and their full version)."""
+"""Outputs of the synthetic experiment by round, q/p against the penalty, error of the softmax."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from twohot.base import FloatArray
 from twohot.noise import symmetric
 from twohot.theory import (
     PairLevels,
@@ -14,25 +14,27 @@ from twohot.theory import (
     separation_at,
     softmax_error,
 )
-from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS
-from twohot_paper.maker import Made, Results, RunKind, register, register_runs
-from twohot_paper.probe_run import Spread
+from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
+from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.synthetic_figures import (
     LabelledOutputs,
     OutputBand,
+    SeparationCurve,
     label_output_figure,
     output_plane_figure,
+    separation_figure,
+    softmax_error_figure,
 )
-from twohot_paper.synthetic_makers import SEEDS, SyntheticGrid, SyntheticMaker
-from twohot_paper.synthetic_run import DIGITS, SyntheticModel, SyntheticResult, SyntheticRun
+from twohot_paper.synthetic_makers import MatrixMaker, SyntheticAccuracy
 from twohot_paper.synthetic_setting import (
+    DIGITS,
     MATRIX_NAMES,
     SyntheticMatrix,
+    SyntheticResult,
     SyntheticSetting,
     known_matrix,
 )
 from twohot_paper.table import Cell, Table
-from twohot_paper.theory_figures import SeparationCurve, separation_figure, softmax_error_figure
 
 # What is looked at, by kind of sample: the name of the label, and the field that has its output.
 LABELS_OF = {
@@ -74,70 +76,46 @@ register_runs(RunKind(OutputRun, OutputResult, measure_outputs))
 
 @register("synthetic output plane")
 @dataclass(frozen=True)
-class SyntheticOutputPlane(SyntheticMaker):
+class SyntheticOutputPlane(MatrixMaker):
     """Outputs in the plane, for some rounds, one row of panels per matrix."""
 
-    name: str  # of the file
-    rounds: tuple[int, ...]
-    noise_rate: float = 0.5
-    amplitude: float = 0.05
-    seed: int = 0
-    n_rounds: int = 7
-    setting: SyntheticSetting = field(default_factory=SyntheticSetting)
+    seeds: tuple[int, ...] = (0,)
+    name: str = "planes"  # of the file
+    rounds: tuple[int, ...] = (1,)  # that are drawn
 
-    def plan(self) -> list[OutputRun]:
-        """Return one run per matrix."""
-        return [self._run(kind) for kind in MATRIX_NAMES]
+    def run(self, matrix: SyntheticMatrix, noise_rate: float) -> OutputRun:
+        """Return the run."""
+        return OutputRun(matrix, noise_rate, self.n_rounds)
 
-    def draw(self, results: Results) -> Made:
+    def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
         """Draw the rounds."""
-        true, given = self.setting.labels(self.noise_rate)
+        labels = self.setting.labels(self.noise_rates[0])
         rows = {
-            name: LabelledOutputs(np.array(results[self._run(kind)].outputs), true, given)
-            for kind, name in MATRIX_NAMES.items()
-            if self._run(kind) in results
+            MATRIX_NAMES[kind]: LabelledOutputs(np.array(pairs[0][1].outputs), *labels)
+            for kind, pairs in found.items()
         }
         notes = (
-            f"{self.noise_rate:.0%} of the labels are wrong; one draw of the perturbation.",
+            f"{self.noise_rates[0]:.0%} of the labels are wrong; one draw of the perturbation.",
             "In the block model all samples of one class and given label are alike.",
         )
         return Made({self.name: output_plane_figure(rows, rounds=self.rounds)}, notes=notes)
 
-    def _run(self, kind: str) -> OutputRun:
-        matrix = SyntheticMatrix(self.setting, kind, self.amplitude, self.seed)
-        return OutputRun(matrix, self.noise_rate, self.n_rounds)
-
 
 @register("synthetic label outputs")
 @dataclass(frozen=True)
-class SyntheticLabelOutputs(SyntheticMaker):
-    """Outputs at the true, given and other labels, of samples with right and wrong labels."""
+class SyntheticLabelOutputs(SyntheticAccuracy):
+    """Outputs at the true, given and other labels, of samples with right and wrong labels.
 
-    noise_rate: float = 0.5
-    amplitude: float = 0.05
-    seeds: tuple[int, ...] = SEEDS
-    n_rounds: int = 7
-    setting: SyntheticSetting = field(default_factory=SyntheticSetting)
+    The runs are among those of the figure of accuracies.
+    """
 
-    @property
-    def grid(self) -> SyntheticGrid:
-        """The runs, which are among those of the figure of accuracies."""
-        return SyntheticGrid(
-            self.setting, self.amplitude, (self.noise_rate,), self.seeds, self.n_rounds
-        )
-
-    def plan(self) -> list[SyntheticRun]:
-        """Return the runs at the noise rate."""
-        return self.grid.runs()
-
-    def draw(self, results: Results) -> Made:
+    def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
         """Draw mean and standard deviation over samples of all draws."""
-        panels = {}
-        for kind, name in MATRIX_NAMES.items():
-            found = [results[run] for run in self.grid.of_kind(kind) if run in results]
-            if found:
-                panels[name] = _bands(found)
-        share = f"{self.noise_rate:.0%} of the labels are wrong"
+        panels = {
+            MATRIX_NAMES[kind]: _bands([result for _, result in pairs])
+            for kind, pairs in found.items()
+        }
+        share = f"{self.noise_rates[0]:.0%} of the labels are wrong"
         note = f"{share}; bands are ± one standard deviation over the samples of all draws."
         name = "clean_noisy_output"
         return Made({name: label_output_figure(panels)}, {name: _table(panels)}, (note,))
@@ -148,44 +126,32 @@ def _bands(found: Sequence[SyntheticResult]) -> dict[str, dict[str, OutputBand]]
     for kind, labels in LABELS_OF.items():
         for label, name in labels.items():
             if getattr(found[0].rounds[0], name) is not None:
-                bands.setdefault(kind, {})[label] = _pooled(found, _reader(name))
+                bands.setdefault(kind, {})[label] = _pooled(found, name)
     return bands
 
 
-def _reader(name: str) -> Callable[[SyntheticModel], Spread]:
-    def read(model: SyntheticModel) -> Spread:
-        spread: Spread = getattr(model, name)
-        return spread
-
-    return read
-
-
-def _pooled(
-    found: Sequence[SyntheticResult], read: Callable[[SyntheticModel], Spread]
-) -> OutputBand:
+def _pooled(found: Sequence[SyntheticResult], name: str) -> OutputBand:
     """Mean and deviation over the samples of several draws, all of the same number of samples."""
-    spreads = [[read(model) for model in result.rounds] for result in found]
+    spreads = [[getattr(model, name) for model in result.rounds] for result in found]
     means = np.array([[each.mean for each in row] for row in spreads])
     within = np.array([[each.std for each in row] for row in spreads])
     return OutputBand(means.mean(axis=0), np.sqrt((within**2).mean(axis=0) + means.var(axis=0)))
 
 
 def _table(panels: dict[str, dict[str, dict[str, OutputBand]]]) -> Table:
-    columns = [f"{kind}: {label}" for kind, labels in LABELS_OF.items() for label in labels]
+    places = [(kind, label) for kind, labels in LABELS_OF.items() for label in labels]
     rows: list[tuple[Cell, ...]] = []
     for name, by_kind in panels.items():
-        bands = [
-            by_kind.get(kind, {}).get(at) for kind, labels in LABELS_OF.items() for at in labels
-        ]
-        for place in range(len(by_kind["label right"]["true label"].mean)):
+        bands = [by_kind.get(kind, {}).get(label) for kind, label in places]
+        for t in range(len(by_kind["label right"]["true label"].mean)):
             cells: list[Cell] = []
             for band in bands:
-                values = (None, None) if band is None else (band.mean[place], band.spread[place])
+                values = (None, None) if band is None else (band.mean[t], band.spread[t])
                 cells += [None if value is None else round(float(value), 4) for value in values]
-            rows.append((name, place + 1, *cells))
-    spread_columns = [part for name in columns for part in (name, f"{name}, std")]
+            rows.append((name, t + 1, *cells))
+    columns = [f"{kind}: {label}{what}" for kind, label in places for what in ("", ", std")]
     title = "Softmax output, mean and standard deviation over samples"
-    return Table(title, ("Gram matrix", "t", *spread_columns), tuple(rows))
+    return Table(title, ("Gram matrix", "t", *columns), tuple(rows))
 
 
 # q/p against the penalty, for the correlations of the paper's table (its fig:lambda_pq) -----------
@@ -210,110 +176,68 @@ COLUMNS = (
 )
 
 TARGET = 2.0  # the q/p that the text aims at
-LOWEST, HIGHEST, N_PENALTIES = 1e-8, 1e-2, 121
-SIGNIFICANT_DIGITS = 8
+PENALTIES = np.geomspace(1e-8, 1e-2, 121)
 
 
 @dataclass(frozen=True)
-class SeparationRun:
-    """q/p of one data set at many penalties."""
+class Separation:
+    """q/p of one data set with features of some squared norm, by the printed formulas."""
 
     levels: PairLevels
-    marked: tuple[float, ...]  # penalties of interest beside the grid
+    claimed: float  # the penalty that the text claims for q/p near 2: twice what it used
+    used: float
 
+    @classmethod
+    def of(cls, name: str, squared_norm: float) -> "Separation":
+        """Return that of a data set of the paper."""
+        used = PAPER_PENALTIES[name]
+        levels = replace(PAPER_LEVELS[name], squared_norm=squared_norm)
+        return cls(levels, used * STRENGTHS["big"], used)
 
-@dataclass(frozen=True)
-class SeparationResult:
-    """What the formulas give."""
+    def at(self, l2: float) -> float:
+        """Return q/p at a penalty."""
+        return separation_at(self.levels, l2=l2)
 
-    separation: list[float]  # on the grid of penalties
-    at_marked: list[float]
-    largest: float  # what no penalty reaches
-    l2_for_target: float
+    @property
+    def needed(self) -> float:
+        """The penalty at which q/p is 2."""
+        return l2_for_separation(self.levels, separation=TARGET)
 
+    def curve(self) -> SeparationCurve:
+        """Return q/p against the penalty."""
+        penalties = {"claimed": self.claimed, "used": self.used}
+        marked = {kind: (l2, self.at(l2)) for kind, l2 in penalties.items()}
+        return SeparationCurve(PENALTIES, np.array([self.at(l2) for l2 in PENALTIES]), marked)
 
-def penalty_grid() -> list[float]:
-    """Return the penalties at which q/p is computed."""
-    return [float(each) for each in np.geomspace(LOWEST, HIGHEST, N_PENALTIES)]
-
-
-def measure_separation(run: SeparationRun, _paths: object = None) -> SeparationResult:
-    """Evaluate q/p."""
-    return SeparationResult(
-        [_shown(separation_at(run.levels, l2=l2)) for l2 in penalty_grid()],
-        [_shown(separation_at(run.levels, l2=l2)) for l2 in run.marked],
-        _shown(largest_separation(run.levels)),
-        _shown(l2_for_separation(run.levels, separation=TARGET)),
-    )
-
-
-def _shown(value: float) -> float:
-    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
-
-
-register_runs(RunKind(SeparationRun, SeparationResult, measure_separation))
-
-
-def claimed_penalty(name: str) -> float:
-    """Return the penalty that the text claims for q/p near 2: twice what it used."""
-    return PAPER_PENALTIES[name] * STRENGTHS["big"]
+    def row(self, name: str) -> tuple[Cell, ...]:
+        """Return the numbers of the table."""
+        levels, claimed, used = self.levels, self.claimed, self.used
+        known = (levels.squared_norm, levels.n_classes, levels.n_per_class)
+        correlations = (levels.same_class, levels.same_superclass)
+        needed = (largest_separation(levels), self.needed)
+        at_penalties = (claimed, self.at(claimed), used, self.at(used))
+        return (name, *known, *correlations, *needed, *at_penalties, claimed / self.needed)
 
 
 @register("separation against penalty")
 @dataclass(frozen=True)
-class SeparationCurves(SyntheticMaker):
+class SeparationCurves(Maker):
     """q/p against the penalty with the paper's penalties marked, one panel per squared norm."""
 
     squared_norms: tuple[float, ...] = (1.0, 1000.0)
 
-    def run_of(self, name: str, squared_norm: float) -> SeparationRun:
-        """Return the run of a data set of the paper."""
-        levels = PAPER_LEVELS[name]
-        of_norm = PairLevels(
-            levels.n_classes,
-            levels.n_per_class,
-            levels.same_class,
-            levels.same_superclass,
-            squared_norm,
-        )
-        return SeparationRun(of_norm, (claimed_penalty(name), PAPER_PENALTIES[name]))
-
-    def plan(self) -> list[SeparationRun]:
-        """Return one run per data set and norm."""
-        return [self.run_of(name, norm) for norm in self.squared_norms for name in PAPER_LEVELS]
-
-    def draw(self, results: Results) -> Made:
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw and list q/p."""
+        del results, data
         panels: dict[str, dict[str, SeparationCurve]] = {}
         rows: list[tuple[Cell, ...]] = []
         for norm in self.squared_norms:
-            for name in PAPER_LEVELS:
-                run = self.run_of(name, norm)
-                if run in results:
-                    panels.setdefault(_title(norm), {})[name] = _curve(run, results[run])
-                    rows.append(_row(name, run, results[run]))
+            title = "Unit-norm features" if norm == 1 else f"Features of squared norm {norm:g}"
+            of_norm = {name: Separation.of(name, norm) for name in PAPER_LEVELS}
+            panels[title] = {name: each.curve() for name, each in of_norm.items()}
+            rows += [each.row(name) for name, each in of_norm.items()]
         table = Table("q/p at the paper's penalties", COLUMNS, tuple(rows))
         return Made({"lambda_pq": separation_figure(panels)}, {"lambda_pq": table})
-
-
-def _title(norm: float) -> str:
-    return "Unit-norm features" if norm == 1 else f"Features of squared norm {norm:g}"
-
-
-def _curve(run: SeparationRun, found: SeparationResult) -> SeparationCurve:
-    points = list(zip(run.marked, found.at_marked, strict=True))
-    marked = dict(zip(("claimed", "used"), points, strict=True))
-    return SeparationCurve(np.array(penalty_grid()), np.array(found.separation), marked)
-
-
-def _row(name: str, run: SeparationRun, found: SeparationResult) -> tuple[Cell, ...]:
-    levels, (claimed, used) = run.levels, run.marked
-    at_claimed, at_used = found.at_marked
-    known = (levels.squared_norm, levels.n_classes, levels.n_per_class)
-    correlations = (levels.same_class, levels.same_superclass)
-    needed = (found.largest, found.l2_for_target)
-    ratio = claimed / found.l2_for_target
-    return (name, *known, *correlations, *needed, claimed, at_claimed, used, at_used, ratio)
 
 
 # How far the linear theory is from the exact softmax (the paper's fig:sm_error) -------------------
@@ -322,41 +246,11 @@ def _row(name: str, run: SeparationRun, found: SeparationResult) -> tuple[Cell, 
 
 
 SIZES = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
-ERROR_DIGITS = 6
-
-
-@dataclass(frozen=True)
-class SoftmaxErrorRun:
-    """The block model with some number of samples, at one penalty."""
-
-    setting: SyntheticSetting  # its correlations
-    n_per_class: float
-    l2: float
-    noise_rate: float
-    n_rounds: int
-
-
-@dataclass(frozen=True)
-class SoftmaxErrorResult:
-    """Largest difference of linear and exact outputs."""
-
-    errors: list[float]  # by round
-
-
-def measure_softmax_error(run: SoftmaxErrorRun, _paths: object = None) -> SoftmaxErrorResult:
-    """Solve all rounds both ways."""
-    model = run.setting.model().with_class_sizes(run.n_per_class)
-    corruption = symmetric(run.setting.n_classes, run.noise_rate)
-    errors = softmax_error(model, corruption, l2=run.l2, n_rounds=run.n_rounds)
-    return SoftmaxErrorResult([float(f"{each:.{ERROR_DIGITS}g}") for each in errors])
-
-
-register_runs(RunKind(SoftmaxErrorRun, SoftmaxErrorResult, measure_softmax_error))
 
 
 @register("softmax error")
 @dataclass(frozen=True)
-class SoftmaxErrors(SyntheticMaker):
+class SoftmaxErrors(Maker):
     """The error against samples per class, at fixed penalty and at fixed ridge."""
 
     n_per_class: tuple[float, ...] = SIZES
@@ -366,43 +260,39 @@ class SoftmaxErrors(SyntheticMaker):
     n_rounds: int = 7
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
 
-    def at_penalty(self) -> list[SoftmaxErrorRun]:
-        """Return the paper's runs: one penalty."""
-        return [self._run(size, self.l2) for size in self.n_per_class]
+    def at_penalty(self) -> list[tuple[float, list[float]]]:
+        """Return penalty and errors by round for each size, as the paper has them: one penalty."""
+        return [(self.l2, self._errors(size, self.l2)) for size in self.n_per_class]
 
-    def at_ridge(self) -> list[SoftmaxErrorRun]:
-        """Return the runs whose penalty falls as 1/n."""
-        n_pairs = self.setting.n_classes**2
-        penalties = [float(f"{self.ridge / (n_pairs * size):.12g}") for size in self.n_per_class]
-        return [self._run(*each) for each in zip(self.n_per_class, penalties, strict=True)]
+    def at_ridge(self) -> list[tuple[float, list[float]]]:
+        """Return the same with a penalty that falls as 1/n."""
+        penalties = [self.ridge / (self.setting.n_classes**2 * size) for size in self.n_per_class]
+        pairs = zip(self.n_per_class, penalties, strict=True)
+        return [(l2, self._errors(size, l2)) for size, l2 in pairs]
 
-    def plan(self) -> list[SoftmaxErrorRun]:
-        """Return both."""
-        return self.at_penalty() + self.at_ridge()
-
-    def draw(self, results: Results) -> Made:
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw both, and list the errors."""
+        del results, data
         both = {
             f"Constant penalty, λ = {self.l2:g}": self.at_penalty(),
             f"Constant ridge, K²nλ = {self.ridge:g}": self.at_ridge(),
         }
-        panels, rows = {}, []
-        for title, runs in both.items():
-            done = [run for run in runs if run in results]
-            errors = np.array([results[run].errors for run in done])
-            if done:
-                panels[title] = (np.array([run.n_per_class for run in done]), errors.T)
-                rows += _rows(done, errors)
+        sizes = np.array(self.n_per_class)
+        panels = {
+            title: (sizes, np.array([errors for _, errors in found]).T)
+            for title, found in both.items()
+        }
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (f"{size:.0e}", l2, *errors)
+            for found in both.values()
+            for size, (l2, errors) in zip(self.n_per_class, found, strict=True)
+        )
         columns = ("n", "λ", *(f"t = {t}" for t in range(1, self.n_rounds + 1)))
-        table = Table("Largest difference of linear and exact outputs", columns, tuple(rows))
+        table = Table("Largest difference of linear and exact outputs", columns, rows)
         return Made({"sm_error": softmax_error_figure(panels)}, {"sm_error": table})
 
-    def _run(self, size: float, l2: float) -> SoftmaxErrorRun:
-        return SoftmaxErrorRun(self.setting, size, l2, self.noise_rate, self.n_rounds)
-
-
-def _rows(runs: Sequence[SoftmaxErrorRun], errors: FloatArray) -> list[tuple[Cell, ...]]:
-    return [
-        (f"{run.n_per_class:.0e}", run.l2, *row.tolist())
-        for run, row in zip(runs, errors, strict=True)
-    ]
+    def _errors(self, size: float, l2: float) -> list[float]:
+        model = self.setting.model().with_class_sizes(size)
+        corruption = symmetric(self.setting.n_classes, self.noise_rate)
+        found = softmax_error(model, corruption, l2=l2, n_rounds=self.n_rounds)
+        return [float(each) for each in found]

@@ -1,4 +1,4 @@
-"""Tables of results, written as CSV, Markdown and LaTeX."""
+"""Tables of results, written as CSV, Markdown and HTML."""
 
 import csv
 import html
@@ -24,29 +24,6 @@ Cell: TypeAlias = str | int | float | Mean | None
 
 NOT_RUN = "–"
 SIGNIFICANT = ".4g"
-
-# What LaTeX takes for a command.
-LATEX = {
-    "\\": r"\textbackslash{}",
-    **{each: f"\\{each}" for each in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "†": r"$\dagger$",
-    "–": "--",
-    "η": r"$\eta$",
-    "λ": r"$\lambda$",
-    "φ": r"$\phi$",
-    "‖": r"$\|$",
-    "²": r"$^2$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "−": r"$-$",
-    "|": r"\textbar{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "\n": " ",
-}
 
 
 def mean_of(values: Sequence[float], factor: float = 1.0) -> Mean | None:
@@ -90,59 +67,37 @@ class Table:
 
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
-        lines = [self.columns, ["---"] * len(self.columns), *map(_texts, self.rows)]
-        shown = [[markdown_cell(cell) for cell in line] for line in lines]
-        rows = ["| " + " | ".join(line) + " |" for line in shown]
-        rows[1] = "|" + "---|" * len(self.columns)
-        return "\n".join(rows) + "\n"
+        head, *rows = (
+            f"| {' | '.join(map(markdown_cell, line))} |" for line in (self.columns, *self._texts())
+        )
+        return "\n".join([head, "|" + "---|" * len(self.columns), *rows]) + "\n"
 
     def to_html(self) -> str:
         """Return the table as HTML, all text escaped."""
         head = "".join(f"<th>{html.escape(each)}</th>" for each in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _texts(row)) + "</tr>\n"
-            for row in self.rows
-        )
+        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in line) for line in self._texts())
+        body = "".join(f"<tr>{row}</tr>\n" for row in rows)
         return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
-
-    def to_latex(self) -> str:
-        """Return the table as LaTeX, with the rules of booktabs."""
-        columns = "l" + "r" * (len(self.columns) - 1)
-        body = [_latex_line(row) for row in (self.columns, *map(_texts, self.rows))]
-        return "\n".join(
-            [
-                r"\begin{table}[ht]",
-                r"\centering",
-                rf"\caption{{{_latex(self.title)}}}",
-                rf"\begin{{tabular}}{{{columns}}}",
-                r"\toprule",
-                body[0],
-                r"\midrule",
-                *body[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-                "",
-            ]
-        )
 
     def to_csv(self) -> str:
         """Return the table as CSV: a mean in three columns, its deviation and draws beside it."""
-        spread = [
-            any(isinstance(row[i], Mean) for row in self.rows) for i in range(len(self.columns))
-        ]
-        header: list[Cell] = []
-        for name, is_mean in zip(self.columns, spread, strict=True):
-            header += [name, f"{name} std", f"{name} n"] if is_mean else [name]
+        columns = [*zip(*self.rows, strict=True)] or [()] * len(self.columns)
+        cells: list[list[Cell]] = []  # by column
+        for name, column in zip(self.columns, columns, strict=True):
+            if any(isinstance(cell, Mean) for cell in column):
+                parts = zip(*map(_parts, column), strict=True)
+                names = (name, f"{name} std", f"{name} n")
+                cells += [[head, *part] for head, part in zip(names, parts, strict=True)]
+            else:
+                cells.append([name, *column])
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(header)
-        for row in self.rows:
-            line: list[Cell] = []
-            for cell, is_mean in zip(row, spread, strict=True):
-                line += _parts(cell) if is_mean else [cell]
-            writer.writerow(["" if cell is None else cell for cell in line])
+        rows = zip(*cells, strict=True)
+        # The writer leaves the place of None empty.
+        csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
+
+    def _texts(self) -> list[list[str]]:
+        return [[_text(cell) for cell in row] for row in self.rows]
 
 
 def markdown_cell(text: str) -> str:
@@ -156,21 +111,9 @@ def _parts(cell: Cell) -> list[Cell]:
     return [cell.mean, cell.std if cell.n > 1 else None, cell.n]  # one draw has no deviation
 
 
-def _texts(row: Sequence[Cell]) -> list[str]:
-    return [_text(cell) for cell in row]
-
-
 def _text(cell: Cell) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return NOT_RUN
     if isinstance(cell, Mean):
         return f"{cell.mean:.1f} ± {cell.std:.1f}" if cell.n > 1 else f"{cell.mean:.1f}"
     return f"{cell:{SIGNIFICANT}}" if isinstance(cell, float) else str(cell)
-
-
-def _latex_line(cells: Sequence[str]) -> str:
-    return " & ".join(map(_latex, cells)) + r" \\"
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(character, character) for character in text)

@@ -55,14 +55,9 @@ def any_rows(draw) -> ReviewRows:
 def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
     path = tmp_path_factory.getbasetemp() / "issues.csv"
     write_issues(path, rows)
-    again = read_issues(
-        path,
-        classes=rows.classes,
-        item_kind=rows.item_kind,
-        has_items=rows.items is not None,
-        id_kind=rows.ids.kind,
-        id_column=rows.ids.column,
-    )
+    named = {"classes": rows.classes, "id_kind": rows.ids.kind, "id_column": rows.ids.column}
+    items = {"item_kind": rows.item_kind, "has_items": rows.items is not None}
+    again = read_issues(path, named | items)
     for field in fields(ReviewRows):
         before, after = getattr(rows, field.name), getattr(again, field.name)
         if isinstance(before, np.ndarray):

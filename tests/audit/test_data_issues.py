@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from audits import prepared_once
 from twohot import find_data_issues, find_label_issues
-from twohot.audit import data_issues
 from twohot.audit import neighbours as neighbourhood
 from twohot.audit.data_issues import class_mixing, copies, far_out
 from twohot.audit.folder import write_audit_folder
-from twohot.audit.neighbours import label_evidence, search_neighbourhood
+from twohot.audit.neighbours import audited_rows, search_neighbourhood
 from twohot.audit.report import review_summary, rows_of_issues
 from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension
@@ -114,7 +114,7 @@ def test_what_was_found_is_said(found) -> None:
 def test_one_class_split_by_chance_looks_like_one_and_others_do_not() -> None:
     X, true = blobs()
     split = np.where((true == 1) & (np.random.default_rng(1).random(N) < 0.4), 3, true)
-    mixing = class_mixing(search_neighbourhood(X), split, 4)
+    mixing = class_mixing(search_neighbourhood(prepared_once(X)), split, 4)
     assert 0.8 < mixing[1, 3] < 1.2
     mixing[[1, 3], [3, 1]] = 0
     np.testing.assert_array_equal(mixing, 0)
@@ -127,7 +127,7 @@ def test_mixing_counts_neighbours_as_a_plain_loop_does() -> None:
     generator = np.random.default_rng(3)
     X, codes = generator.normal(size=(60, 4)), generator.integers(0, 2, 60)
     codes[5] = NO_LABEL
-    nearby = search_neighbourhood(X, n_neighbours=4)
+    nearby = search_neighbourhood(prepared_once(X))
     pairs = [
         (codes[i], codes[j])
         for i, others in zip(nearby.rows, nearby.neighbours, strict=True)
@@ -152,7 +152,7 @@ def test_a_few_labels_of_a_class_say_nothing_about_it() -> None:
     X, true = blobs()
     few = true.copy()
     few[:24:3] = 3  # eight rows of class 0
-    assert (class_mixing(search_neighbourhood(X), few, 4)[3] == 0).all()
+    assert (class_mixing(search_neighbourhood(prepared_once(X)), few, 4)[3] == 0).all()
 
 
 def test_frames_are_taken_and_other_rows_refused() -> None:
@@ -161,7 +161,7 @@ def test_frames_are_taken_and_other_rows_refused() -> None:
     issues = find_label_issues(X, given)
     frame = pd.DataFrame(X, index=[f"r{i}" for i in range(N)])
     assert [group.tolist() for group in find_data_issues(frame, issues).duplicates] == [[3, 6]]
-    for function in (find_data_issues, label_evidence):
+    for function in (find_data_issues, audited_rows):
         with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass the rows"):
             function(X[:9], issues)
 
@@ -178,7 +178,7 @@ def test_a_sample_is_said(monkeypatch) -> None:
 def test_chance_makes_no_copies_in_any_dimension(dimension) -> None:
     X = np.random.default_rng(dimension).normal(size=(1000, dimension + 1))
     X[900] = X[10]
-    nearby = search_neighbourhood(X)
+    nearby = search_neighbourhood(prepared_once(X))
     assert [group.tolist() for group in copies(nearby)] == [[10, 900]]
     # Rows of unit norm are on a sphere, which has a dimension less.
     assert intrinsic_dimension(nearby.distances) == pytest.approx(dimension, rel=0.25)
@@ -187,7 +187,7 @@ def test_chance_makes_no_copies_in_any_dimension(dimension) -> None:
 def test_rows_that_are_mostly_copies_are_no_outliers() -> None:
     X = np.repeat(np.eye(3), 40, axis=0)
     X[0] += 0.01
-    nearby = search_neighbourhood(X)
+    nearby = search_neighbourhood(prepared_once(X))
     assert far_out(nearby)[0].size == 0
     assert max(map(len, copies(nearby))) == 40
 
@@ -197,7 +197,7 @@ def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
     many = np.where(true == 0, 0, 1 + np.random.default_rng(0).integers(0, 4, N))
     found = find_data_issues(X, find_label_issues(X, many))
     # All pairs, although corrections give the rows of three classes to the fourth.
-    assert len(found.alike_classes) == 6 > data_issues.SHOWN_PAIRS
+    assert len(found.alike_classes) == 6 > neighbourhood.FEW
     assert all(pair.first for pair in found.alike_classes)
     assert found.messages[-1].endswith(", ….")
 
@@ -206,3 +206,5 @@ def test_what_is_no_audit_is_named():
     X, true = blobs()
     with pytest.raises(ValueError, match="issues is ndarray, and not what an audit found"):
         find_data_issues(X, true)
+    with pytest.raises(ValueError, match="random_state='x' seeds nothing"):
+        find_data_issues(X, find_label_issues(X, true), random_state="x")

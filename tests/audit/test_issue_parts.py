@@ -108,7 +108,7 @@ def written(folder, issues, items):
 @pytest.mark.parametrize("ids", [None, [f"row {number}" for number in range(N_ROWS)]])
 def test_the_rows_of_a_review_are_read_again(ids, tmp_path):
     issues, items = audited(ids=ids), [f"text {number}" for number in range(N_ROWS)]
-    found = read_issue_parts(str(tmp_path), **written(tmp_path, issues, items))
+    found = read_issue_parts(str(tmp_path), written(tmp_path, issues, items))
     expected = rows_of_issues(issues, items, "text")
     assert found.report_id() == "r1"
     assert found.take(np.array([1, 3])).report_id() == "r1"
@@ -126,7 +126,7 @@ def test_parts_that_were_changed_are_refused(tmp_path):
     def refused(labels, match):
         pq.write_table(table.set_column(place, "given_label", pa.array(labels)), path)
         with pytest.raises(ValueError, match=match):
-            read_issue_parts(str(tmp_path), **fields)
+            read_issue_parts(str(tmp_path), fields)
 
     refused(["ant"] * 5, "hold other labels than those that were audited.*: run the audit again")
     refused(["dog"] * 5, "given_label has labels that are no class.*: run the audit again")

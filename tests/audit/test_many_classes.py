@@ -44,7 +44,7 @@ def test_matrices_of_many_classes_are_left_out_and_that_is_said(monkeypatch):
     issues = find_label_issues(table.features, table.coded)
     assert review_summary(table.features, issues, title="", details={}).corruption.shape == (5, 5)
     monkeypatch.setattr(review_content, "MOST_CLASSES", 4)
-    monkeypatch.setattr(review_content, "class_correlation", SimpleNamespace())  # is not asked
+    monkeypatch.setattr(review_content, "correlate", SimpleNamespace())  # is not asked
     summary = review_summary(table.features, issues, title="", details={})
     assert summary.corruption is summary.correlation is summary.class_order is None
     assert any("Matrices of 5 classes are left out" in line for line in summary.messages)

@@ -2,6 +2,7 @@
 
 import html
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -147,4 +148,7 @@ def test_a_page_needs_a_file_in_a_folder_that_is_there(tmp_path):
     for folder in (f"{tmp_path}/audit/", tmp_path):
         with pytest.raises(ValueError, match=r"is a folder: pass the file to write, '.*html'"):
             ISSUES.report(folder)
+    if Path("/proc").is_dir():  # where no file can be made; said before the rows are looked at
+        with pytest.raises(ValueError, match=r"path='/proc/r.html' cannot be written"):
+            ISSUES.report("/proc/r.html", X=np.eye(4))
     assert [*tmp_path.iterdir()] == []

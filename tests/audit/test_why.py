@@ -8,10 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-import missing_labels
 from twohot.audit import neighbours as averaging_weights
 from twohot.audit.why import explain_label
-from twohot.base.labels import NO_LABEL, Labels
 from twohot.rows.open import open_rows
 from twohot.theory import LabelAveraging, average_labels
 
@@ -140,19 +138,6 @@ def test_rows_without_a_label_do_not_vote_and_can_be_asked_for(n_rows, n_feature
     assert {each.row for each in unseen.neighbours} == set(labelled.tolist())
 
 
-@pytest.mark.parametrize("kind", missing_labels.KINDS)
-def test_every_kind_of_missing_label_votes_for_nothing(kind):
-    is_number, make = missing_labels.KINDS[kind]
-    X, codes = problem(12, 4)
-    labels = codes if is_number else np.array(["ant", "bee", "cat"])[codes]
-    y = make([None if row % 5 == 0 else label for row, label in enumerate(labels.tolist())])
-    coded = Labels(np.where(np.arange(12) % 5, codes, NO_LABEL), np.array(["ant", "bee", "cat"]))
-    (found,), (expected,) = (explain_label(X, labels, [5]) for labels in (y, coded))
-    assert found.given_label is None
-    assert found.voters.tolist() == expected.voters.tolist() == [3, 3, 3]
-    np.testing.assert_array_equal(found.votes, expected.votes)
-
-
 def test_texts_that_mean_no_label_can_be_named():
     X, codes = problem(12, 4)
     y = np.array(["ant", "bee", "NA"])[codes]
@@ -171,10 +156,7 @@ def test_sparse_and_small_floats_are_taken():
 def test_rows_that_are_all_the_same_have_no_votes():
     (found,) = explain_label(np.ones((6, 3)), [0, 1] * 3, [2])
     np.testing.assert_array_equal(found.votes, 0)
-
-
-def test_no_rows_asked_for_is_no_explanation():
-    assert explain_label(*problem(12, 4), []) == []
+    assert explain_label(np.ones((6, 3)), [0, 1] * 3, []) == []
 
 
 X, LABELS = problem(12, 4)

@@ -221,5 +221,17 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path):
         with whole_file(path):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    (tmp_path / "a.csv").write_bytes(b"old")
     with pytest.raises(OSError, match=r"No space left on device: '.*a\.csv'"):
         fail(tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_bytes() == b"old"  # and nothing else is left
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_new_file_may_be_read_by_those_the_umask_allows(tmp_path):
+    umask = os.umask(0o027)
+    try:
+        write(tmp_path / "a.csv")
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE((tmp_path / "a.csv").stat().st_mode) == 0o640

@@ -86,43 +86,28 @@ def test_a_column_of_a_frame_is_read_alike(column, is_number):
     assert list(table.classes) == names(is_number)
 
 
-@every_column
+# One column in nine: all who take labels code them by the same function.
+FEW = {name: pair for number, (name, pair) in enumerate(COLUMNS.items()) if number % 9 == 0}
+
+
+@pytest.mark.parametrize(("column", "is_number"), FEW.values(), ids=FEW.keys())
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")  # scikit-learn's custom
-@pytest.mark.parametrize("probe", [LinearProbe(), AutoProbe()], ids=["LinearProbe", "AutoProbe"])
-def test_probes_refuse_them_with_their_number_and_the_first(probe, column, is_number):
-    del is_number
-    with pytest.raises(ValueError, match=REFUSED):
-        probe.fit(X, column)
-
-
-@every_column
-def test_an_audit_takes_such_rows_as_unlabelled(column, is_number):
-    probabilities = np.where((CODES == 0)[:, np.newaxis], [0.9, 0.1], [0.2, 0.8])
-    issues = find_label_issues(None, column, probabilities=probabilities)
-    np.testing.assert_array_equal(np.flatnonzero(np.isnan(issues.label_quality)), GAPS)
-    assert not issues.is_label_issue.any()
-    assert [as_text(label) for label in issues.classes] == names(is_number)
-
-
-@every_column
-def test_an_explanation_takes_such_rows_as_unlabelled(column, is_number):
-    del is_number
+def test_everybody_who_takes_labels_codes_them_alike(column, is_number):
+    for probe in (LinearProbe(), AutoProbe()):
+        with pytest.raises(ValueError, match=REFUSED):
+            probe.fit(X, column)
     known = explain_label(X, TEXTS, [0, GAPS[0]], n_neighbours=N_ROWS, n_jobs=1)
     found = explain_label(X, column, [0, GAPS[0]], n_neighbours=N_ROWS, n_jobs=1)
     for one, other in zip(found, known, strict=True):
         assert [n.row for n in one.neighbours] == [n.row for n in other.neighbours]
         assert not {n.row for n in one.neighbours} & set(GAPS)
-
-
-# One column of every kind: a forecast takes a while.
-FEW = {name: pair for number, (name, pair) in enumerate(COLUMNS.items()) if number % 9 == 0}
-
-
-@pytest.mark.parametrize(("column", "is_number"), FEW.values(), ids=FEW.keys())
-def test_a_forecast_takes_such_rows_as_unlabelled(column, is_number):
-    found = forecast(X, column, probabilities=np.eye(2)[np.maximum(CODES, 0)], cv=2, n_jobs=1)
-    assert found.given_sizes.tolist() == [(CODES == 0).sum(), (CODES == 1).sum()]
-    assert [as_text(label) for label in found.classes] == names(is_number)
+    probabilities = np.where((CODES == 0)[:, np.newaxis], [0.9, 0.1], [0.2, 0.8])
+    issues = find_label_issues(None, column, probabilities=probabilities)
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(issues.label_quality)), GAPS)
+    expected = forecast(X, column, probabilities=probabilities, cv=2, n_jobs=1)
+    assert expected.given_sizes.tolist() == [(CODES == 0).sum(), (CODES == 1).sum()]
+    for classes in (issues.classes, expected.classes):
+        assert [as_text(label) for label in classes] == names(is_number)
 
 
 # What is a label, and in which order ------------------------------------------------------------
@@ -200,15 +185,6 @@ def test_dates_go_by_their_text():
         ]
 
 
-@pytest.mark.parametrize("cell", [[0, 1], (0, 1), np.array([0, 1]), {"a": 1}])
-def test_a_cell_that_holds_several_values_is_no_label(cell):
-    cells = np.empty(3, dtype=object)
-    cells[:] = ["x", "y", "z"]
-    cells[1] = cell
-    with pytest.raises(ValueError, match=r"y holds .* in row 1, which is no label: pass numbers"):
-        code_labels(cells)
-
-
 def test_large_integers_stay_integers():
     assert code_labels([2**63, -1]).classes.tolist() == [-1, 2**63]
 
@@ -250,6 +226,15 @@ def test_classes_without_rows_can_be_left_out():
         check_two_classes(coded.take([2]).present())
 
 
+def objects(*cells):
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+SEVERAL = r"y holds .* in row 1, which is no label: pass numbers"
+
+
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
@@ -261,6 +246,21 @@ def test_classes_without_rows_can_be_left_out():
         (["a", "c"], {"classes": ["a", "b"]}, r"none of the 2 classes \('c'\)"),
         (["a"], {"classes": ["a", "a"]}, "classes names a class twice"),
         (["a"], {"classes": [["a", "b"]]}, r"classes has shape \(1, 2\): pass each class once"),
+        (np.array([1j, 2j]), {}, "y has dtype complex128: pass numbers or text"),
+        *(
+            (objects("x", cell, "z"), {}, SEVERAL)
+            for cell in ([0, 1], (0, 1), np.array([0, 1]), {"a": 1})
+        ),
+        *(
+            (["a", cell, "b"], {}, f"y .*{re.escape(said)}.*which is no label: pass numbers or")
+            for cell, said in (
+                (object(), "holds <object object at 0x"),
+                (len, "holds <built-in function len>"),
+                (lambda: 0, "<lambda>"),
+                (1j, "holds 1j in row 1"),
+                (type("Cell", (), {})(), "Cell object at 0x"),
+            )
+        ),
     ],
 )
 def test_columns_that_hold_no_labels(labels, options, message):
@@ -290,28 +290,6 @@ def test_labels_of_pandas_for_rows_in_another_order_are_refused(name, call):
     labels = pd.Series(list("aabbcc")).sample(frac=1, random_state=0)
     with pytest.raises(ValueError, match=rf"{name} has another index than .*pass {name}.loc\["):
         call(frame, labels)
-
-
-@pytest.mark.parametrize(
-    ("label", "said"),
-    [
-        (object(), "holds <object object at 0x"),
-        (len, "holds <built-in function len>"),
-        (lambda: 0, "<lambda>"),
-        (1j, "holds 1j in row 1"),
-        (type("Cell", (), {})(), "Cell object at 0x"),
-    ],
-)
-def test_objects_without_a_text_of_their_own_are_no_labels(label, said):
-    with pytest.raises(
-        ValueError, match=f"y .*{re.escape(said)}.*which is no label: pass numbers or"
-    ):
-        code_labels(["a", label, "b"])
-
-
-def test_arrays_of_complex_numbers_are_no_labels():
-    with pytest.raises(ValueError, match="y has dtype complex128: pass numbers or text"):
-        code_labels(np.array([1j, 2j]))
 
 
 def test_dates_and_the_like_are_named_by_their_text():

@@ -12,8 +12,7 @@ from small_data import write_small_data
 from twohot.base.pictures import write_figure
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import read_data_set
-from twohot_paper.exact_trainer import STUDENTS, TEACHER, TWO_HOT, measure_exactly
-from twohot_paper.probe_run import ProbeRun
+from twohot_paper.probe_run import STUDENTS, TEACHER, TWO_HOT, ProbeRun, measure_exactly
 
 MAKER = TrainerMaker(noise_rates=(0.5, 0.3), n_epochs=5, rates=(0.05, 0.01))
 

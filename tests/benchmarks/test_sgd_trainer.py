@@ -25,8 +25,8 @@ from benchmarks.sgd.trainer import (
     one_thread,
 )
 from twohot import DistilledProbe
-from twohot_paper.json_values import as_json, from_json
 from twohot_paper.probe_run import draw_labels
+from twohot_paper.runs import as_json, from_json
 
 N_CLASSES, N_FEATURES = 4, 6
 RUN = SgdRun("blobs", "symmetric", 0.3, seed=0, l2=0.02, n_epochs=6)

@@ -79,54 +79,6 @@ def test_an_output_is_replaced_only_when_asked(folder) -> None:
     assert (folder / "out.csv").read_text() != "mine"
 
 
-@pytest.mark.parametrize(
-    ("columns", "lines", "message"),
-    [
-        (COLUMNS, [[REPORT, "99", "accept", ""]], "row 99 was decided and is not in the audit"),
-        (COLUMNS, [["r0", "0", "accept", ""]], f"report 'r0', and the audit's is '{REPORT}'"),
-        (COLUMNS, [[REPORT, "0", "relabel", "[yak]"]], "label '[yak]', which is none of the 4"),
-        (COLUMNS, [[REPORT, "0", "accept", ""], [REPORT, "0", "reject", ""]], "decided twice"),
-        (COLUMNS[:3], [[REPORT, "0", "accept"]], "decisions.csv lacks label"),
-        ([*COLUMNS, "mood"], [[REPORT, "0", "accept", "", "x"]], "has 'mood', not known"),
-    ],
-)
-def test_bad_decisions_leave_every_file_as_it_was(folder, columns, lines, message) -> None:
-    write_csv("decisions.csv", columns, lines)
-    before = everything(folder)
-    result = run("decisions.csv", "--audit", "audit", "-o", "out.csv")
-    assert result.exit_code == 1
-    assert message in result.output
-    assert everything(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["no.csv", "--audit", "audit"], "no.csv"),
-        (["decisions.csv"], "summary.json is not there"),
-        (["decisions.csv", "--audit", "nowhere"], "summary.json is not there"),
-        (["decisions.csv", "--audit", "audit", "-o", "no/such/out.csv"], "no/such"),
-    ],
-)
-def test_missing_files_are_named(folder, arguments, message) -> None:
-    before = everything(folder)
-    result = run(*arguments)
-    assert result.exit_code == 1
-    assert message in result.output
-    assert everything(folder) == before
-
-
-@pytest.mark.parametrize(
-    "output", ["decisions.csv", "audit/issues.csv", "audit/summary.json", "audit/report.html"]
-)
-def test_what_is_read_is_not_replaced_even_by_force(folder, output) -> None:
-    before = everything(folder)
-    result = run("decisions.csv", "--audit", "audit", "-o", output, "--force")
-    assert result.exit_code == 1
-    assert "is the input itself: choose another name" in result.output
-    assert everything(folder) == before
-
-
 @pytest.mark.usefixtures("folder")
 def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> None:
     sure = ROWS.is_label_issue & (ROWS.confidence >= 0.7)
@@ -216,31 +168,3 @@ def test_a_users_own_file_has_new_classes_and_excluded_rows(folder, drop) -> Non
     if drop:
         del expected[2]
     assert (folder / "clean.csv").read_text().split("\n")[1:] == expected
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--audit", "audit"], "nothing to apply: name the decisions, or pass --accept-all=…"),
-        (["decisions.csv", "--audit", "audit", "--to", "own.csv"], "--to=own.csv is not there"),
-        (
-            ["decisions.csv", "--audit", "audit", "--to", "decisions.csv"],
-            "written again under another name: pass --output=…",
-        ),
-        (
-            ["decisions.csv", "--audit", "audit", "--to", "audit", "-o", "clean"],
-            "is a folder, and the ids of the audit are positions in the file",
-        ),
-        (
-            ["decisions.csv", "--audit", "audit", "--to", "audit/issues.csv", "-o", "out.csv",
-             "--label-column", "item"],
-            "in row 0 the column 'item' has 'item, 0', and the audit 'cat'",
-        ),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_applied_is_said_and_nothing_written(folder, arguments, message) -> None:
-    before = everything(folder)
-    result = run(*arguments)
-    assert result.exit_code == 1
-    assert message in result.output
-    assert everything(folder) == before

@@ -13,7 +13,7 @@ from parquet_source import GIVEN, IDS, N_ROWS, NAMES, TRUE, WRONG, small_parts, 
 
 from twohot.review import own_file
 from twohot.tables.csv_file import write_csv
-from twohot_command import cluster as _cluster
+from twohot_command import parts
 
 STARS = np.arange(N_ROWS) * 0.5
 COLUMNS = ("report", "id", "given_label", "suggested_label", "decision", "label")
@@ -26,8 +26,8 @@ def audit(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
         small_parts(patched, 2)
         if request.param == "in parts":
-            patched.setattr(_cluster, "HELD_SHARE", 0.0)
-            patched.setattr(_cluster, "SURELY_HELD", 0)
+            patched.setattr(parts, "HELD_SHARE", 0.0)
+            patched.setattr(parts, "SURELY_HELD", 0)
         source = write_source(root / "embeddings", stars=STARS)
         result = run(
             "audit",

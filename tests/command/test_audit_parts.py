@@ -14,7 +14,6 @@ from twohot.audit.folder import FILES, begin_audit_parts
 from twohot.base.messages import FileThereError
 from twohot.tables import read_table
 from twohot.tables.csv_file import write_csv
-from twohot_command import cluster as _cluster
 from twohot_command import parts as _parted_audit
 
 
@@ -26,12 +25,6 @@ def source(tmp_path, monkeypatch):
 
 def audited(source, folder, *more):
     return run("audit", source, "-o", folder, "--label-column", "kind", "--quiet", *more)
-
-
-@pytest.fixture
-def tiny_memory(monkeypatch):
-    monkeypatch.setattr(_cluster, "HELD_SHARE", 0.0)
-    monkeypatch.setattr(_cluster, "SURELY_HELD", 0)
 
 
 def check_same_issues(parts, memory):
@@ -171,10 +164,14 @@ def test_what_parts_cannot_have(source, tmp_path):
     assert run("fit", source, "-o", probe, "--label-column", "kind", "--quiet").exit_code == 0
     refused = audited(source, tmp_path / "audit", "--probe", probe)
     assert "judges rows in memory, and these are read in parts: leave it out" in refused.output
+    write_csv(tmp_path / "c.csv", ["report", "id", "decision", "label"], [["r", "x", "reject", ""]])
+    unknown = audited(source, tmp_path / "audit", "--checked", tmp_path / "c.csv")
+    assert "names 1 row that is not in the data ('x')" in unknown.output
+    assert not (tmp_path / "audit").exists()
 
 
 @pytest.mark.usefixtures("tiny_memory")
-def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path):
+def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path, monkeypatch):
     owners = np.array([f"owner {row // 3}" for row in range(len(IDS))])
     source = write_source(tmp_path / "embeddings", owner=owners)
     checked = tmp_path / "checked.csv"
@@ -184,10 +181,16 @@ def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path):
     )
     asked = ("--group-column", "owner", "--checked", checked)
     folder = tmp_path / "audit"
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(issue_parts, "write_part", stopped)
+        assert audited(source, folder, *asked).exit_code != 0
+    for others, name in {asked[:2]: "checked", asked[2:]: "columns, groups"}.items():
+        refused = audited(source, folder, *others)
+        assert f"holds parts of another run, which differs in {name}" in refused.output
     result = audited(source, folder, *asked)
     assert result.exit_code == 0, result.output
-    flagged = pq.read_table(folder / "issues.parquet")["is_label_issue"].to_pylist()
-    assert not flagged[row]
-    (folder / "summary.json").unlink()
-    other = audited(source, folder, *asked[:2])
-    assert "holds parts of another run, which differs in checked" in other.output
+    assert not pq.read_table(folder / "issues.parquet")["is_label_issue"][row].as_py()

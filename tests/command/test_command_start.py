@@ -11,24 +11,33 @@ import pytest
 from twohot_command.app import command_function
 from twohot_command.commands import COMMANDS
 
+STOPPED = "Interrupted. Nothing was half written: run it again.\n"
+
 
 @pytest.mark.parametrize(
-    ("module", "arguments"),
+    ("module", "arguments", "error", "code", "said"),
     [
-        ("typer", ["--help"]),
-        ("numpy", ["--version"]),
-        ("sklearn", ["fit", "--help"]),
-        ("twohot_command.extract", ["extract", "--help"]),
+        ("typer", ["--help"], "KeyboardInterrupt", 130, STOPPED),
+        ("numpy", ["--version"], "KeyboardInterrupt", 130, STOPPED),
+        (
+            "sklearn",
+            ["fit", "--help"],
+            "ImportError('no room')",
+            1,
+            "loaded (no room): free memory",
+        ),
+        ("sklearn", ["fit", "--help"], "MemoryError", 1, "cannot be loaded (no memory is left)"),
+        ("twohot_command.extract", ["extract", "--help"], "KeyboardInterrupt", 130, STOPPED),
     ],
 )
-def test_an_interruption_of_an_import_is_one_sentence(module, arguments):
+def test_what_stops_an_import_is_one_sentence(module, arguments, error, code, said):
     script = f"""
         import sys
 
         class Interrupted:
             def find_spec(name, path=None, target=None):
                 if name == {module!r}:
-                    raise KeyboardInterrupt
+                    raise {error}
 
         sys.meta_path.insert(0, Interrupted)
         sys.argv = ["twohot", *{arguments}]
@@ -37,8 +46,9 @@ def test_an_interruption_of_an_import_is_one_sentence(module, arguments):
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    assert result.returncode == 130
-    assert result.stderr == "Interrupted. Nothing was half written: run it again.\n"
+    assert result.returncode == code
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_the_command_is_the_command_line():

@@ -144,24 +144,3 @@ def test_the_demo_replaces_nothing_but_a_demo(demo_folder, demo, tmp_path):
         assert result.exit_code == 1
         assert "holds other files than those of a demo" in result.output
         assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["demo", "--noise", "1.5"],
-        ["demo", "--noise", "-0.1"],
-        ["demo", "--noise", "much"],
-        ["demo", "--kind", "human"],
-        ["demo", "--seed", "-1"],
-        ["demo", "--seed", "x"],
-        ["demo", "--unknown"],
-        ["dance"],
-    ],
-    ids=" ".join,
-)
-def test_bad_arguments_are_refused_with_their_name(arguments):
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert "Error" in result.output
-    assert arguments[-2 if len(arguments) == 3 else -1] in result.output

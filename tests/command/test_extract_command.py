@@ -142,37 +142,6 @@ def test_strict(photos):
     assert not (photos.parent / "photos.features").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["none", "--backbone", "pixels"], "SOURCE='none' is not a folder, not a file, and not"),
-        (["photos", "--backbone", "minilm"], "--backbone='minilm' takes texts"),
-        (
-            ["list.csv", "--backbone", "pixels"],
-            "say by --label-column=… which holds the labels",
-        ),
-        (
-            ["list.csv", "--backbone", "pixels", "--label-column", "kind"],
-            "be found ('gone.png')",
-        ),
-        (["food101", "--backbone", "pixels", "--root", "r"], "food101 was not found: looked for"),
-        (
-            ["photos/cat", "--backbone", "pixels"],
-            "pass --unlabelled to take all images without labels",
-        ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-@pytest.mark.usefixtures("photos")
-def test_bad_input_is_one_sentence_and_writes_nothing(arguments, message, tmp_path):
-    (tmp_path / "list.csv").write_text("path,kind\ngone.png,a\n")
-    result = run(*arguments, "-o", "out.features", "--quiet")
-    assert result.exit_code == 1
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["list.csv", "photos"]
-
-
 def in_a_process(script, folder):
     return subprocess.run(  # noqa: S603 (our own script)
         [sys.executable, "-c", textwrap.dedent(script)],

@@ -164,8 +164,9 @@ def test_a_parquet_file_lists_texts_unless_a_column_holds_lists(kind, monkeypatc
     if kind == "features":
         columns["embedding"] = count_letters(texts).tolist()
     pd.DataFrame(columns).to_parquet("tickets.parquet")
-    n_read, read = [], parquet.read_table
-    monkeypatch.setattr(parquet, "read_table", lambda *a, **k: n_read.append(1) or read(*a, **k))
+    n_read, file = [], parquet.ParquetFile
+    read = file.read
+    monkeypatch.setattr(file, "read", lambda *a, **k: n_read.append(1) or read(*a, **k))
     result = run("predict", "p.safetensors", "tickets.parquet", "-o", "out.csv", "--quiet")
     assert len(n_read) == 1
     assert result.exit_code == 0, result.output

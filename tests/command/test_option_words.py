@@ -2,12 +2,10 @@
 
 import inspect
 
-import numpy as np
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from label_tables import blobs, run, write_table
 
 from twohot.base.messages import ArgumentError
 from twohot_command.app import (
@@ -84,12 +82,6 @@ def said_of(error, capsys):
     return capsys.readouterr().err
 
 
-def test_a_bare_name_is_that_of_the_option(capsys):
-    assert said_of(ArgumentError("labels", "has one class."), capsys) == (
-        "Error: --labels has one class.\n"
-    )
-
-
 # A user's text that looks like an argument, a place to fill or markup.
 TEXTS = ["label_column='c'", "force=True", "{label_column}", "{force}", "{", "[red]", "'", "a=…"]
 texts = st.one_of(st.text(), st.sampled_from(TEXTS))
@@ -111,66 +103,6 @@ def test_text_of_a_user_stays_as_it_is(chosen, other):
     )
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_other_errors_are_printed_as_they_are(text, capsys):
-    assert said_of(ValueError(f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
-    assert said_of(ArgumentError("", f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Work in a folder with tables of features."""
-    monkeypatch.chdir(tmp_path)
-    features, true = blobs(30)
-    labels = [str(label) for label in true]
-    write_table(tmp_path / "split='a'.csv", features[:, :2])
-    write_table(tmp_path / "two.csv", features, label=labels, y=labels, note=["-"] * 30)
-    write_table(tmp_path / "apart.csv", features[:, :0], a=labels, b=labels)
-    (tmp_path / "names.txt").write_text("0\n1\n")
-    np.savez(tmp_path / "t.npz", X=features, y=true, embeddings=features)
-    np.save(tmp_path / "X.npy", features)
-    return tmp_path
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["split='a'.csv"],
-            "no label column among 'x0', 'x1' (in split='a'.csv): name it by --label-column=…, or",
-        ),
-        (["split='b'.csv"], "split='b'.csv is not a file: pass the path of a table of features."),
-        (["two.csv"], "'label' and 'y' could both be meant (in two.csv): choose one by --label-c"),
-        (
-            ["X.npy", "--labels", "apart.csv"],
-            "apart.csv has the columns 'a', 'b': choose one by --label-column=…",
-        ),
-        (
-            ["X.npy", "--labels", "apart.csv", "--label-column", "label_column='c'"],
-            "--label-column=\"label_column='c'\" is missing (in X.npy and apart.csv): the columns",
-        ),
-        (
-            ["X.npy", "--labels", "apart.csv", "--label-column", "a", "--classes", "names.txt"],
-            "column 'a' has 1 label that is none of the 2 classes ('2') (in X.npy and apart.csv",
-        ),
-        (
-            ["two.csv", "--label-column", "y", "--feature-column", "note"],
-            "column 'note' holds no numbers (in two.csv): choose others by --feature-column=…",
-        ),
-        (
-            ["two.csv", "--label-column", "y", "--split", "test"],
-            "--split='test' is not in this table, which has no splits.",
-        ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_errors_of_readers_through_the_command_line(arguments, message):
-    result = run("describe", *arguments)
-    assert result.exit_code == 1
-    assert result.stderr.startswith(f"Error: {message}")
-
-
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
@@ -190,9 +122,3 @@ def test_what_stops_a_command_is_said_in_words(error, code, said, capsys):
         stopped()
     assert raised.value.exit_code == code
     assert said in capsys.readouterr().err
-
-
-def test_a_folder_is_no_table(tmp_path):
-    result = run("fit", tmp_path, "-o", "x.safetensors")
-    assert result.exit_code == 1
-    assert "is a folder: pass a table of features, which `twohot extract` makes" in result.output

@@ -172,7 +172,7 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
     assert "is one file, and workers write one for each part" in one
     folder = tmp_path / "predictions"
     assert "--id-column='nr' is missing" in refused(folder, "--id-column", "nr")
-    monkeypatch.setattr("twohot_command.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("twohot_command.parts.PATIENCE", 0.5)
     assert "does not answer" in refused(folder, "--scheduler", "tcp://127.0.0.1:9")
     assert not folder.exists()
     table = pq.read_table(source / "1.parquet").rename_columns(["id", "other", "kind"])

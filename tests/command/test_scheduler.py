@@ -33,7 +33,7 @@ def test_workers_fit_what_is_fitted_here(source, tmp_path, cluster):
 
 
 def test_a_scheduler_that_is_not_there(source, tmp_path, monkeypatch):
-    monkeypatch.setattr("twohot_command.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("twohot_command.parts.PATIENCE", 0.5)
     output = tmp_path / "p.safetensors"
     result = run("fit", source, "-o", output, "--scheduler", "tcp://127.0.0.1:9")
     assert result.exit_code != 0

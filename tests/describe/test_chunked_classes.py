@@ -13,7 +13,7 @@ from labelled_rows import labelled_rows
 
 from twohot.describe import class_correlation, cluster_classes, pair_statistics, row_pairs
 from twohot.describe.description import describe_table
-from twohot.rows.dask_tasks import LocalTasks
+from twohot.rows.dask_tasks import Tasks
 from twohot.tables import FeatureTable
 
 GENERATOR = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def test_workers_of_a_cluster_add_up_the_classes():
 
 
 def test_one_sum_of_all_classes_comes_here(monkeypatch):
-    arrived, results = [], LocalTasks.results
+    arrived, results = [], Tasks.results
 
     def noted(self, handles):
         found = results(self, handles)
@@ -77,7 +77,7 @@ def test_one_sum_of_all_classes_comes_here(monkeypatch):
         arrived.append(sum(np.size(term) for some in terms for term in some))
         return found
 
-    monkeypatch.setattr(LocalTasks, "results", noted)
+    monkeypatch.setattr(Tasks, "results", noted)
     class_correlation(chunked(X), chunked(LABELS))
     assert max(arrived) < X.size / 3  # a few rows, to see how large they are
     assert (N_CLASSES + 1) * (N_FEATURES + 1) in arrived

@@ -7,43 +7,50 @@ from scipy.special import softmax
 from problems import digits, synthetic
 from twohot import AutoProbe, forecast
 from twohot.base.labels import code_labels
-from twohot.describe.comparison import compare, fit_plain, judge_rows
+from twohot.describe.comparison import compare, compare_on, fit_plain
 from twohot.judge.anchored import fit_weights
-from twohot.judge.auto_probe import anchor, choice_of, probe_parts
+from twohot.judge.auto_probe import judge_rows
 from twohot.judge.label_model import combine
-from twohot.judge.library import VotesRecipe
-from twohot.judge.verdict import reach_verdict
+from twohot.judge.nearest import VotesRecipe
 from twohot.probes.inputs import check_features
 from twohot.probes.recipe import TEACHER
 
 
 @pytest.fixture(scope="module")
-def anchored():
+def judged():
     data = synthetic(noise_rate=0.5)
     probe = AutoProbe(n_jobs=1)
     rows = check_features(probe, data.X, reset=True)
-    return anchor(probe, rows, code_labels(data.given_labels))[1]
+    return judge_rows(probe, rows, code_labels(data.given_labels))
 
 
 @pytest.fixture(scope="module")
-def found(anchored):
-    verdict = reach_verdict(anchored, anchored.sample.all_codes)
-    return compare(anchored, choice_of(anchored, verdict, probe_parts(anchored)))
+def anchored(judged):
+    return judged.anchored
 
 
-def predictions(anchored, stage):
+@pytest.fixture(scope="module")
+def found(judged):
+    return compare(judged.anchored, judged.choice)
+
+
+def linear_logits(anchored, stage):
     linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
     logits = [each.logits for each in linear]
     scales = np.array([1 / each.temperature for each in linear])
-    model = fit_weights(anchored.sample, logits, stage.model.noise, scales)
-    return combine(logits, model.weights).argmax(axis=1)
+    weights = fit_weights(anchored.sample, logits, stage.model.noise, scales).weights
+    return combine(logits, weights)
+
+
+def predictions(anchored, stage):
+    return linear_logits(anchored, stage).argmax(axis=1)
 
 
 def test_the_plain_probe_is_the_likeliest_teacher(anchored, found):
     teachers = [entry for entry in found.choice.tried if entry.method == TEACHER]
     assert found.plain == max(teachers, key=lambda entry: entry.likelihood)
     member = anchored.library.members[found.plain.recipe]
-    agreement = np.mean(member.logits.argmax(axis=1) == anchored.sample.codes[member.scored])
+    agreement = np.mean(member.logits.argmax(axis=1) == anchored.sample.codes)
     assert found.plain_agreement == pytest.approx(agreement)
     assert found.plain_agreement == pytest.approx(found.plain.agreement)
 
@@ -73,11 +80,8 @@ def test_the_likelihoods_that_are_compared_are_beside_the_same_noise(anchored, f
     """By a grid over temperatures, and not by a search."""
     codes, noise = anchored.sample.codes, anchored.first.model.noise
     rows = np.arange(len(codes))
-    linear = [m for m in anchored.first.members if not isinstance(m.recipe, VotesRecipe)]
-    scales = np.array([1 / each.temperature for each in linear])
-    logits = [each.logits for each in linear]
-    weights = fit_weights(anchored.sample, logits, noise, scales).weights
-    both = combine(logits, weights), anchored.library.members[found.plain.recipe].logits
+    auto = linear_logits(anchored, anchored.first)
+    both = auto, anchored.library.members[found.plain.recipe].logits
     best = []
     for each in both:
         tried = [
@@ -138,7 +142,7 @@ def test_groups_are_held_out_together():
     X = centres[groups] + 0.3 * generator.standard_normal((300, 40))
     labels = code_labels((np.arange(30) % 3)[groups])
     apart, together = (
-        judge_rows(AutoProbe(n_jobs=1), X, labels, groups=each)[0] for each in (None, groups)
+        compare_on(AutoProbe(n_jobs=1), X, labels, groups=each)[0] for each in (None, groups)
     )
     assert apart.agreement > 0.9
     assert together.agreement < 0.6

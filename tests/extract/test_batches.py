@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.extract.batches import BatchStore
+from twohot.extract.output import BatchStore
 
 
 def key(number):

@@ -1,5 +1,6 @@
 """The data sets, read from tiny archives in each original format, with the paper's splits."""
 
+import re
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -11,7 +12,7 @@ import archives
 from pictures import noise
 from twohot.extract import load_data_set
 from twohot.extract.backbones import load_torchvision
-from twohot.extract.data_sets import COARSE_CLASSES
+from twohot.extract.data_sets import COARSE_CLASSES, READERS
 
 
 @pytest.fixture(autouse=True)
@@ -45,18 +46,10 @@ def test_cifar100(tmp_path, monkeypatch):
     assert items.true_labels is None
     np.testing.assert_array_equal(items.images[6], noise(6, (32, 32)))
     np.testing.assert_array_equal(items.images[7], noise(100, (32, 32)))
-
-
-def test_coarse_classes_of_cifar100(tmp_path, monkeypatch):
-    archives.write_cifar100(tmp_path, monkeypatch)
-    items = load_data_set("cifar100", tmp_path)
     assert np.bincount(items.superclass).tolist() == [5] * 20
-    named = {
-        fine: items.superclass_names[coarse]
-        for fine, coarse in zip(items.classes, items.superclass, strict=True)
-    }
-    assert named["whale"] == "aquatic_mammals"
-    assert named["tractor"] == "vehicles_2"
+    coarse = dict(zip(items.classes, items.superclass, strict=True))
+    assert items.superclass_names[coarse["whale"]] == "aquatic_mammals"
+    assert items.superclass_names[coarse["tractor"]] == "vehicles_2"
     assert set(items.superclass_names) == set(COARSE_CLASSES)
 
 
@@ -147,44 +140,35 @@ def test_human_labels_that_do_not_fit(tmp_path, monkeypatch, file, content, mess
         load_data_set("cifar100", tmp_path, labels="human")
 
 
-def test_human_labels_without_a_column_of_them(tmp_path, monkeypatch):
+def test_human_labels_that_are_not_there_or_damaged(tmp_path, monkeypatch):
     archives.write_cifar100(tmp_path, monkeypatch)
+    with pytest.raises(FileNotFoundError, match=r"looked for CIFAR-100_human.pt, .*cifar-10-100n"):
+        load_data_set("cifar100", tmp_path, labels="human")
+    for suffix in ("npz", "npy", "pt"):
+        path = tmp_path / f"CIFAR-100_human.{suffix}"
+        path.write_bytes(b"PK\x03\x04")
+        with pytest.raises(ValueError, match=rf"human\.{suffix} is "):
+            load_data_set("cifar100", tmp_path, labels="human")
+        path.unlink()
     (tmp_path / "CIFAR-100_human.csv").write_text("label\n1\n")
     with pytest.raises(ValueError, match=r"has no 'noisy_label' but \['label'\]"):
         load_data_set("cifar100", tmp_path, labels="human")
 
 
-def test_human_labels_that_are_not_there(tmp_path, monkeypatch):
-    archives.write_cifar100(tmp_path, monkeypatch)
-    with pytest.raises(FileNotFoundError, match=r"looked for CIFAR-100_human.pt, .*cifar-10-100n"):
-        load_data_set("cifar100", tmp_path, labels="human")
-
-
-def test_caltech101_has_no_background(tmp_path):
-    archives.write_caltech101(tmp_path)
-    items = load_data_set("caltech101", tmp_path)
-    assert items.classes == ("Faces", "ant")
-    assert items.labels.tolist() == [0] * 6 + [1] * 4
-    assert endings([items.items[0], items.items[9]]) == [
-        "Faces/image_0001.jpg",
-        "ant/image_0004.jpg",
-    ]
-    assert all(Path(path).is_file() for path in items.items)
-
-
-def test_caltech256_has_no_clutter(tmp_path):
-    archives.write_caltech256(tmp_path)
-    items = load_data_set("caltech256", tmp_path)
-    assert items.classes == ("001.ak47", "002.dog")
-    assert items.labels.tolist() == [0] * 6 + [1] * 4
-    assert all(Path(path).is_file() for path in items.items)
-    assert endings([items.items[9]]) == ["002.dog/002_0004.jpg"]
-
-
-@pytest.mark.parametrize("name", ["caltech101", "caltech256"])
-def test_caltech_is_split_with_seed_42(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "classes", "first", "last"),
+    [
+        ("caltech101", ("Faces", "ant"), "Faces/image_0001.jpg", "ant/image_0004.jpg"),
+        ("caltech256", ("001.ak47", "002.dog"), "001.ak47/001_0001.jpg", "002.dog/002_0004.jpg"),
+    ],
+)
+def test_caltech_has_no_background_and_is_split_with_seed_42(tmp_path, name, classes, first, last):
     getattr(archives, f"write_{name}")(tmp_path)
     items = load_data_set(name, tmp_path)
+    assert items.classes == classes
+    assert items.labels.tolist() == [0] * 6 + [1] * 4
+    assert endings([items.items[0], items.items[9]]) == [first, last]
+    assert all(Path(path).is_file() for path in items.items)
     # The first fifth of numpy's permutation with that seed, as scikit-learn draws it.
     test_rows = np.random.RandomState(42).permutation(10)[:2]
     assert np.flatnonzero(items.split == 1).tolist() == sorted(test_rows.tolist())
@@ -226,27 +210,14 @@ def test_stanford_cars_has_its_published_splits(tmp_path):
     assert all(Path(path).is_file() for path in items.items)
 
 
-@pytest.mark.parametrize(
-    ("name", "advice"),
-    [
-        (
-            "cifar100",
-            'torchvision.datasets.CIFAR100("',
-        ),
-        ("caltech101", 'torchvision.datasets.Caltech101("'),
-        ("caltech256", 'torchvision.datasets.Caltech256("'),
-        ("flowers102", 'torchvision.datasets.Flowers102("'),
-        ("food101", 'torchvision.datasets.Food101("'),
-        ("stanfordcars", "its site is gone"),
-    ],
-)
-def test_missing_data_says_where_and_how(tmp_path, name, advice):
-    with pytest.raises(FileNotFoundError) as caught:
+@pytest.mark.parametrize("name", READERS)
+def test_missing_data_says_where_and_how(tmp_path, name):
+    advice = rf'get it by torchvision\.datasets\.{READERS[name]}\("'
+    if name == "stanfordcars":
+        advice = "its site is gone"
+    words = rf"^{name} was not found: looked for .* in {re.escape(str(tmp_path))}.*{advice}"
+    with pytest.raises(FileNotFoundError, match=words):
         load_data_set(name, tmp_path)
-    message = str(caught.value)
-    assert message.startswith(f"{name} was not found: looked for ")
-    assert f"in {tmp_path}" in message
-    assert advice in message
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,5 +1,7 @@
 """Labelled items from folders and CSV files, and what is said where they are not as they should."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,12 @@ from twohot.extract import LabelledItems, read_image_folder, read_item_table
 @pytest.fixture
 def photos(tmp_path):
     return write_photos(tmp_path / "photos")
+
+
+def emptied(root):
+    shutil.rmtree(root)
+    root.mkdir()
+    return root
 
 
 def test_folder_names_are_the_classes(photos):
@@ -34,44 +42,12 @@ def test_images_are_found_at_any_depth_and_other_files_passed_over(photos):
     assert items.items[4] == str(photos / "cat" / "more" / "x.jpg")
 
 
-def test_order_is_that_of_the_names_not_of_writing(tmp_path):
-    for number in (3, 1, 2):
-        write_picture(tmp_path / "photos" / "b" / f"{number}.png", number)
-        write_picture(tmp_path / "photos" / "a" / f"{number}.PNG", number)
-    names = [item.rsplit("photos/")[1] for item in read_image_folder(tmp_path / "photos").items]
-    assert names == ["a/1.PNG", "a/2.PNG", "a/3.PNG", "b/1.png", "b/2.png", "b/3.png"]
-
-
 def test_classes_that_are_numbers_are_ordered_by_value(tmp_path):
     items = read_image_folder(write_photos(tmp_path / "photos", 1, ("10", "b", "2", "1")))
     assert items.classes == ("1", "2", "10", "b")
     # The images stay in the order of their paths, which a feature file has.
     assert list(items.ids) == ["1/000.png", "10/000.png", "2/000.png", "b/000.png"]
     assert items.labels.tolist() == [0, 2, 1, 3]
-
-
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(NotADirectoryError, match="is not a folder: pass one with a sub-folder"):
-        read_image_folder(tmp_path / "none")
-
-
-def test_an_empty_folder(tmp_path):
-    with pytest.raises(ValueError, match="has no sub-folder: make one for each class"):
-        read_image_folder(tmp_path)
-
-
-def test_images_without_class_folders(tmp_path):
-    write_picture(tmp_path / "1.png", 1)
-    with pytest.raises(
-        ValueError, match=r"1 image in no class folder .*1\.png'\): pass unlabelled=True"
-    ):
-        read_image_folder(tmp_path)
-
-
-def test_images_beside_class_folders(photos):
-    write_picture(photos / "1.png", 1)
-    with pytest.raises(ValueError, match=r"1 image beside its class folders .*unlabelled=True"):
-        read_image_folder(photos)
 
 
 def test_without_labels_images_may_lie_anywhere(photos):
@@ -87,24 +63,38 @@ def test_without_labels_images_may_lie_anywhere(photos):
     assert items.classes == ()
 
 
-def test_no_image_at_all(photos):
-    (photos / "empty" / "below").mkdir(parents=True)
-    with pytest.raises(ValueError, match=r"no image in 1 folder \(.*empty'\)"):
-        read_image_folder(photos / "empty", unlabelled=True)
-
-
-def test_a_class_folder_with_no_image(photos):
-    (photos / "emu").mkdir()
-    (photos / "emu" / "notes.txt").write_text("none yet")
-    with pytest.raises(ValueError, match=r"no image in 1 folder \(.*emu'\): add images"):
-        read_image_folder(photos)
-
-
-def test_many_empty_class_folders_are_not_all_listed(photos):
-    for number in range(7):
-        (photos / f"emu{number}").mkdir()
-    with pytest.raises(ValueError, match=r"no image in 7 folders .*emu4' and 2 more\)"):
-        read_image_folder(photos)
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (shutil.rmtree, {}, "is not a folder: pass one with a sub-folder"),
+        (emptied, {}, "has no sub-folder: make one for each class"),
+        (
+            lambda root: write_picture(emptied(root) / "1.png", 1),
+            {},
+            r"1 image in no class folder .*1\.png'\): pass unlabelled=True",
+        ),
+        (
+            lambda root: write_picture(root / "1.png", 1),
+            {},
+            r"1 image beside its class folders .*unlabelled=True",
+        ),
+        (
+            lambda root: (emptied(root) / "below").mkdir(),
+            {"unlabelled": True},
+            r"no image in 1 folder \(.*photos'\)",
+        ),
+        (lambda root: (root / "emu").mkdir(), {}, r"no image in 1 folder \(.*emu'\): add images"),
+        (
+            lambda root: [(root / f"emu{number}").mkdir() for number in range(7)],
+            {},
+            r"no image in 7 folders .*emu4' and 2 more\)",
+        ),
+    ],
+)
+def test_folders_that_are_not_as_they_should(photos, change, options, message):
+    change(photos)
+    with pytest.raises((ValueError, NotADirectoryError), match=message):
+        read_image_folder(photos, **options)
 
 
 def test_paths_of_a_csv_are_seen_from_its_folder(photos):
@@ -130,40 +120,22 @@ def test_texts_of_a_csv_with_splits_and_true_labels(tmp_path):
     assert items.labels.tolist() == [1, 1]
     assert items.true_labels.tolist() == [0, 1]
     assert (items.split.tolist(), items.split_names) == ([0, 1], ("train", "test"))
-
-
-def test_labels_of_a_table_are_left_out_when_asked(tmp_path):
-    path = tmp_path / "texts.csv"
-    path.write_text("text,label,true_label,split\nWhere?,b,a,train\nWhen?,b,b,test\n")
-    items = read_item_table(path, unlabelled=True)
-    assert items.items == ["Where?", "When?"]
-    assert items.labels.tolist() == [-1, -1]
-    assert (items.classes, items.true_labels) == ((), None)
-    assert items.split_names == ("train", "test")
+    without = read_item_table(path, text_column="question", unlabelled=True)
+    assert without.labels.tolist() == [-1, -1]
+    assert (without.classes, without.true_labels) == ((), None)
+    assert without.split_names == ("train", "test")
 
 
 def test_a_parquet_file_is_read_as_the_csv_file_is(tmp_path):
-    cells = {"text": ["a", None, "c"], "label": ["y", "x", None], "split": ["test"] * 3}
+    cells = {"text": ["a", None, "c"], "label": ["10", "2", None], "split": ["test"] * 3}
     frame = pd.DataFrame(cells)
     frame.to_parquet(tmp_path / "t.parquet")
     frame.to_csv(tmp_path / "t.csv", index=False)
     parquet, csv = (read_item_table(tmp_path / name) for name in ("t.parquet", "t.csv"))
     assert parquet.items == csv.items == ["a", "", "c"]
     assert parquet.labels.tolist() == csv.labels.tolist() == [1, 0, -1]
-    assert parquet.classes == csv.classes == ("x", "y")
+    assert parquet.classes == csv.classes == ("2", "10")
     assert parquet.split_names == csv.split_names == ("test",)
-
-
-def test_integers_are_the_names_of_classes_in_a_parquet_file_too(tmp_path):
-    pd.DataFrame({"text": ["a", "b"], "label": [10, 2]}).to_parquet(tmp_path / "t.parquet")
-    items = read_item_table(tmp_path / "t.parquet")
-    assert (items.classes, items.labels.tolist()) == (("2", "10"), [1, 0])
-
-
-def test_a_parquet_file_without_rows(tmp_path):
-    pd.DataFrame({"path": [], "label": []}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"t.parquet has no rows: list at least one item"):
-        read_item_table(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize(
@@ -232,6 +204,7 @@ def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
         ({"items": (), "labels": np.zeros(0, int)}, "items is empty: pass at least one"),
         ({"labels": np.array([0, 1])}, r"labels\[1\]=1 names nothing: there is 1 name"),
         ({"images": np.zeros((3, 8, 8), np.uint8)}, "images has 3 entries for 2 items"),
+        ({"images": np.ma.masked_equal(np.zeros((2, 8), int), 0)}, "images has masked cells"),
     ],
 )
 def test_records_that_do_not_fit_together(changes, message):

@@ -10,7 +10,7 @@ import pytest
 import problems
 from twohot import AutoProbe, LinearProbe, load
 from twohot.judge.choice import Choice, Tried, choice_from_json
-from twohot.judge.library import VotesRecipe
+from twohot.judge.nearest import VotesRecipe
 from twohot.probes.recipe import DiscriminantRecipe, Recipe
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 

@@ -9,11 +9,11 @@ from twohot.judge import nearest
 from twohot.judge.nearest import copy_distance, intrinsic_dimension, nearest_rows
 
 
-def slow_nearest(points, k, of, groups, of_groups):
+def slow_nearest(points, k, of, groups):
     index, distances = np.full((len(of), k), -1), np.full((len(of), k), np.inf)
     for row, x in enumerate(of):
         away = np.sqrt(((points.astype(float) - x) ** 2).sum(axis=1))
-        others = [j for j in range(len(points)) if of_groups is None or of_groups[row] != groups[j]]
+        others = [j for j in range(len(points)) if groups is None or groups[row] != groups[j]]
         found = sorted(others, key=lambda j, away=away: (away[j], j))[:k]
         index[row, : len(found)], distances[row, : len(found)] = found, away[found]
     return index, distances
@@ -34,7 +34,7 @@ def test_neighbours_are_those_of_a_plain_loop(points, monkeypatch, block_rows, n
     monkeypatch.setattr(nearest, "BLOCK_ROWS", block_rows)
     own = np.arange(60)
     index, distances = nearest_rows(points, k, n_jobs=n_jobs)
-    expected, away = slow_nearest(points, k, points, own, own)
+    expected, away = slow_nearest(points, k, points, own)
     np.testing.assert_array_equal(index, expected)
     np.testing.assert_allclose(distances, away, rtol=1e-12)
 
@@ -43,18 +43,16 @@ def test_neighbours_are_those_of_a_plain_loop(points, monkeypatch, block_rows, n
 def test_rows_of_a_group_are_no_neighbours(points, k) -> None:
     groups = np.arange(60) // 13
     index, distances = nearest_rows(points, k, groups=groups, n_jobs=1)
-    expected, away = slow_nearest(points, k, points, groups, groups)
+    expected, away = slow_nearest(points, k, points, groups)
     np.testing.assert_array_equal(index, expected)
     np.testing.assert_allclose(distances, away, rtol=1e-12)
     assert (index == nearest.NO_NEIGHBOUR).any() == (k == 50)
 
 
-@pytest.mark.parametrize("with_groups", [False, True])
-def test_neighbours_of_other_rows(points, with_groups) -> None:
+def test_neighbours_of_other_rows(points) -> None:
     of, known = points[:9] + np.float32(0.1), points[9:]
-    groups = {"groups": np.arange(51) % 4, "of_groups": np.arange(9) % 4} if with_groups else {}
-    index, distances = nearest_rows(known, 4, of=of, **groups, n_jobs=1)
-    expected, away = slow_nearest(known, 4, of, *(groups.values() or (None, None)))
+    index, distances = nearest_rows(known, 4, of=of, n_jobs=1)
+    expected, away = slow_nearest(known, 4, of, None)
     np.testing.assert_array_equal(index, expected)
     np.testing.assert_allclose(distances, away, rtol=1e-12)
 

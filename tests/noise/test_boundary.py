@@ -132,38 +132,3 @@ def test_a_chance_too_small_to_change_a_sum_is_one_still():
     noisy = boundary_noise(np.zeros(200, int), probabilities, 0.9, random_state=0, classes=range(3))
     assert noisy.noise_rate == pytest.approx(0.9, abs=0.07)
     assert set(noisy.given_labels.tolist()) == {0, 1}
-
-
-# Bad input
-
-
-@pytest.mark.parametrize("rate", [-0.1, 0.96, 1.0, np.nan, "0.5", None])
-def test_rates_that_cannot_be(rate):
-    with pytest.raises(ValueError, match=r"noise_rate=.* pass a number from 0 to 0\.95"):
-        boundary_noise([0, 1], [[0.5, 0.5]] * 2, rate)
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "message"),
-    [
-        ([[0.5, 0.5]], r"probabilities has 1 row and labels has 2"),
-        ([0.5, 0.5], r"probabilities has shape \(2,\)"),
-        ([[0.2, 0.3, 0.5]] * 2, r"probabilities has 3 columns for 2 classes"),
-        ([[0.5, 0.5], [0.5]], r"probabilities has dtype object: pass real numbers"),
-        ([["a", "b"]] * 2, r"probabilities has dtype <U1"),
-        ([[0.5, np.nan]] * 2, r"probabilities has the negative or missing value nan"),
-        ([[1.5, -0.5]] * 2, r"probabilities has the negative or missing value -0\.5"),
-        ([[0.5, np.inf]] * 2, r"probabilities has rows that do not sum to one"),
-        ([[0.5, 0.5], [0.5, 0.6]], r"do not sum to one \(row 1: 1\.1\)"),
-    ],
-)
-def test_bad_probabilities(probabilities, message):
-    with pytest.raises(ValueError, match=message):
-        boundary_noise([0, 1], probabilities, 0.1)
-
-
-def test_bad_labels_and_seeds():
-    with pytest.raises(ValueError, match="labels has no label in any of its 2 rows"):
-        boundary_noise([None, None], [[0.5, 0.5]] * 2, 0.1)
-    with pytest.raises(ValueError, match="random_state=-1 seeds nothing"):
-        boundary_noise([0, 1], [[0.5, 0.5]] * 2, 0.1, random_state=-1)

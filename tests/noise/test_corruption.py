@@ -66,13 +66,16 @@ def test_all_matrices_are_row_stochastic_with_the_rate_off_the_diagonal(n_classe
         np.testing.assert_allclose(matrix.sum(axis=1), 1, rtol=1e-13)
         assert matrix.min() >= 0
         assert matrix.dtype == np.float64
-        np.testing.assert_array_equal(check_corruption(matrix) > 0, matrix > 0)
+        single = check_corruption(matrix.astype(np.float32))
+        np.testing.assert_allclose(single, matrix, atol=1e-6)
+        np.testing.assert_allclose(single.sum(axis=1), 1, rtol=1e-14)
     np.testing.assert_allclose(np.diag(symmetric(n_classes, rate)), 1 - rate)
     np.testing.assert_allclose(np.diag(asymmetric(n_classes, rate)), 1 - rate)
     np.testing.assert_allclose(np.diag(pair_flip(n_classes, rate)), 1 - rate)
 
 
 def test_known_matrices():
+    np.testing.assert_allclose(superclass_noise(np.zeros(5, dtype=int), 0.3), symmetric(5, 0.3))
     np.testing.assert_allclose(
         asymmetric(4, 0.4, confused_with=[2, 0, 1, 1]),
         [[0.6, 0.1, 0.2, 0.1], [0.2, 0.6, 0.1, 0.1], [0.1, 0.2, 0.6, 0.1], [0.1, 0.2, 0.1, 0.6]],
@@ -89,18 +92,6 @@ def test_known_matrices():
             [0.3, 0, 0.3, 0, 0.4],
         ],
     )
-
-
-def test_one_superclass_of_all_classes_is_symmetric_noise():
-    np.testing.assert_allclose(superclass_noise(np.zeros(5, dtype=int), 0.3), symmetric(5, 0.3))
-
-
-@given(class_counts.flatmap(stochastic_matrices))
-def test_any_row_stochastic_matrix_passes_in_any_number_type(matrix):
-    np.testing.assert_allclose(check_corruption(matrix), matrix, atol=1e-15)
-    single = check_corruption(matrix.astype(np.float32))
-    np.testing.assert_allclose(single, matrix, atol=1e-6)
-    np.testing.assert_allclose(single.sum(axis=1), 1, rtol=1e-14)
 
 
 # Labels
@@ -141,16 +132,6 @@ def test_exact_counts_keep_equal_classes_equal(matrix, n_per_class, seed):
     labels = np.repeat(np.arange(len(matrix)), n_per_class)
     result = corrupt_labels(labels, matrix, exact=True, random_state=seed)
     np.testing.assert_array_equal(result.counts.sum(axis=0), n_per_class)
-
-
-@pytest.mark.parametrize("n_per_class", [1, 7, 100])
-@pytest.mark.parametrize("rate", [0.0, 0.3, 0.6, 1.0])
-@pytest.mark.parametrize("kind", [symmetric, asymmetric, pair_flip])
-def test_the_noise_models_keep_given_labels_balanced(kind, rate, n_per_class):
-    result = corrupt_labels(
-        np.repeat(np.arange(60), n_per_class), kind(60, rate), exact=True, random_state=0
-    )
-    np.testing.assert_array_equal(np.bincount(result.given_labels), n_per_class)
 
 
 def test_exact_counts_of_a_sparse_matrix_need_the_repair():
@@ -275,96 +256,3 @@ def test_a_class_without_samples_keeps_the_row_asked_for():
     result = corrupt_labels([0, 0, 2], matrix, classes=[0, 1, 2], random_state=0)
     np.testing.assert_array_equal(result.corruption, matrix)
     assert result.counts[1].tolist() == [0, 0, 0]
-
-
-# Bad input
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan, "0.5", None])
-def test_rates_outside_zero_and_one(rate):
-    for make in (symmetric, asymmetric, pair_flip):
-        with pytest.raises(ValueError, match=r"noise_rate=.* pass a number from 0 to 1"):
-            make(3, rate)
-    with pytest.raises(ValueError, match=r"noise_rate=.* pass a number from 0 to 1"):
-        superclass_noise([0, 0, 1], rate)
-
-
-@pytest.mark.parametrize("n_classes", [1, 0, 2.0, True, "3"])
-def test_too_few_classes(n_classes):
-    for make in (symmetric, asymmetric, pair_flip):
-        with pytest.raises(ValueError, match=r"n_classes=.* an integer of at least 2"):
-            make(n_classes, 0.1)
-
-
-@pytest.mark.parametrize("make", [asymmetric, pair_flip])
-@pytest.mark.parametrize(
-    ("confused_with", "message"),
-    [
-        ([1, 0], r"confused_with has shape \(2,\) and dtype int64: pass 3 integers"),
-        ([1, 2, 3], r"confused_with\[2\]=3 names nothing: .* integers from 0 to 2"),
-        ([1, 2, -1], r"confused_with\[2\]=-1 names nothing: .* integers from 0 to 2"),
-        ([1, 1, 0], r"confused_with\[1\]=1 takes a class for itself"),
-        ([1.0, 2.0, 0.0], r"confused_with has shape \(3,\) and dtype float64"),
-        ([[1, 2, 0]], r"confused_with has shape \(1, 3\)"),
-    ],
-)
-def test_bad_confused_with(make, confused_with, message):
-    with pytest.raises(ValueError, match=message):
-        make(3, 0.2, confused_with)
-
-
-@pytest.mark.parametrize(
-    ("superclass", "message"),
-    [
-        ([0, 2, 2], r"superclass numbers 2 superclasses from 0 to 2.* without a hole"),
-        ([1, 1, 2], r"superclass numbers 2 superclasses from 1 to 2"),
-        ([-1, 0, 1], r"superclass numbers 3 superclasses from -1 to 1"),
-        (["a", "b"], r"superclass has shape \(2,\) and dtype <U1"),
-        ([], r"superclass has shape \(0,\)"),
-    ],
-)
-def test_bad_superclass(superclass, message):
-    with pytest.raises(ValueError, match=message):
-        superclass_noise(superclass, 0.2)
-
-
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        (np.ones((2, 3)) / 3, r"corruption has shape \(2, 3\): pass a square matrix"),
-        ([0.5, 0.5], r"corruption has shape \(2,\): pass a square matrix"),
-        (np.empty((0, 0)), r"corruption has shape \(0, 0\)"),
-        ([["a", "b"], ["c", "d"]], r"corruption has dtype <U1: pass real numbers"),
-        ([[1.1, -0.1], [0, 1]], r"corruption\[0, 1\]=-0.1 is not a probability"),
-        ([[1, 0], [np.nan, 1]], r"corruption\[1, 0\]=nan is not a probability"),
-        ([[1, 0], [0.5, 0.4]], r"corruption has a row .* sum to one \(row 1: 0.9\)"),
-        ([[np.inf, 0], [0.5, 0.5]], r"corruption has a row .* sum to one \(row 0: inf\)"),
-        (np.eye(3), r"corruption has 3 rows for 2 classes.*have no sample"),
-    ],
-)
-def test_bad_matrices(matrix, message):
-    with pytest.raises(ValueError, match=message):
-        corrupt_labels([0, 1], matrix)
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes", "message"),
-    [
-        ([], None, "labels has no label in any of its 0 rows: pass one label per sample"),
-        ([[0, 1]], None, r"labels has shape \(1, 2\)"),
-        ([None, np.nan], None, "labels has no label in any of its 2 rows"),
-        (np.array(["a", None, 1], dtype=object), None, "labels mixes numbers and text"),
-        ([0, 7], [0, 1], r"labels has 1 label that is none of the 2 classes \(7\): name all"),
-        ([0, 1], [0, 0], "classes names a class twice: pass each class once"),
-        ([0, 1], [[0, 1]], r"classes has shape \(1, 2\): pass each class once"),
-    ],
-)
-def test_bad_labels(labels, classes, message):
-    with pytest.raises(ValueError, match=message):
-        corrupt_labels(labels, np.eye(2), classes=classes)
-
-
-@pytest.mark.parametrize("state", [-1, 0.5, "zero", True])
-def test_bad_seeds(state):
-    with pytest.raises(ValueError, match=r"random_state=.* pass a non-negative integer"):
-        corrupt_labels([0, 1], np.eye(2), random_state=state)

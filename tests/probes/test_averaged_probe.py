@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 import problems
 from stored import frame
@@ -86,30 +85,3 @@ def test_a_file_with_a_probe_that_is_not_known(tmp_path, monkeypatch):
     monkeypatch.setattr("twohot.probes.averaged.probe_kinds", dict)
     with pytest.raises(ValueError, match=r"part of it is missing or wrong .*FutureProbe"):
         load(tmp_path / "average.safetensors")
-
-
-@pytest.mark.parametrize(
-    "other",
-    [LinearProbe(center=False), LinearProbe(normalize=False), LinearProbe(class_weight={0: 2.0})],
-    ids=repr,
-)
-def test_probes_that_prepare_rows_otherwise(other):
-    with pytest.raises(ValueError, match=r"probes\[1\] prepares rows otherwise .* same center"):
-        AveragedProbe(probes=(LinearProbe(), other)).fit(X + 0.2, Y)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({}, "probes is empty: pass at least one"),
-        ({"probes": [LogisticRegression()]}, r"probes\[0\] is a LogisticRegression: pass Linear"),
-        (
-            {"probes": PROBES, "temperatures": [1]},
-            "temperatures has 1 value for 3 probes: pass one",
-        ),
-        ({"probes": PROBES, "temperatures": [1, 0, 1]}, r"temperatures\[1\]=0 is not allowed"),
-    ],
-)
-def test_parameters_that_are_refused(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        AveragedProbe(**parameters).fit(X, Y)

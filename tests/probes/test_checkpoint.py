@@ -5,12 +5,15 @@ from dataclasses import replace
 import fsspec
 import numpy as np
 import pytest
+from scipy.stats import ortho_group
 
 import problems
+from prepared import prepared_rows
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.probes import rounds as rounds_module
-from twohot.probes.checkpoint import OtherFitError
+from twohot.probes.checkpoint import OtherFitError, fingerprint
 from twohot.rows import coordinates as coordinates_module
+from twohot.rows import open_features
 from twohot.rows.principal_axes import WholeBasis
 
 DATA = problems.synthetic()
@@ -139,3 +142,37 @@ def test_a_damaged_record_is_refused(tmp_path):
         np.savez(file, **arrays | {name: other})
         with pytest.raises(OtherFitError, match=r"is no checkpoint, or was cut short \(arrays of"):
             DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=file)
+
+
+# What rows are known by ---------------------------------------------------------------------------
+
+ROWS = np.random.default_rng(0).normal(1, 1, (300, 7)).astype(np.float32)
+WEIGHTS = np.random.default_rng(1).random(300)
+EXPECTED = fingerprint(prepared_rows(ROWS, weights=WEIGHTS))
+
+
+def differs(other):
+    return np.linalg.norm(other - EXPECTED) / np.linalg.norm(EXPECTED)
+
+
+def test_blocks_chunks_and_coordinates_do_not_matter():
+    da = pytest.importorskip("dask.array")
+    chunked = open_features(da.from_array(ROWS, chunks=(90, 7)))
+    turned = ROWS @ ortho_group.rvs(7, random_state=0).astype(np.float32)
+    for rows in (
+        prepared_rows(ROWS, weights=WEIGHTS, block_rows=77),
+        prepared_rows(turned, weights=WEIGHTS),
+        prepared_rows(chunked, weights=WEIGHTS, block_rows=None),
+    ):
+        assert differs(fingerprint(rows)) < 1e-6
+
+
+def test_another_order_or_another_row_shows():
+    swapped = [1, 0, *range(2, 300)]
+    one_other = np.where(np.arange(300)[:, None] == 200, ROWS[[7]], ROWS)
+    for rows, weights in [
+        (ROWS[swapped], WEIGHTS[swapped]),
+        (ROWS, WEIGHTS[swapped]),
+        (one_other, WEIGHTS),
+    ]:
+        assert differs(fingerprint(prepared_rows(rows, weights=weights))) > 1e-4

@@ -1,7 +1,6 @@
 """Model files come back exactly, or say why they cannot be read."""
 
 import json
-import os
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -15,7 +14,6 @@ from safetensors.numpy import load_file, save_file
 import problems
 import twohot
 from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
-from twohot.probes import saving
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -117,57 +115,43 @@ def test_classes_come_back_with_their_type(kind, path):
     assert again.score(X, LABELS[kind]) == probe.score(X, LABELS[kind])
 
 
+START = np.random.default_rng(0).normal(size=(5, 12))
+LETTERS = np.array(list("abcde"))[Y]
+
+
 @pytest.mark.parametrize(
-    "class_weight",
-    [{"a": 1.0, "b": 2.5}, {"a": 3}],
-    ids=["strings", "whole"],
+    ("probe", "labels"),
+    [
+        (LinearProbe(class_weight={"a": 1.0, "b": 2.5}), LETTERS),
+        (LinearProbe(class_weight={"a": 3}), LETTERS),
+        (LinearProbe(class_weight={1: 2.0, np.int64(3): 0.5}), Y),
+        (LinearProbe(class_weight={True: 2.0}), Y > 2),
+        (LinearProbe(loss="gce", start=START), Y),
+        (LinearProbe(loss="gce", start=START.tolist()), Y),
+        (LinearProbe(loss="gce", start=START.astype(np.float32)), Y),
+        (LinearProbe(dtype=np.float32), Y),
+        (LinearProbe(dtype=np.dtype("float64")), Y),
+        *(
+            (PartialLabelProbe(ridge=ridge), Y)
+            for ridge in ((3.0, 2.0), [3, 2], np.array([3.0, 2.0]), np.float32(3), 7)
+        ),
+    ],
+    ids=str,
 )
-def test_class_weights_of_strings_come_back(class_weight, path):
-    labels = np.array(list("abcde"))[Y]
-    probe = LinearProbe(class_weight=class_weight).fit(X, labels)
-    probe.save(path)
+def test_parameters_of_any_type_come_back_by_value(probe, labels, path):
+    probe.fit(X, labels).save(path)
     again = load(path)
-    assert again.class_weight == class_weight
-    assert_same(again.fit(X, labels), probe)
-
-
-def test_class_weights_keep_the_type_of_their_keys(path):
-    probe = LinearProbe(class_weight={1: 2.0, np.int64(3): 0.5}).fit(X, Y)
-    probe.save(path)
-    again = load(path)
-    assert again.class_weight == {1: 2.0, 3: 0.5}
-    assert all(isinstance(key, int) for key in again.class_weight)
-    probe = LinearProbe(class_weight={True: 2.0}).fit(X, Y > 2)
-    probe.save(path)
-    assert load(path).class_weight == {True: 2.0}
-    assert_same(load(path).fit(X, Y > 2), probe)
-
-
-def test_a_start_that_is_an_array_comes_back(path):
-    start = np.random.default_rng(0).normal(size=(5, 12))
-    for given in (start, start.tolist(), start.astype(np.float32)):
-        probe = LinearProbe(loss="gce", start=given).fit(X, Y)
-        probe.save(path)
-        np.testing.assert_array_equal(load(path).start, given)
-        assert_same(load(path).fit(X, Y), probe)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, "float64", np.dtype("float64")])
-def test_a_precision_comes_back_by_its_name(dtype, path):
-    probe = LinearProbe(dtype=dtype).fit(X, Y)
-    probe.save(path)
-    again = load(path)
-    assert np.dtype(again.dtype) == np.dtype(dtype)
     assert_same(again, probe)
-    assert_same(again.fit(X, Y), probe)
-
-
-@pytest.mark.parametrize("ridge", [(3.0, 2.0), [3, 2], np.array([3.0, 2.0]), np.float32(3), 7])
-def test_penalties_come_back_by_value(ridge, path):
-    probe = PartialLabelProbe(ridge=ridge).fit(X, Y)
-    probe.save(path)
-    np.testing.assert_array_equal(load(path).ridge, ridge)
-    assert_same(load(path).fit(X, Y), probe)
+    for name, value in probe.get_params().items():
+        found = again.get_params()[name]
+        if name == "dtype" and value is not None:
+            assert np.dtype(found) == np.dtype(value)
+        elif isinstance(value, dict):
+            assert found == value
+            assert {type(key) for key in found} <= {int, bool, str}
+        else:
+            np.testing.assert_array_equal(found, value)
+    assert_same(again.fit(X, labels), probe)
 
 
 def test_names_of_features_come_back(path):
@@ -180,20 +164,6 @@ def test_names_of_features_come_back(path):
     assert_same(again, probe, frame)
     LinearProbe().fit(X, Y).save(path)
     assert not hasattr(load(path), "feature_names_in_")
-
-
-def test_a_saved_fit_that_did_not_converge_says_so(path):
-    with pytest.warns(match="round 1 stopped"):
-        probe = LinearProbe(max_iter=1).fit(X, Y)
-    probe.save(path)
-    assert load(path).rounds_[0].converged is False
-
-
-def test_a_row_at_the_mean_stays_uniform_after_loading(path):
-    probe = LinearProbe().fit(X + 3, Y)
-    probe.save(path)
-    mean = (X + 3).mean(axis=0)[np.newaxis]
-    np.testing.assert_allclose(load(path).predict_proba(mean), 0.2, atol=1e-14)
 
 
 def test_the_file_is_plain_safetensors_with_json(path):
@@ -209,9 +179,6 @@ def test_the_file_is_plain_safetensors_with_json(path):
 
 
 # Files that cannot be read -----------------------------------------------------------------------
-
-
-MISSING = "says it holds a probe, but part of it is missing or wrong"
 
 
 def header_of(path):
@@ -250,17 +217,6 @@ def test_a_file_cut_short_anywhere(saved, tmp_path):
             load(short)
 
 
-def test_bytes_that_are_no_model(path):
-    generator = np.random.default_rng(0)
-    for n_bytes in (1, 8, 100, 10_000):
-        path.write_bytes(generator.bytes(n_bytes))
-        with pytest.raises(ValueError, match=r"is not a safetensors file, or is cut short"):
-            load(path)
-    path.write_text("not a model\n")
-    with pytest.raises(ValueError, match=r"is not a safetensors file"):
-        load(path)
-
-
 def test_a_file_of_someone_else(path):
     for metadata in (None, {"format": "pt"}):
         save_file({"weight": np.zeros((2, 2))}, path, metadata)
@@ -268,29 +224,52 @@ def test_a_file_of_someone_else(path):
             load(path)
 
 
-@pytest.mark.parametrize("version", [2, 100])
-def test_a_newer_file(saved, version):
-    rewrite(saved, header_of(saved) | {"format_version": version})
-    with pytest.raises(ValueError, match=f"format version {version} .* upgrade twohot to read it"):
+def test_a_newer_file(saved):
+    rewrite(saved, header_of(saved) | {"format_version": 2})
+    with pytest.raises(ValueError, match=r"format version 2 .* upgrade twohot to read it"):
         load(saved)
 
 
-@pytest.mark.parametrize("part", ["parameters", "classes", "rounds", "preparation", "estimator"])
-def test_a_header_with_a_part_missing(saved, part):
+PARTS = (
+    *("parameters", "classes", "rounds", "preparation", "estimator"),
+    *("format_version", "n_features_in", "feature_names_in"),
+)
+TEXTS = ("", "{", "[]", "3", "null", '{"format_version": "new"}', '{"format_version": null}')
+NONSENSE = [
+    ("rounds", []),
+    ("rounds", 3),
+    ("rounds", [{"l2": 1}]),
+    ("parameters", {"unknown": 1}),
+    ("parameters", []),
+    ("classes", [1, 2]),
+    ("classes", {"dtype": "nonsense", "values": [0]}),
+    ("classes", {"dtype": "<i8", "values": ["a"]}),
+    ("estimator", ["LinearProbe"]),
+    ("classes", {"dtype": "<i8", "values": [0, 1, 2, 3, 3]}),
+    ("classes", {"dtype": "<U3", "values": ["cat", "category", "dog", "emu", "fox"]}),
+    ("classes", {"dtype": "<U2000000000", "values": ["a", "b", "c", "d", "e"]}),
+    ("classes", {"dtype": "<f2", "values": [0.0, 1.0, 2.0, 3.0, 65505.0]}),
+    ("preparation", {"normalize": True, "unknown": 1}),
+    ("preparation", {"normalize": True, "mean_error": float("nan")}),
+    ("preparation", {"normalize": True, "mean_error": float("inf")}),
+    ("preparation", {"normalize": True, "mean_error": "small"}),
+    ("preparation", {"normalize": "yes"}),
+    ("format_version", float("inf")),
+    ("n_features_in", float("inf")),
+    ("n_features_in", 1.5),
+    ("feature_names_in", ["height"]),
+    ("notes", 3),
+]
+
+
+def test_headers_that_are_damaged(saved):
     header = header_of(saved)
-    del header[part]
-    rewrite(saved, header)
-    with pytest.raises(ValueError, match=MISSING):
-        load(saved)
-
-
-@pytest.mark.parametrize("part", ["format_version", "n_features_in", "feature_names_in"])
-def test_a_header_with_a_small_part_missing(saved, part):
-    header = header_of(saved)
-    del header[part]
-    rewrite(saved, header)
-    with pytest.raises(ValueError, match=MISSING):
-        load(saved)
+    damaged = [{name: header[name] for name in header if name != part} for part in PARTS]
+    damaged += [header | {part: value} for part, value in NONSENSE]
+    for text in (*map(json.dumps, damaged), *TEXTS, '{"a":' * 100_000):
+        save_file(load_file(saved), saved, {"twohot": text})
+        with pytest.raises(ValueError, match=r"says it holds a probe, but part|holds a .* and not"):
+            load(saved)
 
 
 @pytest.mark.parametrize("name", ["round.1.coef", "round.2.intercept"])
@@ -299,49 +278,6 @@ def test_a_tensor_missing(saved, name):
     del tensors[name]
     rewrite(saved, tensors=tensors)
     with pytest.raises(ValueError, match=rf"part of it is missing or wrong .*'{name}'"):
-        load(saved)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "3", "null", '{"format_version": "new"}', '{"format_version": null}']
-)
-def test_a_header_that_is_not_one(saved, text):
-    save_file(load_file(saved), saved, {"twohot": text})
-    with pytest.raises(ValueError, match=r"says it holds a probe"):
-        load(saved)
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("rounds", []),
-        ("rounds", 3),
-        ("rounds", [{"l2": 1}]),
-        ("parameters", {"unknown": 1}),
-        ("parameters", []),
-        ("classes", [1, 2]),
-        ("classes", {"dtype": "nonsense", "values": [0]}),
-        ("classes", {"dtype": "<i8", "values": ["a"]}),
-        ("estimator", ["LinearProbe"]),
-        ("classes", {"dtype": "<i8", "values": [0, 1, 2, 3, 3]}),
-        ("classes", {"dtype": "<U3", "values": ["cat", "category", "dog", "emu", "fox"]}),
-        ("classes", {"dtype": "<U2000000000", "values": ["a", "b", "c", "d", "e"]}),
-        ("classes", {"dtype": "<f2", "values": [0.0, 1.0, 2.0, 3.0, 65505.0]}),
-        ("preparation", {"normalize": True, "unknown": 1}),
-        ("preparation", {"normalize": True, "mean_error": float("nan")}),
-        ("preparation", {"normalize": True, "mean_error": float("inf")}),
-        ("preparation", {"normalize": True, "mean_error": "small"}),
-        ("preparation", {"normalize": "yes"}),
-        ("format_version", float("inf")),
-        ("n_features_in", float("inf")),
-        ("n_features_in", 1.5),
-        ("feature_names_in", ["height"]),
-        ("notes", 3),
-    ],
-)
-def test_a_header_with_nonsense(saved, part, value):
-    rewrite(saved, header_of(saved) | {part: value})
-    with pytest.raises(ValueError, match=r"says it holds a probe|holds a .* and not"):
         load(saved)
 
 
@@ -375,12 +311,6 @@ def test_a_probe_that_cannot_predict_is_not_saved(path):
     assert not path.exists()
 
 
-def test_a_header_nested_deep(saved):
-    save_file(load_file(saved), saved, {"twohot": '{"a":' * 100_000})
-    with pytest.raises(ValueError, match=r"probe\.safetensors says it holds a probe.*too deep"):
-        load(saved)
-
-
 def test_a_probe_of_another_kind(saved):
     with pytest.raises(ValueError, match="holds a 'DistilledProbe' and not a PartialLabelProbe"):
         PartialLabelProbe.load(saved)
@@ -392,46 +322,11 @@ def test_a_probe_of_another_kind(saved):
 # Writing -----------------------------------------------------------------------------------------
 
 
-def test_a_failing_write_leaves_the_old_file(saved, monkeypatch):
+@pytest.mark.parametrize("seed", [np.random.default_rng(0), np.random.RandomState(0)])
+def test_a_parameter_that_cannot_be_written(seed, saved):
     before = saved.read_bytes()
-
-    def fail(_):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(saving.os, "fsync", fail)
-    with pytest.raises(OSError, match="No space left"):
-        LinearProbe().fit(X, Y).save(saved)
-    assert saved.read_bytes() == before
-    assert list(saved.parent.iterdir()) == [saved]
-    monkeypatch.undo()
-    LinearProbe().fit(X, Y).save(saved)
-    assert isinstance(load(saved), LinearProbe)
-    assert list(saved.parent.iterdir()) == [saved]
-
-
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        LinearProbe().fit(X, Y).save(tmp_path / "none" / "probe.safetensors")
-
-
-def test_a_saved_file_may_be_read_by_those_the_umask_allows(path):
-    umask = os.umask(0o027)
-    try:
-        LinearProbe().fit(X, Y).save(path)
-    finally:
-        os.umask(umask)
-    assert path.stat().st_mode & 0o777 == 0o640
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("random_state", np.random.default_rng(0)), ("random_state", np.random.RandomState(0))],
-)
-def test_a_parameter_that_cannot_be_written(name, value, saved):
-    before = saved.read_bytes()
-    probe = LinearProbe(**{name: value}).fit(X, Y)
-    with pytest.raises(ValueError, match=f"{name}=.* cannot be written to a file: set it to"):
-        probe.save(saved)
+    with pytest.raises(ValueError, match=r"random_state=.* cannot be written to a file: set it to"):
+        LinearProbe(random_state=seed).fit(X, Y).save(saved)
     assert saved.read_bytes() == before
 
 

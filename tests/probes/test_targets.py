@@ -79,21 +79,6 @@ def test_the_order_of_the_classes_does_not_matter(case, random):
     )
 
 
-@given(outputs_and_counts(distinct=True))
-def test_one_candidate_is_the_most_likely_class(case):
-    scores, _ = case
-    weights = top_candidates(scores, 1).toarray()
-    np.testing.assert_array_equal(weights, np.eye(scores.shape[1])[scores.argmax(axis=1)])
-
-
-@given(outputs_and_counts())
-def test_all_classes_as_candidates_are_uniform(case):
-    scores, _ = case
-    n_classes = scores.shape[1]
-    weights = top_candidates(scores, n_classes).toarray()
-    np.testing.assert_allclose(weights, 1 / n_classes)
-
-
 @given(outputs_and_counts(), st.floats(1e-6, 1e6))
 @settings(max_examples=50)
 def test_the_scale_of_the_scores_does_not_matter(case, scale):
@@ -129,27 +114,6 @@ def test_candidates_are_kept_sparse():
     found = top_candidates(np.random.default_rng(0).random((10, 1000)))
     assert isinstance(found, sp.csr_array)
     assert found.nnz == 20
-
-
-@pytest.mark.parametrize(
-    "outputs",
-    [[0.5, 0.5], [[np.nan, 1.0]], [[np.inf, 1.0]], [["a", "b"]], [[1j, 1.0]]],
-    ids=["one row", "nan", "infinity", "strings", "complex"],
-)
-def test_outputs_must_be_rows_of_finite_scores(outputs):
-    with pytest.raises(ValueError, match=r"outputs has shape.*pass one row of finite scores"):
-        top_candidates(outputs)
-
-
-@pytest.mark.parametrize("n_candidates", [0, -1, 1.5, True])
-def test_the_number_of_candidates_is_a_count(n_candidates):
-    with pytest.raises(ValueError, match=r"n_candidates=.*an integer of at least 1"):
-        top_candidates([[0.5, 0.3, 0.2]], n_candidates)
-
-
-def test_more_candidates_than_classes():
-    with pytest.raises(ValueError, match="n_candidates=4 is more than the 3 classes: pass at most"):
-        top_candidates([[0.5, 0.3, 0.2]], 4)
 
 
 # By block ----------------------------------------------------------------------------------------

@@ -1,14 +1,13 @@
-"""Labels are corrupted as a matrix says, or an argument is refused by its name."""
+"""Labels are made wrong as asked, or an argument is refused by its name."""
 
 from typing import Any
 
 import numpy as np
-import pytest
-from hypothesis import example, given
 from hypothesis import strategies as st
-from refusals import answer_of, examples
+from refusals import answer_of, fuzzed
 
-from twohot.noise import corrupt_labels
+from twohot.noise import boundary_noise, corrupt_labels, corrupt_table, make_features
+from twohot.tables import FeatureTable
 
 LABELS: tuple[Any, ...] = (
     0,
@@ -57,39 +56,78 @@ arguments = st.fixed_dictionaries(
         "exact": st.booleans(),
         "random_state": st.sampled_from(SEEDS),
         "classes": st.sampled_from((None, ["a", "b", "c"], ["a", "b", "c"], ["a", "a"], [])),
+        "rate": st.sampled_from((0.0, 0.1, 0.5, 0.95, 1.0, -0.1, np.nan, np.inf, "x", None)),
+        "masked": st.sampled_from((False, False, False, True)),
     }
 )
 
 
-def check(options: dict[str, Any]) -> None:
-    """Fail unless labels are corrupted as asked, or an argument is refused by name."""
-    made, refused = answer_of(lambda: corrupt_labels(**options))
+# Entry points: each returns what was made of the arguments, and the shares that it was made by ----
+
+
+def corrupted(asked: dict[str, Any]) -> Any:
+    names = ("labels", "corruption", "exact", "random_state", "classes")
+    return corrupt_labels(**{name: asked[name] for name in names})
+
+
+def of_a_table(asked: dict[str, Any]) -> Any:
+    table = FeatureTable(features=np.ones((9, 1)), labels=np.arange(9) % 3, classes=("a", "b", "c"))
+    made = corrupt_table(table, asked["corruption"], seed=asked["random_state"])
+    assert np.array_equal(made.true_labels, table.labels)
+    record = made.provenance["corruption"]
+    assert record["n_changed"] == np.count_nonzero(made.labels != table.labels)
+    assert np.all(np.array(record["matrix"])[asked["corruption"] == 0] == 0)
+
+
+def at_the_boundary(asked: dict[str, Any]) -> Any:
+    rows = asked["corruption"][np.arange(len(asked["labels"])) % len(asked["corruption"])]
+    how = {name: asked[name] for name in ("random_state", "classes")}
+    made = boundary_noise(asked["labels"], rows, asked["rate"], **how)
+    assert 0 <= asked["rate"] <= 0.95
+    assert made.flipped.sum() == made.counts.sum() - np.trace(made.counts)
+
+
+def synthetic(asked: dict[str, Any]) -> Any:
+    sizes = {"n_classes": 3, "n_per_class": 4, "n_features": 5, "decay": asked["rate"]}
+    made = make_features(**sizes, same_class=asked["rate"], random_state=asked["random_state"])
+    assert 0 <= asked["rate"] <= 1
+    np.testing.assert_allclose(np.linalg.norm(made.features, axis=1), 1, rtol=1e-5)
+
+
+CALLS = {call.__name__: call for call in (corrupted, of_a_table, at_the_boundary, synthetic)}
+# Of each call, the arguments that it takes.
+SEEDED = [seed for seed in SEEDS if seed in ("x", -1, 1.5)]
+
+
+def check(call: str, options: dict[str, Any]) -> None:
+    """Fail unless labels are made wrong as asked, or an argument is refused by name."""
+    asked = {"exact": False, "random_state": 0, "classes": None, "rate": 0.5} | options
+    if options.get("masked"):
+        asked["corruption"] = np.ma.masked_array(asked["corruption"], asked["corruption"] == 0.5)
+    made, refused = answer_of(lambda: CALLS[call](asked))
     if refused:
         return
-    matrix, labels = options["corruption"], options["labels"]
-    n_classes = len(made.classes)
+    assert asked["random_state"] not in SEEDED
+    if call == "synthetic":
+        return
+    matrix = asked["corruption"]
+    assert not np.ma.is_masked(matrix)
+    if call == "at_the_boundary":
+        return
     assert np.all(matrix >= 0)
     np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-6)
-    assert options["random_state"] not in ("x", -1, 1.5)
-    assert len(made.given_labels) == len(labels)
-    sizes = made.counts.sum(axis=1)
-    assert made.counts.shape == (n_classes, n_classes)
-    assert np.all(made.counts[matrix == 0] == 0)
-    assert made.flipped.sum() == made.counts.sum() - np.trace(made.counts)
-    if options["exact"]:
-        expected = sizes[:, np.newaxis] * matrix
-        assert np.all(np.abs(made.counts - expected) < 1 + 1e-6)
+    if call == "corrupted":
+        n_classes = len(made.classes)
+        assert len(made.given_labels) == len(asked["labels"])
+        assert made.counts.shape == (n_classes, n_classes)
+        assert np.all(made.counts[matrix == 0] == 0)
+        assert made.flipped.sum() == made.counts.sum() - np.trace(made.counts)
+        if asked["exact"]:
+            expected = made.counts.sum(axis=1, keepdims=True) * matrix
+            assert np.all(np.abs(made.counts - expected) < 1 + 1e-6)
 
 
-@example(options={"labels": [1j, 1], "corruption": np.eye(2)})
-@examples(200)
-@given(options=arguments)
-def test_labels_are_corrupted_as_asked_or_refused_by_name(options) -> None:
-    check({"exact": False, "random_state": 0} | options)
-
-
-@pytest.mark.slow
-@examples(6000)
-@given(options=arguments)
-def test_many_labels_are_corrupted_as_asked_or_refused_by_name(options) -> None:
-    check(options)
+FINDING = {"labels": [1j, 1], "corruption": np.eye(2)}
+test_labels_are_corrupted_as_asked_or_refused_by_name, test_many_labels = fuzzed(
+    check, 50, 1500, FINDING, calls=CALLS, options=arguments
+)

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-from hypothesis import example, given
 from hypothesis import strategies as st
-from refusals import answer_of, examples
+from refusals import answer_of, fuzzed
 
 from twohot.tables import read_table
 
@@ -101,9 +99,12 @@ def number_of(cell: str, *, comma: bool) -> float:
     return float(text or "nan")
 
 
-def check(file: Written, folder: Path) -> None:
+FINDING = Written(("x0",), (("0.5",), ("1",)), ("1", "1.0"))
+
+
+def check(file: Written, tmp_path_factory: Any) -> None:
     """Fail unless a file is read as it was written, or refused by name."""
-    path = file.write(folder / "t.csv")
+    path = file.write(tmp_path_factory.getbasetemp() / "t.csv")
     table, refused = answer_of(lambda: read_table(path, label_column="label"))
     if refused:
         return
@@ -122,15 +123,6 @@ def check(file: Written, folder: Path) -> None:
         ), cells
 
 
-@example(file=Written(("x0",), (("0.5",), ("1",)), ("1", "1.0")))
-@examples(540)
-@given(file=written())
-def test_a_file_is_read_as_written_or_refused_by_name(file, tmp_path_factory) -> None:
-    check(file, tmp_path_factory.getbasetemp())
-
-
-@pytest.mark.slow
-@examples(28_000)
-@given(file=written())
-def test_many_files_are_read_as_written_or_refused_by_name(file, tmp_path_factory) -> None:
-    check(file, tmp_path_factory.getbasetemp())
+test_a_file_is_read_as_written_or_refused_by_name, test_many_files = fuzzed(
+    check, 540, 28_000, FINDING, file=written()
+)

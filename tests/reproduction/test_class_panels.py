@@ -1,4 +1,4 @@
-"""Panels of several data sets: maps on one scale, three kinds of pairs, and q/p with its marks."""
+"""Panels of several data sets: maps on one scale, dendrograms with their names."""
 
 import numpy as np
 
@@ -28,23 +28,3 @@ def test_dendrograms_stand_below_each_other_with_their_names():
     ]
     names = {tick.get_text() for tick in drawn.axes[0].get_xticklabels()}
     assert names == {"cat", "bus", "dog", "car"}
-
-
-def test_histograms_are_densities_with_a_line_at_each_mean():
-    edges = (-1.0, -0.5, 0.0, 0.5, 1.0)
-    shares = ((0.0, 0.0, 0.4, 0.6), (0.0, 0.5, 0.5, 0.0), (0.5, 0.5, 0.0, 0.0))
-    panel = figures.HistogramPanel("a", edges, shares, (0.6, None, -0.5))
-    (axes,) = figures.pair_histograms_figure([panel]).axes
-    outlines = [patch for patch in axes.patches if patch.get_label() == "same class"]
-    np.testing.assert_allclose(outlines[0].get_data().values, [0.0, 0.0, 0.8, 1.2])
-    # A kind without pairs has no mean.
-    assert [line.get_xdata()[0] for line in axes.lines] == [0.6, -0.5]
-
-
-def test_penalties_of_the_experiments_are_marked_on_their_curve():
-    marked = ((2e-4, 1.2), (5e-4, 1.4), (1e-3, 1.8))
-    curve = figures.FeatureSeparation("a", (1e-4, 1e-3, 1e-2), (1.1, 1.8, 6.0), marked)
-    (axes,) = figures.separations_figure([curve]).axes
-    points = [line.get_xydata()[0].tolist() for line in axes.lines if len(line.get_xdata()) == 1]
-    assert points == [list(pair) for pair in marked]
-    assert axes.lines[0].get_label() == "a"

@@ -6,7 +6,7 @@ import pytest
 from small_data import small_data
 from twohot import DistilledProbe
 from twohot.base.messages import ArgumentError
-from twohot_paper.json_values import as_json, from_json
+from twohot_paper.runs import as_json, from_json
 from twohot_paper.structure import EvolutionResult, EvolutionRun, measure_evolution
 
 

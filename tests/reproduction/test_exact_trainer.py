@@ -8,8 +8,16 @@ import pytest
 from small_data import write_small_data
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot_paper.data_set import read_data_set
-from twohot_paper.exact_trainer import FAMILIES, ROUNDS, TWO_HOT, measure_exactly
-from twohot_paper.probe_run import NoisyLabels, ProbeRun, assess, draw_labels
+from twohot_paper.probe_run import (
+    FAMILIES,
+    ROUNDS,
+    TWO_HOT,
+    NoisyLabels,
+    ProbeRun,
+    assess,
+    draw_labels,
+    measure_exactly,
+)
 
 RAW = {"center": False, "normalize": False, "tol": 1e-6}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot_paper.json_values import as_json, canonical, from_json
+from twohot_paper.runs import as_json, canonical, from_json
 
 
 @dataclass(frozen=True)

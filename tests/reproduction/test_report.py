@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict
-from twohot_paper.exhibit import Exhibit
-from twohot_paper.maker import Made
-from twohot_paper.report import Report, Shown
+from twohot_paper.exhibit import Exhibit, Made
+from twohot_paper.reproduction import Report, Shown
 from twohot_paper.table import Table
 
 EXHIBIT = Exhibit("fig:mine", "Mine", "Figure 1", "nothing", 1.0, "gains")
@@ -18,8 +17,8 @@ CLAIM = Claim(
     rule="Look.",
     shared_rule="And look again.",
     exhibits=("fig:mine",),
-    judge=lambda *_: None,
     order=1,
+    check=lambda *_: None,
 )
 VERDICT = ClaimVerdict(
     Answer.CONDITIONAL,
@@ -72,9 +71,8 @@ def test_questions_of_our_own_stand_apart_from_verdicts_on_the_paper():
 
 
 def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
-    bare = replace(CLAIM, title="Bare", exhibits=())
-    pages = replace(REPORT, verdicts=[*REPORT.verdicts, (bare, VERDICT)]).pages()
-    assert pages.keys() == {"fig-mine", "theorems"}
+    pages = REPORT.pages()
+    assert pages.keys() == {"fig-mine"}
     page = pages["fig-mine"]
     assert page.startswith("# Mine: of cats\n")
     assert "fig:mine; Figure 1; 1 of 2 runs finished." in page
@@ -86,7 +84,6 @@ def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
     )
     assert "*Rule.* Look. And look again." in page
     assert "*In practice.* Do." in page
-    assert "## Bare" in pages["theorems"]
 
 
 def test_html_escapes_what_comes_from_outside():

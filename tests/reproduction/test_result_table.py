@@ -17,17 +17,6 @@ def test_any_text_is_shown_as_it_is():
     assert "&lt;script&gt;" in table.to_html()
     assert r"a\|b" in table.to_markdown()
     assert list(csv.reader(io.StringIO(table.to_csv())))[1] == [HOSTILE, "1.0"]
-    latex = table.to_latex()
-    assert r"a\textbar{}b \& 50\% \textless{}script\textgreater{}\_x" in latex
-    assert r"\_x\textbackslash{}\{\textasciitilde{}\textasciicircum{}" in latex
-    assert r"$\eta$" in latex
-
-
-def test_every_line_of_latex_has_all_columns():
-    table = Table("Accuracy", ("η", "teacher", "two-hot"), ((0.5, Mean(71.25, 1.0, 3), None),))
-    lines = [line for line in table.to_latex().splitlines() if line.endswith(r"\\")]
-    assert [line.count("&") for line in lines] == [2, 2]
-    assert r"71.2 $\pm$ 1.0 & --" in lines[1]
 
 
 def test_a_mean_of_one_draw_shows_no_spread():

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twohot_paper.accuracy_claims import JudgedSetting, Setting, judge_settings
 from twohot_paper.claim import Answer
-from twohot_paper.settings_claims import JudgedSetting, Setting, judge_settings
 from twohot_paper.table import Mean
 
 RATES = (0.1, 0.3, 0.5, 0.7, 0.9)

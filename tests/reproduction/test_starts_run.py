@@ -1,8 +1,8 @@
 """Fits of the two-hot student that start elsewhere."""
 
 from small_data import small_data
-from twohot_paper.figure_makers import STARTS, StartsMaker, StartsResult, StartsRun, measure_starts
-from twohot_paper.json_values import as_json, from_json
+from twohot_paper.grid_makers import STARTS, StartsMaker, StartsResult, StartsRun, measure_starts
+from twohot_paper.runs import as_json, from_json
 
 
 def test_every_start_is_compared_with_the_first(tmp_path):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from small_data import small_data
-from twohot_paper import structure as structure_run
-from twohot_paper.json_values import as_json, from_json
+from twohot_paper.runs import as_json, from_json
 from twohot_paper.structure import StructureResult, StructureRun, measure_structure
 
 
@@ -45,22 +44,6 @@ def test_kinds_of_pairs_have_the_mean_and_spread_of_the_gram_matrix(measured, gr
         np.testing.assert_allclose((kind.mean, kind.std), (pairs.mean(), pairs.std()), atol=1e-9)
 
 
-def test_histograms_count_every_pair_once(measured, gram):
-    data, found = measured
-    for kind, pairs in zip(found.kinds, pairs_by_kind(data, found.superclass, gram), strict=True):
-        counts, _ = np.histogram(pairs, structure_run.BIN_EDGES)
-        assert sum(kind.histogram) == pytest.approx(1, abs=1e-5)
-        # Rows are rounded to float32: a pair at an edge may fall on its other side.
-        np.testing.assert_allclose(np.array(kind.histogram) * len(pairs), counts, atol=1.01)
-
-
-def test_pairs_are_counted_once_across_blocks(measured, monkeypatch):
-    data, found = measured
-    monkeypatch.setattr(structure_run, "BLOCK_ROWS", 7)
-    counts = structure_run._histograms(data, np.array(found.superclass))
-    assert counts.sum(axis=1).tolist() == [kind.n_pairs for kind in found.kinds]
-
-
 def test_class_means_are_the_blocks_of_the_gram_matrix(measured, gram):
     data, found = measured
     blocks = [
@@ -72,10 +55,3 @@ def test_class_means_are_the_blocks_of_the_gram_matrix(measured, gram):
 def test_results_come_back_from_json(measured):
     _, found = measured
     assert from_json(StructureResult, as_json(found)) == found
-
-
-def test_many_rows_are_sampled(measured, monkeypatch):
-    data, found = measured
-    monkeypatch.setattr(structure_run, "HISTOGRAM_ROWS", 20)
-    counts = structure_run._histograms(data, np.array(found.superclass))
-    assert counts.sum() == 20 * 19 // 2

@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.json_values import as_json, from_json
-from twohot_paper.maker import RUN_KINDS, Maker
+from twohot_paper.exhibit import RUN_KINDS, Maker, choose_exhibits
+from twohot_paper.runs import as_json, from_json
 from twohot_paper.synthetic_makers import (
     LabelCorruption,
     SyntheticAccuracy,
     SyntheticEigenvalues,
-    SyntheticGrid,
 )
 from twohot_paper.synthetic_outputs import (
     PAPER_LEVELS,
+    Separation,
     SeparationCurves,
     SoftmaxErrors,
     SyntheticLabelOutputs,
@@ -26,13 +25,13 @@ from twohot_paper.synthetic_setting import SyntheticSetting
 from twohot_paper.table import Mean
 
 TINY = SyntheticSetting(n_per_class=8, l2=4e-3)
-GRID = SyntheticGrid(TINY, noise_rates=(0.0, 0.5), seeds=(0, 1), n_rounds=2)
+ACCURACY = SyntheticAccuracy(TINY, noise_rates=(0.0, 0.5), seeds=(0, 1), n_rounds=2)
 MAKERS: dict[str, Maker] = {
-    "fig:acc_gain": SyntheticAccuracy(GRID),
-    "fig:eigenspectrum": SyntheticEigenvalues(seeds=(0, 1), n_rounds=2, setting=TINY),
-    "fig:output_clst": SyntheticOutputPlane("output_clst", (1, 2), n_rounds=2, setting=TINY),
-    "fig:output_evolution_full": SyntheticOutputPlane("full", (1,), n_rounds=1, setting=TINY),
-    "fig:clean_noisy_output": SyntheticLabelOutputs(seeds=(0, 1), n_rounds=2, setting=TINY),
+    "fig:acc_gain": ACCURACY,
+    "fig:eigenspectrum": SyntheticEigenvalues(TINY, seeds=(0, 1), n_rounds=2),
+    "fig:output_clst": SyntheticOutputPlane(TINY, rounds=(1, 2), n_rounds=2),
+    "fig:output_evolution_full": SyntheticOutputPlane(TINY, rounds=(1,), n_rounds=1),
+    "fig:clean_noisy_output": SyntheticLabelOutputs(TINY, seeds=(0, 1), n_rounds=2),
     "fig:sm_error": SoftmaxErrors(n_per_class=(10, 100), n_rounds=2),
     "fig:lambda_pq": SeparationCurves(),
     "table:label_corruption_three": LabelCorruption(),
@@ -69,7 +68,7 @@ def test_makers_draw_all_and_say_what_is_missing(
     assert not any("missing" in note for note in made.notes)
     for table in made.tables.values():
         assert {len(row) for row in table.rows} == {len(table.columns)}
-        assert table.to_latex()
+        assert table.to_markdown()
     if results:
         some = dict(list(results.items())[:1])
         partly = maker.make(some, [])
@@ -87,7 +86,7 @@ def test_accuracies_are_drawn_as_measured(all_results: dict[str, dict[Any, Any]]
     labels = [line.get_label() for line in block.get_lines()]
     assert labels[:2] == ["teacher (t = 1)", "student (t = 2)"]
     for axes, kind in ((block, "block"), (repaired, "repaired"), (raw, "raw")):
-        runs = [run for run in GRID.of_kind(kind) if run.noise_rate == 0.5]
+        runs = [run for run in ACCURACY.of_kind(kind) if run.noise_rate == 0.5]
         mean = 100 * np.mean([results[run].rounds[0].accuracy for run in runs])
         teacher = axes.get_lines()[0]
         assert teacher.get_xdata() == pytest.approx([0.0, 0.5])
@@ -114,7 +113,7 @@ def test_the_plane_has_one_panel_per_matrix_and_round(
     all_results: dict[str, dict[Any, Any]],
 ) -> None:
     results = all_results["fig:output_clst"]
-    drawn = MAKERS["fig:output_clst"].make(results, []).figures["output_clst"]
+    drawn = MAKERS["fig:output_clst"].make(results, []).figures["planes"]
     assert len(drawn.axes) == 3 * 2
     teacher = drawn.axes[0]
     assert teacher.get_title() == "teacher (t = 1): 50% right"
@@ -131,10 +130,10 @@ def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any
     made = maker.make(results, [])
     row = next(row for row in made.tables["clean_noisy_output"].rows if row[0].startswith("Pert"))
     outputs = []
-    plane = SyntheticOutputPlane("x", (1,), n_rounds=1, setting=TINY)
+    plane = SyntheticOutputPlane(TINY, n_rounds=1)
     true, given = TINY.labels(0.5)
     for seed in (0, 1):
-        run = replace(plane, seed=seed).runs([])[1]
+        run = replace(plane, seeds=(seed,)).runs([])[1]
         teacher = np.array(RUN_KINDS[type(run)].measure(run, {}).outputs[0])
         outputs.append(teacher[np.arange(len(true)), true][true == given])
     pooled = np.concatenate(outputs)
@@ -143,16 +142,14 @@ def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any
 
 def test_softmax_errors_at_fixed_penalty_and_ridge() -> None:
     maker = SoftmaxErrors(n_per_class=(1e2, 1e6), n_rounds=2)
-    results = measured(maker)
-    fixed_l2 = [results[run].errors for run in maker.at_penalty()]
-    fixed_ridge = [results[run].errors for run in maker.at_ridge()]
+    fixed_l2 = [errors for _, errors in maker.at_penalty()]
+    fixed_ridge = [errors for _, errors in maker.at_ridge()]
     np.testing.assert_allclose(fixed_l2, [[1.57e-2, 3.10e-2], [2.94e-4, 4.61e-4]], rtol=5e-3)
     np.testing.assert_allclose(fixed_ridge[1], [3.9e-2, 4.7e-2], atol=6e-4)
 
 
-def test_separations_of_the_papers_data_sets(all_results: dict[str, dict[Any, Any]]) -> None:
+def test_separations_of_the_papers_data_sets() -> None:
     """λ for q/p = 2 and q/p at the penalties of the text, as computed before."""
-    maker, results = SeparationCurves(), all_results["fig:lambda_pq"]
     measured_before = {
         "CIFAR-100": (1.52e-7, 125.5, 105.8),
         "Caltech-101": (8.64e-7, 45.5, 43.9),
@@ -163,11 +160,11 @@ def test_separations_of_the_papers_data_sets(all_results: dict[str, dict[Any, An
     }
     assert measured_before.keys() == PAPER_LEVELS.keys()
     for name, numbers in measured_before.items():
-        found = results[maker.run_of(name, 1.0)]
-        assert (found.l2_for_target, *found.at_marked) == pytest.approx(numbers, rel=4e-3)
-        of_raw = results[maker.run_of(name, 1000.0)]
-        assert of_raw.l2_for_target == pytest.approx(1000 * found.l2_for_target)
-    axes = maker.make(results, []).figures["lambda_pq"].axes[0]
+        found, of_raw = Separation.of(name, 1.0), Separation.of(name, 1000.0)
+        at_penalties = found.at(found.claimed), found.at(found.used)
+        assert (found.needed, *at_penalties) == pytest.approx(numbers, rel=4e-3)
+        assert of_raw.needed == pytest.approx(1000 * found.needed)
+    axes = SeparationCurves().make({}, []).figures["lambda_pq"].axes[0]
     assert axes.get_lines()[0].get_ydata()[0] < 2 < axes.get_lines()[0].get_ydata()[-1]
 
 

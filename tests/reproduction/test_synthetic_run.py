@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from twohot.base.messages import ArgumentError
-from twohot_paper.synthetic_run import (
+from twohot_paper.synthetic_setting import (
     TIE_RULES,
+    SyntheticMatrix,
     SyntheticResult,
     SyntheticRun,
+    SyntheticSetting,
     measure_synthetic,
     summarise,
 )
-from twohot_paper.synthetic_setting import SyntheticMatrix, SyntheticSetting
 
 SETTING = SyntheticSetting()
 

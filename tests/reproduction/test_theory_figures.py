@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from twohot.base.pictures import METHOD_COLOURS, round_colour, round_marker
-from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
-from twohot_paper.theory_figures import softmax_error_figure
+from twohot_paper.synthetic_figures import (
+    LabelledOutputs,
+    output_plane_figure,
+    softmax_error_figure,
+)
 
 
 def test_rounds_darken_and_keep_their_colours_beyond_the_last() -> None:

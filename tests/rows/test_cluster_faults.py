@@ -11,6 +11,8 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from chunked_rows import X, Y, relative
+from chunked_rows import chunked as in_chunks
 from distributed import Client, LocalCluster
 
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
@@ -20,17 +22,9 @@ from twohot.rows.dask_rows import DaskRows
 from twohot.rows.dask_tasks import ChunkError, ClusterLostError, ClusterTasks
 from twohot.rows.open import mean_terms
 
-GENERATOR = np.random.default_rng(0)
-X = GENERATOR.normal(size=(1500, 24)).astype(np.float32)
-Y = (X[:, :6] + GENERATOR.normal(size=(1500, 6))).argmax(axis=1)
 
-
-def chunked(values, rows=(500, 500, 500)):
-    return da.from_array(values, chunks=(rows, *((-1,) * (values.ndim - 1))))
-
-
-def relative(found, expected):
-    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+def chunked(values):
+    return in_chunks(values, (500, 500, 500))
 
 
 @contextmanager

@@ -19,7 +19,16 @@ WIDE = problems.synthetic(n_classes=4, n_per_class=12, n_features=60)  # fewer r
 BOTH = pytest.mark.parametrize("data", [LONG, WIDE], ids=["long", "wide"])
 WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
 INTERCEPT = pytest.mark.parametrize("intercept", [False, True])
-FEW_AXES = pytest.mark.parametrize("n_axes", [7, 512])
+
+
+@pytest.fixture(params=[7, 512])
+def n_axes(request, monkeypatch):
+    """The most leading axes that are used."""
+    monkeypatch.setattr(principal_axes, "LEADING_AXES", request.param)
+    return request.param
+
+
+FEW_AXES = pytest.mark.parametrize("n_axes", [7], indirect=True)
 
 
 def weights_of(data, weighted):
@@ -34,14 +43,10 @@ def coordinates_of(data, v=None, *, intercept=False) -> Coordinates:
 # The axes ----------------------------------------------------------------------------------------
 
 
-@FEW_AXES
 @INTERCEPT
 @WEIGHTED
 @BOTH
-def test_the_axes_are_those_of_a_singular_value_decomposition(
-    data, weighted, intercept, n_axes, monkeypatch
-):
-    monkeypatch.setattr(principal_axes, "LEADING_AXES", n_axes)
+def test_the_axes_are_those_of_a_singular_value_decomposition(data, weighted, intercept, n_axes):
     v = weights_of(data, weighted)
     rows = twin.prepare(data.X, v=v)
     expected = twin.half_whitening(rows, v=v, n_axes=n_axes)
@@ -62,17 +67,17 @@ def test_the_axes_are_those_of_a_singular_value_decomposition(
     assert found.axes.mean_square == pytest.approx(np.trace(moment))
 
 
-def test_leading_axes_are_those_of_the_largest_variances(monkeypatch):
-    monkeypatch.setattr(principal_axes, "LEADING_AXES", 5)
+def test_leading_axes_are_those_of_the_largest_variances():
     plain = coordinates_of(LONG, intercept=True)
-    found = plain.leading().axes
+    leading = plain.leading(5)
+    found = leading.axes
     np.testing.assert_array_equal(found.basis.columns(0), plain.axes.basis.columns(0)[:, -6:])
     np.testing.assert_array_equal(found.variances[:-1], np.sort(plain.axes.variances[:-1])[-5:])
     # A ridge means the same penalty as along all axes.
-    assert plain.leading().unit_penalty == plain.unit_penalty
+    assert leading.unit_penalty == plain.unit_penalty
     coef = np.random.default_rng(0).normal(size=(5, 6))
     np.testing.assert_allclose(
-        plain.to_features(plain.axes.extend(coef)), plain.leading().to_features(coef), atol=1e-12
+        plain.to_features(plain.axes.extend(coef)), leading.to_features(coef), atol=1e-12
     )
 
 
@@ -85,10 +90,10 @@ def test_columns_of_zeros_change_nothing():
     np.testing.assert_allclose(found[:, -4:], 0, atol=1e-12)
 
 
+@FEW_AXES
 @INTERCEPT
 @BOTH
-def test_coefficients_go_there_and_back(data, intercept, monkeypatch):
-    monkeypatch.setattr(principal_axes, "LEADING_AXES", 7)
+def test_coefficients_go_there_and_back(data, intercept, n_axes):
     plain = coordinates_of(data, intercept=intercept)
     index = np.arange(0, len(data.X), 2)
     generator = np.random.default_rng(0)
@@ -98,7 +103,7 @@ def test_coefficients_go_there_and_back(data, intercept, monkeypatch):
         plain.leading().in_axes(index),
         plain.leading().in_axes(index).half_whitened(),
     ):
-        coef = generator.normal(size=(data.n_classes, 7 + intercept))
+        coef = generator.normal(size=(data.n_classes, n_axes + intercept))
         on_features = found.to_features(coef)
         assert on_features.shape == (data.n_classes, data.X.shape[1] + intercept)
         np.testing.assert_allclose(found.from_features(on_features), coef, atol=1e-9)
@@ -112,23 +117,18 @@ def test_coefficients_go_there_and_back(data, intercept, monkeypatch):
 
 def test_rows_along_few_axes_are_kept_though_all_features_would_be_too_many(monkeypatch):
     monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", LONG.X.nbytes - 1)
-    monkeypatch.setattr(principal_axes, "LEADING_AXES", 5)
     rows = prepared_rows(LONG.X, n_classes=5, keep_small=True)
-    found = Coordinates(rows, measure_axes(rows)).leading().in_axes().take(np.arange(100))
+    found = Coordinates(rows, measure_axes(rows)).leading(5).in_axes().take(np.arange(100))
     assert found.rows.block(0).x is found.rows.block(0).x
 
 
 # Fits along them ---------------------------------------------------------------------------------
 
 
-@FEW_AXES
 @INTERCEPT
 @WEIGHTED
 @BOTH
-def test_a_fit_is_logistic_regression_on_transformed_rows(
-    data, weighted, intercept, n_axes, monkeypatch
-):
-    monkeypatch.setattr(principal_axes, "LEADING_AXES", n_axes)
+def test_a_fit_is_logistic_regression_on_transformed_rows(data, weighted, intercept, n_axes):
     v = weights_of(data, weighted)
     rows = twin.prepare(data.X, v=v)
     rows = rows @ twin.half_whitening(rows, v=v, n_axes=n_axes)
@@ -184,10 +184,9 @@ def test_a_start_on_the_features_is_found_along_the_axes(data):
     np.testing.assert_allclose(again.coef_, probe.coef_, atol=1e-7)
 
 
-def test_axes_do_not_depend_on_the_order_of_the_rows(monkeypatch):
-    monkeypatch.setattr(principal_axes, "MOMENT_ROWS", 1000)
+def test_axes_do_not_depend_on_the_order_of_the_rows():
     generator = np.random.default_rng(0)
-    kinds = generator.normal(size=(4000, 8)) * np.where(np.arange(8) < 4, 1.0, 0.01)
+    kinds = generator.normal(size=(40_000, 8)) * np.where(np.arange(8) < 4, 1.0, 0.01)
     kinds[1::2] = kinds[1::2, ::-1]  # every second row varies along the other features
     _, coordinates = prepare(
         kinds, center=False, normalize=False, weights=None, n_jobs=1, n_classes=2, intercept=False

@@ -42,12 +42,6 @@ def test_a_fit_is_the_same(coordinates: Coordinates) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_coefficients_go_there_and_back(coordinates: Coordinates) -> None:
-    along = coordinates.in_axes()
-    coef = np.random.default_rng(1).normal(size=(4, coordinates.rows.n_features))
-    np.testing.assert_allclose(along.to_features(along.from_features(coef)), coef, atol=1e-12)
-
-
 def test_some_of_the_axes_are_read_where_all_are_stored(coordinates: Coordinates) -> None:
     along = coordinates.in_axes()
     few = along.leading(5)

@@ -1,20 +1,18 @@
 """Rows that are read in parts are the rows, whatever the parts are, and few of them are held."""
 
 import pickle
-import tracemalloc
 
 import numpy as np
 import pytest
-import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prepared import peak_bytes
 from stored import memory_map
-from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.rows import stored as parted
 from twohot.rows.selected import SelectedRows
 from twohot.rows.stored import MOST_HELD, PartedRows, SlicedRows, in_parts
-from twohot.tables import FeatureTable, read_features, write_features
 
 NUMBERS = np.arange(60, dtype=np.float32).reshape(20, 3)
 
@@ -109,56 +107,6 @@ def test_a_file_is_read_in_parts_and_an_array_is_not(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "probe",
-    [
-        DistilledProbe(n_rounds=2, tol=1e-6),
-        PartialLabelProbe(given_share=0.2, fit_intercept=True),
-        DiscriminantProbe(),
-        AutoProbe(cv=2),
-    ],
-    ids=lambda probe: type(probe).__name__,
-)
-@pytest.mark.usefixtures("small_parts")
-def test_a_fit_on_a_map_is_that_in_memory_to_the_last_bit(probe, tmp_path):
-    X, y = problem()
-    expected = probe.fit(X, y).coef_
-    stored = memory_map(X, tmp_path)
-    assert np.array_equal(probe.fit(stored, y).coef_, expected)
-    assert np.array_equal(probe.predict_proba(stored), probe.predict_proba(X))
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_an_array_of_zarr(tmp_path):
-    X, y = problem()
-    stored = zarr.create_array(tmp_path / "x.zarr", shape=X.shape, chunks=(70, 40), dtype="f2")
-    stored[:] = X
-    probe = LinearProbe()
-    expected = probe.fit(X, y).coef_
-    assert np.array_equal(probe.fit(stored, y).coef_, expected)
-    assert np.array_equal(probe.predict(stored), probe.predict(X))
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_a_feature_file_is_read_in_parts(tmp_path):
-    X, y = problem()
-    names = tuple(f"class {label}" for label in range(5))
-    write_features(tmp_path / "x.features", FeatureTable(features=X, labels=y, classes=names))
-    stored = read_features(tmp_path / "x.features").features
-    assert isinstance(in_parts(stored), SlicedRows)
-    assert np.array_equal(LinearProbe().fit(stored, y).coef_, LinearProbe().fit(X, y).coef_)
-
-
-def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch):
-    X, y = problem()
-    probe = DistilledProbe(n_rounds=2, tol=1e-6)
-    expected = probe.fit(X, y).coef_
-    for entries in (2**12, 2**14):
-        monkeypatch.setattr("twohot.rows.rows.BLOCK_ENTRIES", entries)
-        found = probe.fit(X, y).coef_
-        assert np.linalg.norm(found - expected) <= 1e-5 * np.linalg.norm(expected)
-
-
-@pytest.mark.parametrize(
     "work",
     [
         lambda X, y: LinearProbe(tol=0.1, n_jobs=1).fit(X, y),
@@ -173,12 +121,8 @@ def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch):
 def test_more_rows_take_hardly_more_memory(work, tmp_path):
     X, y = problem(n_rows=15_000, n_features=256, n_classes=3)
     stored = memory_map(X, tmp_path)
-    peaks = []
-    for n_rows in (500, 3_000, 15_000):  # the first warms up
-        tracemalloc.start()
-        work(stored[:n_rows], y[:n_rows])
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+    # The first warms up.
+    peaks = [peak_bytes(lambda n=n: work(stored[:n], y[:n])) for n in (500, 3_000, 15_000)]
     # What belongs to a row (its code, norm, candidates and logits) takes some bytes, and the row
     # itself would take 512, or 1,024 in the precision of a pass. How many blocks wait for the
     # thread that reads ahead is worth a megabyte either way, a sixth of the rows that were added.

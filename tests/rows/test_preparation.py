@@ -1,6 +1,5 @@
 """Rows prepared block by block are the rows prepared all at once, whatever they are stored in."""
 
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -9,11 +8,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import twin
-from prepared import blocks_of, prepared_rows
+from prepared import blocks_of, peak_bytes, prepared_rows
 from stored import memory_map
 from twohot import DistilledProbe, LinearProbe
-from twohot.rows import rows as rows_module
 from twohot.rows.open import fit_preparation
+from twohot.rows.preparation import can_widen, widen
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 200, 7, 3
 ROUNDING = {"float32": 2e-6, "float64": 1e-13}
@@ -57,10 +56,9 @@ class CountedRows:
         return found
 
 
-@pytest.mark.parametrize(("allowed", "passes_read"), [(4 * N_SAMPLES * N_FEATURES, 1), (100, 3)])
-def test_small_rows_are_read_once_and_large_ones_on_every_pass(allowed, passes_read, monkeypatch):
-    monkeypatch.setattr(rows_module, "KEPT_BYTES", allowed)
-    features = prepared_rows(raw_rows().astype(np.float32), keep_small=True)
+@pytest.mark.parametrize(("keep_small", "passes_read"), [(True, 1), (False, 3)])
+def test_small_rows_are_read_once_if_they_are_kept(keep_small, passes_read):
+    features = prepared_rows(raw_rows().astype(np.float32), keep_small=keep_small)
     features.X = CountedRows(features.X)
     first = stacked(features)
     for _ in range(2):
@@ -231,23 +229,6 @@ def test_nan_and_infinity_are_found_with_their_place(stored, bad, kind, tmp_path
         prepared_rows(STORED[stored](rows, tmp_path))
 
 
-def test_large_finite_values_are_not_taken_for_infinity():
-    # Their sum overflows.
-    X = np.full((100, 3), 1e308)
-    with pytest.raises(ValueError, match=r"X has rows of norm inf, and float64 computes with"):
-        fit_preparation(X, center=False, normalize=True, weights=None)
-
-
-def peak_bytes(function):
-    """Return the most that was held at once beyond what was held before."""
-    tracemalloc.start()
-    try:
-        function()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("stored", ["float32", "float16", "fortran", "csr", "memory map"])
 def test_a_fit_holds_no_second_copy_of_the_features(stored, tmp_path):
     n_samples, n_features = 40_000, 512
@@ -299,3 +280,27 @@ def test_memory_above_the_features_when_the_history_is_full(loss, n_classes, meg
 
     assert peak_bytes(fit) < megabytes * 1e6
     assert probe.n_iter_ == 32
+
+
+# Half precision to single -------------------------------------------------------------------------
+
+EVERY = np.arange(2**16, dtype=np.uint16).view(np.float16)
+FINITE = EVERY[np.isfinite(EVERY)]
+
+
+def test_every_finite_number_is_kept_to_the_last_bit():
+    out = np.empty(len(FINITE), np.float32)
+    widen(FINITE, out)
+    assert out.tobytes() == FINITE.astype(np.float32).tobytes()  # minus zero too
+
+
+def test_rows_that_are_not_neighbours_in_memory():
+    rows = FINITE[: 2 * 3000].reshape(3000, 2)[::-3, ::-1]
+    out = np.empty(rows.shape, np.float32)
+    widen(rows, out)
+    assert np.array_equal(out, rows.astype(np.float32))
+
+
+@pytest.mark.parametrize(("stored", "out"), [("f4", "f4"), ("f2", "f8"), (">f2", "f4")])
+def test_nothing_else_is_widened(stored, out):
+    assert not can_widen(np.ones(1, stored), np.ones(1, out))

@@ -54,17 +54,6 @@ def test_the_solution_is_that_on_all_features(weighted, intercept):
         assert short.value == pytest.approx(full.value, rel=1e-10)
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_solution_is_an_optimum_on_all_features(weighted, intercept):
-    X, labels = few_rows()
-    v = problems.random_weights(N_SAMPLES) if weighted else None
-    probe = LinearProbe(l2=L2, fit_intercept=intercept, tol=1e-9).fit(X, labels, v)
-    b = probe.intercept_ if intercept else None
-    rows, targets = twin.prepare(X, v=v), twin.one_hot(labels)
-    assert twin.relative_gradient(rows, targets, probe.coef_, L2, b=b, v=v) <= 1.1e-9
-
-
 def test_rows_keep_their_inner_products_and_their_second_moment_is_diagonal():
     X, _ = few_rows()
     v = np.random.default_rng(0).random(N_SAMPLES) + 0.1

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from twohot import LinearProbe
-from twohot.rows.selected import SelectedRows
+from twohot.rows.selected import RANGE, SelectedRows, is_sampled
 from twohot.tables import FeatureTable, read_features, write_features
 
 X = np.arange(24, dtype=np.float32).reshape(8, 3)
@@ -57,3 +57,17 @@ def test_a_table_of_selected_rows_is_written_as_any(tmp_path):
     again = table.take([4, 0])
     assert again.features.X is X
     np.testing.assert_array_equal(again.features, X[[0, 6]])
+
+
+# Rows that stand for all --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("every", [1, 2, 10, 100])
+def test_no_order_of_the_rows_is_sampled_one_sidedly(every: int) -> None:
+    sampled = is_sampled(np.arange(100_000), RANGE // 10)[::every]
+    assert sampled.mean() == pytest.approx(0.1, rel=0.05)
+
+
+def test_all_rows_are_below_the_end_and_none_below_the_start() -> None:
+    assert is_sampled(np.arange(1000), RANGE).all()
+    assert not is_sampled(np.arange(1000), 0).any()

@@ -77,6 +77,26 @@ def test_one_blas_thread_for_every_thread_and_as_many_as_before_afterwards():
     assert blas_threads() == before
 
 
+def test_the_limit_on_blas_does_not_outlive_the_thread_that_set_it():
+    before, entered, leave = blas_threads(), threading.Event(), threading.Event()
+
+    def other():
+        with one_blas_thread(), one_blas_thread():
+            entered.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=other)
+    with one_blas_thread():
+        with one_blas_thread():
+            thread.start()
+            entered.wait(60)
+        assert blas_threads() == {1}
+    assert blas_threads() == before
+    leave.set()
+    thread.join()
+    assert blas_threads() == before
+
+
 def test_numbers_of_threads_count_like_those_of_joblib(monkeypatch):
     monkeypatch.setattr("twohot.rows.threads.cpu_count", lambda: 8)
     asked = [None, -1, -2, -8, -20, 1, 3]

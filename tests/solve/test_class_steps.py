@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from twohot.probes.rounds import LABELS, SOFT, LabelTargets, StoredTargets
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.rows import Rows
-from twohot.solve import steps as class_steps
 from twohot.solve.loss_kernels import CHANGE, Targets
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
 from twohot.solve.objective import Objective, pose
@@ -15,6 +14,9 @@ from twohot.solve.solver import Settings, Solver
 from twohot.solve.steps import (
     KEPT_LOGITS,
     LATE_GRADIENT,
+    LEAST_FEATURES,
+    MOST_LOOKS,
+    SHORTER,
     ClassSteps,
     LateClassSteps,
     Line,
@@ -28,13 +30,19 @@ LOSSES = {"ce": CrossEntropy(), "gce": GeneralizedCrossEntropy(0.7)}
 RIDGE = 0.2
 
 
-def coordinates(seed: int = 0, *, weighted: bool = False, intercept: bool = False) -> Coordinates:
+def coordinates(
+    seed: int = 0,
+    *,
+    weighted: bool = False,
+    intercept: bool = False,
+    n_features: int = N_FEATURES,
+) -> Coordinates:
     """Return raw features as a network makes them: a large mean, variances that fall, and noise."""
     generator = np.random.default_rng(seed)
     true = generator.integers(N_CLASSES, size=N_SAMPLES)
-    spread = np.arange(1, N_FEATURES + 1) ** -0.7
-    centres = 3 * generator.normal(size=(N_CLASSES, N_FEATURES)) * spread
-    X = 2 + centres[true] + 3 * generator.normal(size=(N_SAMPLES, N_FEATURES)) * spread
+    spread = np.arange(1, n_features + 1) ** -0.7
+    centres = 3 * generator.normal(size=(N_CLASSES, n_features)) * spread
+    X = 2 + centres[true] + 3 * generator.normal(size=(N_SAMPLES, n_features)) * spread
     _, made = prepare(
         X,
         center=False,
@@ -113,6 +121,40 @@ def test_the_lengths_of_a_quadratic_are_found_at_once() -> None:
 def test_there_are_no_lengths_where_all_lead_up() -> None:
     found = search_lengths(line(np.eye(3), np.array([-1.0, -1, -1]), sign=-1.0))
     assert not found.any()
+
+
+FAR = np.full(1, 1e6)
+
+
+def test_a_move_that_is_far_too_long_is_shortened_until_it_leads_down():
+    # |t| rises from 1e-5 on: the curvature at zero promises a move of 1e4.
+    slope, kink = -1.0, 1e-5
+
+    def terms(lengths, order):
+        t = float(lengths[0])
+        value, steepness = (slope * t, slope) if t < kink else (slope * kink + (t - kink), 1.0)
+        flat = np.array([[1e-4]])
+        return (value, np.array([steepness]), flat, flat[0])[: 2 * order]
+
+    line = Line(terms, np.array([slope]), np.zeros(1), FAR, rounding=0.0, least_bend=1e-4)
+    found = search_lengths(line)
+    assert 0 < found[0] < 2 * kink
+    assert found[0] < 1e4 * SHORTER**MOST_LOOKS
+
+
+def test_no_class_goes_farther_than_it_may():
+    # The first class goes down for ever, as the intercept of a class without rows does.
+    def terms(lengths, order):
+        t = np.float64(lengths)
+        value = np.exp(-t[0]) + 0.5 * (t[1] - 1) ** 2
+        slope = np.array([-np.exp(-t[0]), t[1] - 1])
+        bend = np.array([np.exp(-t[0]), 1.0])
+        return (value, slope, np.diag(bend), bend)[: 2 * order]
+
+    line = Line(terms, np.array([-1.0, -1.0]), np.zeros(2), np.array([0.7, 9.0]), 0.0, 1e-4)
+    found = search_lengths(line)
+    assert found[0] == 0.7
+    assert abs(found[1] - 1) < 0.2
 
 
 # Fits --------------------------------------------------------------------------------------------
@@ -202,10 +244,7 @@ def test_logits_are_kept_only_where_that_is_cheap() -> None:
     assert kind(GeneralizedCrossEntropy(), labels, 2**30) is WholeSteps
 
 
-def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(class_steps, "LEAST_FEATURES", N_FEATURES)  # more than there are a class
+def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end() -> None:
     passes = np.array([_passes_changed_late(seed) for seed in DRAWS])
     whole, changed = passes.sum(axis=0)
     assert changed < whole
@@ -213,7 +252,8 @@ def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end(
 
 def _passes_changed_late(seed: int) -> tuple[float, float]:
     """Return the passes of steps that never change and of those that do; compare their way."""
-    at, fits, traces = coordinates(seed), {}, {}
+    few = N_CLASSES * (LEAST_FEATURES - 1)
+    at, fits, traces = coordinates(seed, n_features=few), {}, {}
     for kept in (0, KEPT_LOGITS):
         fit, trace = solver(at, kept, tol=1e-9), []
         fit.callback = lambda *step, trace=trace: trace.append(step)

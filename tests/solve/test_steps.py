@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from twohot.solve import steps
 from twohot.solve.steps import FIRST_LENGTH, STEEPEST_END, WholeSteps
 
 DIRECTION = 1.8  # times what leads to the optimum: steps of length one are accepted all the same
@@ -27,23 +26,30 @@ class Quadratic:
         return SimpleNamespace(coef=coef, gradient=coef, value=0.5 * float(np.sum(coef**2)))
 
 
-def passes_to_the_optimum(objective: Quadratic) -> int:
+class LengthOne(WholeSteps):
+    """Steps that try length one first, whatever suited the last."""
+
+    def _first_length(self, end: np.ndarray) -> float:  # noqa: ARG002
+        return 1.0
+
+    def _learn(self, usual: float, suited: float) -> None:
+        pass
+
+
+def passes_to_the_optimum(way: WholeSteps) -> int:
     """Take steps that overshoot until the gradient is small; return the passes they took."""
-    way = WholeSteps(objective)
     here = way.begin(np.full((1, 1), 3.0))
     while np.abs(here.gradient).max() > SMALL:
         there, _ = way.take(here, -DIRECTION * here.gradient, 10)
         assert there is not None
         here = there
-    return objective.n_passes
+    return way.objective.n_passes
 
 
-def test_steps_that_overshoot_get_shorter_and_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_overshoot_get_shorter_and_fewer() -> None:
     assert DIRECTION - 1 < STEEPEST_END  # how steep it is at the end of a step of length one
-    found = passes_to_the_optimum(Quadratic())
-    monkeypatch.setattr(WholeSteps, "_learn", lambda *_: None)
-    monkeypatch.setattr(steps, "FIRST_LENGTH", 1.0)
-    assert found < 0.5 * passes_to_the_optimum(Quadratic())
+    found = passes_to_the_optimum(WholeSteps(Quadratic()))
+    assert found < 0.5 * passes_to_the_optimum(LengthOne(Quadratic()))
 
 
 def test_the_usual_length_becomes_the_one_that_suits() -> None:

@@ -1,7 +1,6 @@
 """Labels of any kind become positions among class names."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,26 +62,3 @@ def test_given_and_true_labels_have_the_same_classes():
     assert given.classes.tolist() == true.classes.tolist() == ["10", "b"]
     assert (given.codes.tolist(), true.codes.tolist()) == ([1, -1, 1], [0, 1, -1])
     assert code_given_and_true(columns, "y", None)[1] is None
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes", "message"),
-    [
-        (
-            ["a", "z"],
-            ["a", "b"],
-            r"labels has 1 label that is none of the 2 classes \('z'\): name all classes in cl",
-        ),
-        ([0, 2], ["a", "b"], r"labels holds 2 in row 1, .* among the 2 classes: .* from 0 to 1"),
-        ([0, -2], ["a", "b"], r"labels holds -2 in row 1, which is no position"),
-        ([0, 1], ["1", "2"], r"labels has 1 label that is none of the 2 classes \('0'\)"),
-        ([1, 0.5], None, r"labels holds 0.5, which is no class .*: pass integers or text"),
-        ([np.inf], None, r"labels holds inf, which is no class"),
-        ([["a", "b"]], None, r"labels has shape \(1, 2\): pass one label per row"),
-        (["a"], ["a", "a"], r"classes names a class twice: pass each class once"),
-        (["a"], ["a", " "], r"classes holds a class without a name"),
-    ],
-)
-def test_labels_that_cannot_be_used(labels, classes, message):
-    with pytest.raises(ValueError, match=message):
-        code_by_name(labels, classes)

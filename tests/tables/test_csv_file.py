@@ -2,7 +2,6 @@
 
 import csv
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,22 +39,6 @@ def test_a_long_field_is_read_and_the_limit_put_back(tmp_path) -> None:
     assert len(read_csv(tmp_path / "long.csv")[1][0]) == limit + 1
     assert len(csv_columns(tmp_path / "long.csv")["a"][0]) == limit + 1
     assert csv.field_size_limit() == limit
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b'a,b\n1,"b', "in line 2.: close quotation marks, and double"),
-        (b'a,b\n\n"a"b,c', "in line 3.: close"),
-        ("a,b\n".encode("utf-16"), "save it as UTF-8 .in a spreadsheet: CSV UTF-8"),
-        ("a,ü\n".encode("latin-1"), "save it as UTF-8"),
-    ],
-)
-def test_what_is_no_csv_is_said(tmp_path, content, said) -> None:
-    (tmp_path / "no.csv").write_bytes(content)
-    for read in (read_csv, csv_columns):
-        with pytest.raises(ValueError, match=rf"no\.csv is not a CSV file in UTF-8 .*{said}"):
-            read(tmp_path / "no.csv")
 
 
 def test_digits_that_are_grouped_by_code_alone_are_words(tmp_path) -> None:

@@ -1,12 +1,12 @@
 """Feature files come back exactly, through blocks only, or say why they cannot be read."""
 
 import json
+import os
 import tracemalloc
 from itertools import pairwise
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -172,24 +172,14 @@ def test_other_layouts_in_memory_are_the_same_file(path, written):
 # Blocks ------------------------------------------------------------------------------------------
 
 
-class Counted:
-    """Features that can only be sliced, and remember the largest slice."""
+class Stored:
+    """Features that can only be sliced."""
 
     def __init__(self, n_rows, n_features):
-        self.shape, self.dtype, self.largest = (n_rows, n_features), np.dtype(np.float32), 0
+        self.shape, self.dtype = (n_rows, n_features), np.dtype(np.float32)
 
     def __getitem__(self, rows):
-        start, stop, _ = rows.indices(self.shape[0])
-        self.largest = max(self.largest, stop - start)
-        return np.repeat(np.arange(start, stop, dtype=np.float32)[:, None], self.shape[1], axis=1)
-
-
-def test_writing_slices_features_and_no_more(path, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1000)
-    features = Counted(103, 10)
-    write_features(path, FeatureTable(features=features, labels=np.zeros(103, int), classes=("a",)))
-    assert features.largest == 1000 // 40
-    np.testing.assert_array_equal(read_features(path).features, features[0:103])
+        return np.repeat(np.arange(self.shape[0], dtype=np.float32)[rows, None], self.shape[1], 1)
 
 
 def test_copying_a_file_holds_blocks_only(path, monkeypatch):
@@ -197,7 +187,7 @@ def test_copying_a_file_holds_blocks_only(path, monkeypatch):
     block, whole = 2**18, n_rows * n_features * 4
     monkeypatch.setattr(blocks, "BLOCK_BYTES", block)
     table = FeatureTable(
-        features=Counted(n_rows, n_features), labels=np.zeros(n_rows, int), classes=("a",)
+        features=Stored(n_rows, n_features), labels=np.zeros(n_rows, int), classes=("a",)
     )
     write_features(path, table)
     tracemalloc.start()
@@ -224,22 +214,6 @@ def test_blocks_of_any_size_are_the_same_file(path, sizes):
     np.testing.assert_array_equal(read_features(path).features, rows)
     write_features(path.with_name("whole.features"), block_table([rows], (5, 3)))
     assert path.read_bytes() == path.with_name("whole.features").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ([np.ones((2, 3))], r"end after 2 of 5 rows: pass as many rows as labels"),
-        ([np.ones((4, 3)), np.ones((2, 3))], r"at row 4 has shape \(2, 3\), which does not fit"),
-        ([np.ones((5, 2))], r"at row 0 has shape \(5, 2\), which does not fit into .*\(5, 3\)"),
-        ([np.ones(3)], r"at row 0 has shape \(3,\), which does not fit"),
-        ([np.ones((1, 3)), np.full((4, 3), 1e39)], r"from row 1 on .* too large for float32"),
-    ],
-)
-def test_blocks_that_do_not_fit_leave_nothing(path, parts, message):
-    with pytest.raises(ValueError, match=message):
-        write_features(path, block_table(parts, (5, 3)))
-    assert list(path.parent.iterdir()) == []
 
 
 def test_infinity_is_no_overflow(path):
@@ -269,47 +243,7 @@ def test_a_path_that_is_no_text_comes_back():
     assert items.text.tobytes() == b"caf\xe9.jpg"
 
 
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        (3, r"items\[1\]=3 cannot be written as UTF-8 \('int' .* pass the path or text itself"),
-        ("\ud800", r"items\[1\]=.* cannot be written as UTF-8 .*position 0"),
-    ],
-)
-def test_items_that_are_no_text(item, message, path):
-    table = FeatureTable(
-        features=np.eye(2), labels=np.zeros(2, int), classes=("a",), items=["a", item]
-    )
-    with pytest.raises(ValueError, match=message):
-        write_features(path, table)
-    assert list(path.parent.iterdir()) == []
-
-
 # What cannot be written --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("features", "message"),
-    [
-        (np.eye(3, dtype=int), r"features is int64 and a feature file holds dense float16"),
-        (np.eye(3, dtype=complex), r"features is complex128"),
-        (sp.csr_array(np.eye(3)), r"features is sparse .* convert it by .toarray\(\)"),
-        (np.zeros((3, 0)), r"features has shape \(3, 0\): write at least one row and one feature"),
-    ],
-)
-def test_features_that_cannot_be_written(features, message, path):
-    table = FeatureTable(features=features, labels=np.zeros(3, int), classes=("a",))
-    with pytest.raises(ValueError, match=message):
-        write_features(path, table)
-    assert list(path.parent.iterdir()) == []
-
-
-@pytest.mark.parametrize("value", [{1, 2}, np.float32(1), float("nan"), object()])
-def test_a_provenance_that_is_no_json(value, path):
-    table = FeatureTable(**(vars(full_table()) | {"provenance": {"value": value}}))
-    with pytest.raises(ValueError, match="provenance cannot be written as JSON"):
-        write_features(path, table)
-    assert list(path.parent.iterdir()) == []
 
 
 def test_a_failing_write_leaves_the_old_file(written):
@@ -321,14 +255,6 @@ def test_a_failing_write_leaves_the_old_file(written):
 
 
 # What cannot be read -----------------------------------------------------------------------------
-
-MISSING = "says it holds features, but part of it is missing or wrong"
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    for missing in (tmp_path / "none.features", tmp_path):
-        with pytest.raises(FileNotFoundError, match="is not a file: pass the path of a feature"):
-            read_features(missing)
 
 
 def test_a_file_cut_anywhere(written):
@@ -343,12 +269,12 @@ def test_a_file_cut_anywhere(written):
         read_features(short)
 
 
-def test_bytes_that_are_no_feature_file(path):
-    generator = np.random.default_rng(0)
-    for n_bytes in (1, 8, 100, 10_000):
-        path.write_bytes(generator.bytes(n_bytes))
-        with pytest.raises(ValueError, match=r"is not a feature file, or is cut short"):
-            read_features(path)
+def test_a_file_that_may_not_be_read(written):
+    written.chmod(0)
+    if os.access(written, os.R_OK):
+        pytest.skip("this user may read every file")
+    with pytest.raises(PermissionError, match=r"table\.features"):
+        read_features(written)
 
 
 def test_a_safetensors_file_of_someone_else(path):
@@ -358,94 +284,8 @@ def test_a_safetensors_file_of_someone_else(path):
             read_features(path)
 
 
-def rewrite(path, tensors=None, **about):
-    """Write a file again with other tensors, or with other parts of its description."""
-    with safe_open(path, framework="numpy") as file:
-        header = json.loads(file.metadata()["twohot.features"]) | about
-    header = {name: value for name, value in header.items() if value != "remove"}
-    kept = {
-        name: tensor
-        for name, tensor in (load_file(path) | (tensors or {})).items()
-        if tensor is not None
-    }
-    save_file(kept, path, {"twohot.features": json.dumps(header)})
-
-
-@pytest.mark.parametrize("version", [3, 100])
-def test_a_newer_file(written, version):
-    rewrite(written, format_version=version, classes="remove")
-    with pytest.raises(ValueError, match=f"format version {version} .* upgrade twohot to read it"):
-        read_features(written)
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "format_version",
-        "classes",
-        "superclass_names",
-        "split_names",
-        "item_kind",
-        "provenance",
-        "id_kind",
-    ],
-)
-@pytest.mark.parametrize("value", ["remove", 3])
-def test_a_description_with_a_part_missing_or_wrong(written, part, value):
-    if value == 3 and part in {"item_kind", "format_version"}:
-        value = None if part == "format_version" else "remove"
-    rewrite(written, **{part: value})
-    with pytest.raises(ValueError, match=MISSING):
-        read_features(written)
-
-
-@pytest.mark.parametrize("version", [float("inf"), float("nan"), 1.5, 0, "1", True])
-def test_a_version_that_is_none(written, version):
-    rewrite(written, format_version=version)
-    with pytest.raises(ValueError, match=MISSING):
-        read_features(written)
-
-
 def test_metadata_of_any_name_are_no_tensor(written):
     with safe_open(written, framework="numpy") as file:
         about = file.metadata()
     save_file(load_file(written), written, about | {"dtype": "F32", "data_offsets": "0"})
     assert read_features(written).n_rows == 7
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "[" * 100_000])
-def test_a_description_that_is_none(written, text):
-    save_file(load_file(written), written, {"twohot.features": text})
-    with pytest.raises(ValueError, match=MISSING):
-        read_features(written)
-
-
-@pytest.mark.parametrize(
-    ("tensors", "message"),
-    [
-        ({"features": None}, "'features'"),
-        ({"labels": None}, "'labels'"),
-        ({"item_bytes": None}, "'item_bytes'"),
-        ({"labels": np.full(7, 3, np.int32)}, r"labels\[0\]=3 names nothing: there are 3 names"),
-        ({"labels": np.full(7, -2, np.int32)}, r"labels\[0\]=-2 names nothing"),
-        ({"labels": np.zeros(7, np.float32)}, "labels has shape .* dtype float32"),
-        ({"labels": np.zeros(6, np.int32)}, r"labels has shape \(6,\)"),
-        ({"true_labels": np.full(7, 9, np.int32)}, r"true_labels\[0\]=9 names nothing"),
-        ({"split": np.full(7, 2, np.int32)}, r"split\[0\]=2 names nothing"),
-        ({"split": np.full(7, -1, np.int32)}, r"split\[0\]=-1 names nothing"),
-        ({"superclass": np.zeros(7, np.int32)}, r"superclass has shape \(7,\)"),
-        ({"features": np.zeros((6, 3))}, "labels has shape"),
-        ({"features": np.zeros(7)}, "features has shape"),
-        ({"features": np.zeros((7, 3), np.int32)}, "features is int32"),
-        ({"item_offsets": np.zeros(7, np.int64)}, "does not rise from 0 to"),
-        ({"item_offsets": np.arange(8)}, "does not rise from 0 to"),
-        ({"item_offsets": np.zeros((2, 4), np.int64)}, "does not rise from 0 to"),
-        ({"id_bytes": None}, "'id_bytes'"),
-        ({"id_offsets": np.arange(8)}, "does not rise from 0 to"),
-        ({"id_bytes": np.zeros(5, np.uint8), "id_offsets": np.arange(6)}, "ids has 5 ids for 7"),
-    ],
-)
-def test_tensors_that_do_not_fit_together(written, tensors, message):
-    rewrite(written, tensors)
-    with pytest.raises(ValueError, match=rf"{MISSING} \(.*{message}"):
-        read_features(written)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.tables import FeatureTable, read_features, read_table, write_features
-from twohot.tables.labelled_features import with_used_classes
+from twohot.tables.label_file import with_used_classes
 from twohot.tables.row_ids import RowIds
 
 X = np.eye(4)
@@ -43,35 +43,29 @@ def test_rows_that_are_not_named_keep_their_own_label(tmp_path):
 
 
 def test_a_label_file_may_name_new_classes_unless_each_class_has_a_superclass(tmp_path):
-    table = FeatureTable(features=X, labels=np.array([0, 1, 0, -1]), classes=("dog", "cat"))
+    codes, classes = np.array([0, 1, 0, -1]), ["dog", "cat"]
+    table = FeatureTable(features=X, labels=codes, classes=tuple(classes))
     write_features(tmp_path / "x.features", table)
-    path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
-    found = read_table(tmp_path / "x.features", labels=path)
-    assert found.classes == ("dog", "cat", "ant", "yak")
-    assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
-    assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
     grouped = replace(table, superclass=np.array([0, 0]), superclass_names=("pet",))
     write_features(tmp_path / "y.features", grouped)
-    np.savez(tmp_path / "y.npz", X=X, y=[0, 1, 0, -1], classes=["dog", "cat"], superclass=[0, 0])
-    for name in ("y.features", "y.npz"):
-        with pytest.raises(ValueError, match="table has superclasses, and 'ant', 'yak' are in non"):
-            read_table(tmp_path / name, labels=path)
-
-
-def test_a_label_file_may_name_new_classes_beside_an_archive(tmp_path):
-    classes = ["dog", "cat"]
-    np.savez(tmp_path / "x.npz", X=X, y=[0, 1, 0, -1], true_label=[0, 1, 1, 1], classes=classes)
+    np.savez(tmp_path / "x.npz", X=X, y=codes, classes=classes, true_label=[0, 1, 1, 1])
+    np.savez(tmp_path / "y.npz", X=X, y=codes, classes=classes, superclass=[0, 0])
     path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
-    found = read_table(tmp_path / "x.npz", labels=path)
-    assert found.classes == ("dog", "cat", "ant", "yak")
-    assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
+    other = write_csv(tmp_path / "o.csv", "row,label", *(f"{row},yak" for row in range(4)))
+    for suffix in ("features", "npz"):
+        found = read_table(tmp_path / f"x.{suffix}", labels=path)
+        assert found.classes == ("dog", "cat", "ant", "yak")
+        assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
+        assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
+        with pytest.raises(ValueError, match="table has superclasses, and 'ant', 'yak' are in non"):
+            read_table(tmp_path / f"y.{suffix}", labels=path)
+        with pytest.raises(
+            ValueError, match="pass the labels of these rows; new classes may stand"
+        ):
+            read_table(tmp_path / f"x.{suffix}", labels=other)
     assert found.true_labels.tolist() == [0, 1, 1, 1]
-    assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
     with pytest.raises(ValueError, match="2 labels that are none of the 2 classes"):
         read_table(tmp_path / "x.npz", labels=path, classes=classes)
-    other = write_csv(tmp_path / "o.csv", "row,label", *(f"{row},yak" for row in range(4)))
-    with pytest.raises(ValueError, match="pass the labels of these rows; new classes may stand"):
-        read_table(tmp_path / "x.npz", labels=other)
 
 
 @pytest.mark.parametrize("rows", [range(4), (3, 1)])
@@ -114,22 +108,6 @@ def test_own_labels_are_not_read_where_none_is_kept(tmp_path):
     np.savez(tmp_path / "x.npz", X=X, y=[0.5, 1, 2, 3])  # half a label is none
     path = write_csv(tmp_path / "l.csv", "row,label", "3,b", "1,a", "0,a", "2,a")
     assert read_table(tmp_path / "x.npz", labels=path).labels.tolist() == [0, 0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (("0", "0"), r"l.csv, column 'row', has 1 id more than once \('0'\)"),
-        (("0", "4"), r"l.csv, column 'row', has 1 id that no row has \('4'\)"),
-        (("-1", "x"), r"has 2 ids that no row has \('-1', 'x'\), where ids are positions in the"),
-        (("0", "1.5"), r"1 id that no row has \('1.5'\)"),
-    ],
-)
-def test_rows_that_are_none_are_refused(rows, message, tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    path = write_csv(tmp_path / "l.csv", "row,label", *(f"{row},a" for row in rows))
-    with pytest.raises(ValueError, match=message):
-        read_table(tmp_path / "x.npy", labels=path)
 
 
 def stored(tmp_path, ids, skipped=()):
@@ -199,25 +177,6 @@ def test_features_without_ids_take_those_of_the_label_file(tmp_path):
         read_table(tmp_path / "x.npy", labels=shuffled)
     in_order = read_table(tmp_path / "x.npy", labels=shuffled, id_column="")
     assert in_order.given_labels.tolist() == ["a", "a", "b", "b"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["kind,size\na,1\nb,2\n", "label\ncat\n", 'label\n"cat'],
-    ids=["no label", "too short", "no CSV"],
-)
-def test_a_label_file_beside_a_frame_is_named(tmp_path, text):
-    path = tmp_path / "wrong.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=r"wrong\.csv"):
-        read_table(pd.DataFrame({"a": [0.5, 1.5], "b": [1.0, 2.0]}), labels=path)
-
-
-def test_classes_beside_a_frame_are_named(tmp_path):
-    (tmp_path / "names.txt").write_text("cat\ncat\n")
-    frame = pd.DataFrame({"a": [0.5, 1.5], "label": ["cat", "dog"]})
-    with pytest.raises(ValueError, match=r"names\.txt"):
-        read_table(frame, classes=tmp_path / "names.txt")
 
 
 def test_a_series_indexed_by_the_ids_in_another_order_is_refused(tmp_path):

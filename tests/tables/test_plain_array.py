@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from twohot.tables import numpy_files, read_table
+from twohot.tables import read_table
 from twohot.tables.numpy_files import load_arrays, map_array
 
 X = np.arange(12.0).reshape(4, 3)
@@ -68,12 +68,6 @@ def test_what_is_no_plain_array_is_named(tmp_path, content, problem):
     assert str(caught.value).startswith(f"{path} is cut short, or not of plain arrays")
 
 
-def test_a_member_that_is_no_array_at_all(tmp_path):
-    path = write_archive(tmp_path / "a.npz", X_npy=array_bytes(), **{"README.txt": b"Hello"})
-    with pytest.raises(ValueError, match=r"a\.npz is cut short, .*README\.txt is no array"):
-        load_arrays(path)
-
-
 def test_bytes_after_an_array_are_left_alone(tmp_path):
     path = tmp_path / "a.npy"
     path.write_bytes(array_bytes() + b"more")
@@ -99,12 +93,10 @@ def test_any_plain_array_is_read(tmp_path, compressed):
         assert found[name].dtype == array.dtype
 
 
-def test_an_archive_that_unpacks_beyond_memory_is_refused_before(tmp_path, monkeypatch):
+def test_an_archive_that_unpacks_beyond_memory_is_refused_before(tmp_path):
     path = tmp_path / "bomb.npz"
-    np.savez_compressed(path, X=np.zeros((1000, 1000)))
-    monkeypatch.setattr(numpy_files, "SURELY_HELD", 2**20)
-    monkeypatch.setattr(numpy_files, "memory_limit", lambda: 2**22)
-    with pytest.raises(ValueError, match=r"bomb\.npz has arrays of 8,000,\d+ bytes unpacked, and"):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", array_bytes())
+        archive.infolist()[0].file_size = 2**60
+    with pytest.raises(ValueError, match=r"bomb\.npz has arrays of 1,152,.* unpacked, and this"):
         read_table(path, labelled=False)
-    monkeypatch.setattr(numpy_files, "memory_limit", lambda: 2**24)
-    assert read_table(path, labelled=False).n_rows == 1000

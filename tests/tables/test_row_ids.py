@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,33 +44,6 @@ def test_places_are_those_of_a_plain_search(names, data):
     wanted = data.draw(st.permutations(names))
     found = RowIds(names).places_of(wanted, "x.csv")
     assert found.tolist() == [names.index(name) for name in wanted]
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        (["a", "", "b", None], r"column 'nr' has no id in 2 rows \(row 1, 3, from 0\): name ano"),
-        (["a", "b", "a", "c", "c"], r"holds 'a' more than once \(in rows 0, 2, from 0, and 1 oth"),
-        ([1, 1.0], r"holds '1' more than once"),
-    ],
-)
-def test_a_column_that_names_no_rows_is_refused(cells, message):
-    with pytest.raises(ValueError, match=message):
-        RowIds.of_column("nr", cells)
-
-
-def test_ids_that_two_rows_have_join_nothing():
-    with pytest.raises(ValueError, match=r"1 id of the rows occur more than once \('a'\)"):
-        RowIds(["a", "b", "a"]).places_of(["b"], "x.csv")
-    with pytest.raises(ValueError, match="kind='colour'"):
-        RowIds(["a"], "colour")
-
-
-def test_one_id_per_row():
-    with pytest.raises(ValueError, match="ids has 2 ids for 3 rows: pass one id per row"):
-        FeatureTable(
-            features=np.eye(3), labels=np.zeros(3, int), classes=("a",), ids=RowIds(["x", "y"])
-        )
 
 
 def test_the_index_of_a_frame_is_kept():

@@ -59,28 +59,3 @@ def test_rows_of_a_split():
     with pytest.raises(ValueError, match="split='train' is not in this table, which has no splits"):
         bare.rows_of_split("train")
     assert bare.rows_of_split().tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"features": np.zeros(4)}, r"features has shape \(4,\): pass one row of features per"),
-        ({"labels": np.zeros(3, int)}, r"labels has shape \(3,\) .* pass 4 integers"),
-        ({"labels": np.zeros(4)}, r"labels has shape \(4,\) and dtype float64: pass 4 integers"),
-        ({"labels": np.array([0, 2, 0, 0])}, r"labels\[1\]=2 names nothing: there are 2 names"),
-        ({"labels": np.array([0, 0, -2, 0])}, r"labels\[2\]=-2 .* integers from -1 to 1"),
-        ({"true_labels": np.array([0, 0, 0, 5])}, r"true_labels\[3\]=5 names nothing"),
-        ({"superclass": np.array([0, 1])}, r"superclass\[1\]=1 names nothing: there is 1 name"),
-        ({"superclass": np.array([0])}, r"superclass has shape \(1,\) .* pass 2 integers"),
-        ({"split": np.array([0, 0, 0, -1])}, r"split\[3\]=-1 names nothing"),
-        ({"items": ["a"]}, r"items has 1 entry for 4 rows"),
-        ({"classes": ("cat", "cat")}, r"classes holds 'cat' twice: pass each name once"),
-        ({"classes": "ab"}, r"classes='ab' is not allowed: pass a tuple of strings"),
-        ({"classes": (0, 1)}, r"classes=\(0, 1\) is not allowed: pass a tuple of strings"),
-        ({"split_names": ("a", "a")}, r"split_names holds 'a' twice"),
-        ({"superclass_names": (1,)}, r"superclass_names=\(1,\) is not allowed"),
-    ],
-)
-def test_parts_that_do_not_fit_together(change, message):
-    with pytest.raises(ValueError, match=message):
-        FeatureTable(**(GOOD | change))

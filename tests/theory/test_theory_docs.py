@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import twohot.theory
-from twohot_paper import synthetic_figures, theory_figures
+from twohot_paper import synthetic_figures
 from twohot_paper.exhibit import choose_exhibits
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def test_every_figure_of_the_paper_names_its_maker_and_drawing() -> None:
     for figure, maker, drawing in rows:
         (exhibit,) = choose_exhibits([figure])
         assert type(exhibit.build()).__name__ == maker
-        modules = (theory_figures, synthetic_figures)
+        modules = (synthetic_figures,)
         assert any(callable(getattr(module, drawing, None)) for module in modules)
 
 

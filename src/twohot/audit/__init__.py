@@ -1,5 +1,14 @@
 """`find_label_issues` and what else is odd about the rows; the folder of an audit."""
 
+from twohot.audit.certificate_file import CERTIFICATE_FILES as CERTIFICATE_FILES
+from twohot.audit.certificate_file import CHECK_FILES as CHECK_FILES
+from twohot.audit.certificate_file import certify_folder as certify_folder
+from twohot.audit.certificate_file import check_no_draw as check_no_draw
+from twohot.audit.certificate_file import read_check as read_check
+from twohot.audit.certificate_file import review_of as review_of
+from twohot.audit.certificate_file import verify_certificate as verify_certificate
+from twohot.audit.certificate_file import write_check as write_check
+from twohot.audit.certificate_file import write_review_certificate as write_review_certificate
 from twohot.audit.checked_rows import read_checked as read_checked
 from twohot.audit.data_issues import DataIssues as DataIssues
 from twohot.audit.data_issues import find_data_issues as find_data_issues
@@ -14,10 +23,19 @@ from twohot.audit.folder import read_audit_folder as read_audit_folder
 from twohot.audit.folder import read_summary as read_summary
 from twohot.audit.folder import write_audit_folder as write_audit_folder
 from twohot.audit.folder import write_parts_report as write_parts_report
+from twohot.audit.guaranteed_list import CheckDraw as CheckDraw
+from twohot.audit.guaranteed_list import GuaranteedList as GuaranteedList
+from twohot.audit.guaranteed_list import attempt_level as attempt_level
+from twohot.audit.guaranteed_list import rows_needed as rows_needed
 from twohot.audit.issue_files import labels_digest as labels_digest
 from twohot.audit.issue_files import write_issue_parts as write_issue_parts
 from twohot.audit.issue_files import write_reviewed as write_reviewed
 from twohot.audit.issues import LabelIssues as LabelIssues
+from twohot.audit.remaining import CertifiedReview as CertifiedReview
+from twohot.audit.remaining import Remaining as Remaining
+from twohot.audit.remaining import SecondLooks as SecondLooks
+from twohot.audit.remaining import corrected_bound as corrected_bound
+from twohot.audit.remaining import fewest_looks as fewest_looks
 from twohot.audit.report import review_rows as review_rows
 from twohot.audit.report import review_summary as review_summary
 from twohot.audit.report import row_counts as row_counts

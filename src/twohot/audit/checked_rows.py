@@ -1,36 +1,51 @@
-"""Rows that a person checked in a review: read for the next audit, and put into its verdict."""
+"""Rows that a person checked: what a user passes, their true labels, and the verdict on them."""
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from twohot.base import NO_LABEL, ArgumentError, as_text, first_few
-from twohot.judge import Checked, LabelVerdict, recalibrate
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    BoolArray,
+    IntArray,
+    as_text,
+    counted,
+    first_few,
+    is_missing,
+    plain,
+)
+from twohot.judge import LabelVerdict, recalibrate
 from twohot.review import DECISIONS, OPEN, Decision, read_decisions
-from twohot.tables import frame_columns, unguarded
+from twohot.tables import RowIds, frame_columns, unguarded
 
 COLUMNS = ("id", "decision", "label", "given_label", "suggested_label")
 
+# What may be said of a row whose true label is not; True and False mean the same.
+VERDICTS = {"right": True, "wrong": False}
+ALLOWED = 'its true label, "right" (True) or "wrong" (False)'
 
-def read_checked(checked: Any) -> Mapping[Any, Any] | list[tuple[str, str | bool]]:
-    r"""Return rows and verdicts as `check_checked` takes them, of whatever a user passes.
 
-    Parameters
-    ----------
-    checked : mapping, path or data frame
-        A mapping stays as it is. A file of decisions, or a frame of its columns `id` and
-        `decision`, and `label`, `given_label` and `suggested_label` where it has them, gives a
-        pair for every decision.
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """The rows that a person checked."""
 
-    Returns
-    -------
-    mapping, or list of pairs
-        From the id of a row to its true label. True stands where a given label was kept that the
-        file does not name, False where no class of the audit is the true one: the row was
-        excluded, is of a new class, or its new label is not in the file.
+    rows: IntArray  # (n_checked,), positions in the data, ascending, each once
+    wrong: BoolArray  # (n_checked,), whether the given label is; False where there is none
+    labels: IntArray  # (n_checked,), the true class; NO_LABEL: known to be another than the given
+
+
+def read_checked(checked: Any) -> list[tuple[Any, Any]]:
+    r"""Return pairs of a row and a verdict, of a mapping, a file of decisions or a data frame.
+
+    A frame has the columns `id` and `decision` of such a file, and `label`, `given_label` and
+    `suggested_label` where it has them. Of a decision, the verdict is the true label. True stands
+    where a given label was kept that the file does not name, False where no class of the audit is
+    the true one: the row was excluded, is of a new class, or its new label is not in the file.
 
     Examples
     --------
@@ -42,7 +57,7 @@ def read_checked(checked: Any) -> Mapping[Any, Any] | list[tuple[str, str | bool
     [('7', 'cat'), ('8', False), ('9', True)]
     """
     if isinstance(checked, Mapping):
-        return checked
+        return list(checked.items())
     is_path = isinstance(checked, str | os.PathLike)
     decisions = read_decisions(checked) if is_path else _of_frame(checked)
     verdicts = [(made.id, _verdict(made)) for made in decisions if made.decision != OPEN]
@@ -85,6 +100,88 @@ def _verdict(made: Decision) -> str | bool:
     return made.label or named or made.decision == "reject"
 
 
+def check_checked(
+    verdicts: Iterable[tuple[Any, Any]],
+    given: IntArray,
+    classes: NDArray[Any],
+    *,
+    ids: RowIds | None = None,
+) -> Checked:
+    """Return what a user says of some rows, by their positions in the data.
+
+    A verdict is what is known of a row: its true label, or "right" or True, "wrong" or False for
+    its given label. What is the text of a class means that class, so that a class may be called
+    "right". A row may occur twice if both say the same. `given` (n_rows,) are codes of labels,
+    NO_LABEL for none; `classes` what they stand for; rows are called by `ids`, compared as text.
+
+    Examples
+    --------
+    >>> given, classes = np.array([0, 1, 1]), np.array(["cat", "dog"])
+    >>> found = check_checked([(0, "dog"), (2, "right")], given, classes)
+    >>> found.rows, found.wrong, found.labels
+    (array([0, 2]), array([ True, False]), array([1, 1]))
+    """
+    ids = RowIds.by_position(len(given)) if ids is None else ids
+    said = [(as_text(row), plain(verdict)) for row, verdict in verdicts]
+    places = _places([row for row, _ in said], ids)
+    code = {as_text(name): k for k, name in enumerate(classes.tolist())}
+    outcomes: dict[int, tuple[bool, int]] = {}
+    for row, verdict in said:
+        place = places[row]
+        outcome = _outcome(row, verdict, int(given[place]), code)
+        before = outcomes.setdefault(place, outcome)
+        if before != outcome:
+            outcomes[place] = _both(row, before, outcome)
+    rows = sorted(outcomes)
+    return Checked(
+        np.array(rows, dtype=np.intp),
+        np.array([outcomes[row][0] for row in rows], dtype=bool),
+        np.array([outcomes[row][1] for row in rows], dtype=np.intp),
+    )
+
+
+def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
+    """Return the position of each row that is named, which must be in the data, once."""
+    wanted = set(rows)
+    places: dict[str, int] = {}
+    for place, text in enumerate(ids):
+        if text in wanted and places.setdefault(text, place) != place:
+            problem = f"names row {text!r}, and several rows of the data have this id"
+            raise ArgumentError("checked", problem, "give each row an id of its own.")
+    unknown = [row for row in dict.fromkeys(rows) if row not in places]
+    if unknown:
+        few = f"{counted(len(unknown), 'row')} that {'is' if len(unknown) == 1 else 'are'}"
+        where = f"where ids are {ids.in_words()}"
+        problem = f"names {few} not in the data ({first_few(unknown)}), {where}"
+        raise ArgumentError("checked", problem, "leave them out, or pass the data they belong to.")
+    return places
+
+
+def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tuple[bool, int]:
+    """Return whether the given label of a row is wrong, and the code of the true one."""
+    text = "" if is_missing(verdict) else as_text(verdict)
+    if text in code:
+        return given not in (NO_LABEL, code[text]), code[text]
+    is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
+    if is_right is None:
+        known = f"none of the {counted(len(code), 'class', 'classes')} ({first_few(code)})"
+        problem = f"says {verdict!r} of row {row!r}, {known}, and no verdict"
+        raise ArgumentError("checked", problem, f"pass {ALLOWED}.")
+    if given == NO_LABEL:
+        problem = f"says {verdict!r} of row {row!r}, which has no given label"
+        raise ArgumentError("checked", problem, "pass its true label, or leave the row out.")
+    return (False, given) if is_right else (True, NO_LABEL)
+
+
+def _both(row: str, before: tuple[bool, int], after: tuple[bool, int]) -> tuple[bool, int]:
+    """Return two outcomes of a row as one, which must not contradict each other."""
+    known = {label for _, label in (before, after)} - {NO_LABEL}
+    if before[0] != after[0] or len(known) > 1:
+        problem = f"names row {row!r} twice, with different verdicts"
+        raise ArgumentError("checked", problem, "keep one of them.")
+    return before[0], known.pop()
+
+
 def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     """Return the verdict with checked rows as they were checked, and the others recalibrated."""
     doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
@@ -105,5 +202,4 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
         doubt=doubt,
         share=share,
         interval=(min(low, share), max(high, share)),
-        checked=checked,
     )

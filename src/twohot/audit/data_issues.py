@@ -2,13 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from twohot.audit.issues import LabelIssues, check_audited_rows
-from twohot.audit.neighbours import Neighbourhood, search_neighbourhood
+from twohot.audit.issues import LabelIssues
+from twohot.audit.neighbours import (
+    FEW,
+    AuditedRows,
+    Neighbourhood,
+    audited_rows,
+    search_neighbourhood,
+)
 from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, counted
-from twohot.judge import connected, copy_distance
+from twohot.judge import N_NEIGHBOURS, connected, copy_distance
 from twohot.review import AlikeClasses, RowFinding
 
 # Rows and classes that are odd by their neighbours: copies, outliers, classes alike ---------------
@@ -25,8 +32,6 @@ FAR_OUT = 3.0
 # One class, split at random into two, has a mixing of 0.8 to 1.5; pairs that people tell apart
 # are below 0.7 nearly always.
 ALIKE = 0.75
-# With fewer rows the mixing of two classes is chance.
-FEWEST_ROWS = 10
 
 
 def copies(nearby: Neighbourhood) -> tuple[IntArray, ...]:
@@ -96,12 +101,9 @@ def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> Floa
     total = sizes[:, np.newaxis] + sizes
     expected = 2 * np.outer(sizes, sizes) / np.maximum(total * (total - 1), 1)
     mixing = across / np.maximum(both * expected, np.finfo(np.float64).tiny)
-    large = sizes >= FEWEST_ROWS
+    large = sizes >= N_NEIGHBOURS  # neighbours of a smaller class are of others in any case
     return np.where(np.outer(large, large) & ~np.eye(n_classes, dtype=bool), mixing, 0.0)
 
-
-SHOWN_PAIRS = 3  # of classes, in a sentence
-SHOWN_COPIES = 3  # of one row
 
 CONFLICT = (
     "Nearly the same row stands in the data again with another label: one of them is wrong, or "
@@ -161,7 +163,7 @@ class DataIssues:
 
 
 def find_data_issues(
-    X: Matrix, issues: LabelIssues, *, n_jobs: int | None = None, random_state: int = 0
+    X: Matrix, issues: LabelIssues, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> DataIssues:
     """Find near-duplicates, outliers, ambiguous rows and classes that look like one.
 
@@ -174,7 +176,7 @@ def find_data_issues(
         are still two.
     n_jobs : int, optional
         Threads; all cores by default.
-    random_state : int
+    random_state : int, RandomState, Generator or None
         Seed of the sample that is looked at where there are more than 50,000 rows.
 
     Returns
@@ -193,8 +195,12 @@ def find_data_issues(
     >>> [group.tolist() for group in found.conflicting]
     [[5, 7]]
     """
-    rows = check_audited_rows(X, issues)
-    nearby = search_neighbourhood(rows, n_jobs=n_jobs, random_state=random_state)
+    return look_for_issues(audited_rows(X, issues, n_jobs), issues, random_state)
+
+
+def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 0) -> DataIssues:
+    """Return the same of rows that were checked."""
+    nearby = search_neighbourhood(rows, random_state=random_state)
     outliers, closeness = far_out(nearby)
     unsure = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
     return DataIssues(
@@ -230,7 +236,7 @@ def _others(group: IntArray, row: int, given: IntArray) -> IntArray:
     others = group[group != row]
     labels = given[others]
     says_little = np.where(labels == NO_LABEL, 1, np.where(labels == given[row], 2, 0))
-    return np.asarray(others[np.argsort(says_little, kind="stable")][:SHOWN_COPIES])
+    return np.asarray(others[np.argsort(says_little, kind="stable")][:FEW])
 
 
 def _sentences(found: DataIssues) -> Iterator[str]:
@@ -247,11 +253,11 @@ def _sentences(found: DataIssues) -> Iterator[str]:
     if found.alike_classes:
         pairs = [
             f"{names[pair.first]!r} and {names[pair.second]!r}"
-            for pair in found.alike_classes[:SHOWN_PAIRS]
+            for pair in found.alike_classes[:FEW]
         ]
         yield (
             f"Classes that look like one: {counted(len(found.alike_classes), 'pair')}, "
-            f"{', '.join(pairs)}{', …' * (len(found.alike_classes) > SHOWN_PAIRS)}."
+            f"{', '.join(pairs)}{', …' * (len(found.alike_classes) > FEW)}."
         )
     if found.n_searched < n_rows:
         yield (

@@ -5,45 +5,39 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from twohot.audit.checked_rows import read_checked, with_checked
+from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
 from twohot.audit.issues import (
+    SURELY,
     LabelIssues,
     audited_ids,
     offered_classes,
     repeated_index_note,
 )
-from twohot.audit.notes import flag_notes, row_notes
 from twohot.base import (
     ArgumentError,
+    BoolArray,
     Labels,
     Matrix,
     check_count,
+    check_generator,
     check_two_classes,
     check_within,
     code_labels,
+    counted,
+    first_few,
     label_notes,
 )
 from twohot.judge import (
-    N_FOLDS,
     AutoProbe,
-    Checked,
     LabelVerdict,
-    assign_folds,
-    can_be_cloned,
-    check_checked,
-    check_groups,
-    check_own_probabilities,
+    check_probabilities,
     check_sliceable,
     column_classes,
-    distance_from_mean,
-    has_seen,
+    judge_by_probe,
     judge_given,
-    log_probabilities,
     naming_rows,
-    out_of_fold,
-    predict_in_blocks,
     probe_classes,
     reach_verdict,
 )
@@ -51,11 +45,16 @@ from twohot.probes import check_features
 from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask
 from twohot.tables import check_same_index, pandas_index
 
+NAME_COLUMNS = "pass one column per class, and name them by {classes} if y does not have them all."
+
 # Of two candidates whose probabilities differ by less than this factor neither is sure.
 CLOSE = 2.0
 
-# Labels from which on a classifier that predicts all of them is refused: of fewer, chance may.
-ENOUGH_ROWS = 20
+
+NOTHING_LEARNT = (
+    "The features explain these labels no better than the class frequencies alone: do not trust "
+    "these verdicts, none is corrected automatically. Other features may help; see forecast."
+)
 
 
 def find_label_issues(
@@ -145,6 +144,8 @@ def find_label_issues(
     """
     _check_request(X, probe, probabilities, classes)
     check_flagging(budget, precision)
+    check_generator(random_state)
+    count_threads(n_jobs)
     chosen = AutoProbe(n_jobs=n_jobs, random_state=random_state)
     rows = check_features(chosen, X, reset=True) if is_dask(X) else X
     given = code_labels(column_here("y", y), missing=missing)
@@ -165,10 +166,10 @@ def find_label_issues(
     said: tuple[str, ...] = ()
     with naming_rows(rows, row_ids):
         if probabilities is not None:
-            own = check_own_probabilities(probabilities, labels)
-            verdict = judge_given(log_probabilities(own), labels.codes)
+            own = check_probabilities(probabilities, labels, NAME_COLUMNS, classes=...)
+            verdict = judge_given(own, labels.codes)
         elif probe is not None:
-            verdict, said = _judge_by_probe(probe, rows, labels, groups, n_jobs)
+            verdict, said = judge_by_probe(probe, rows, labels, groups=groups, n_jobs=n_jobs)
         else:
             probe = chosen
             verdict = _judge_unseen(
@@ -176,9 +177,11 @@ def find_label_issues(
             )
     if known is not None:
         verdict = with_checked(verdict, known)
-    flagged = _flags(verdict, budget, precision)
+    flagged = verdict.flag(budget, precision)
+    if known is not None:
+        flagged[known.rows] = known.wrong  # and of checked rows no others
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
+    notes = (*label_notes(given), *repeated_index_note(row_ids))
     return LabelIssues(
         is_label_issue=flagged,
         # 26 bytes a row, whatever the container.
@@ -214,41 +217,11 @@ def _judge_unseen(
     """
     rows = X if isinstance(X, ChunkedFeatures) else check_features(probe, X, reset=True)
     if checked is None:
-        return probe.fit_coded(rows, labels, **how)[1]
+        return probe.fit_coded(rows, labels, **how).verdict
     true = labels.codes.copy()
     true[checked.rows] = checked.labels
-    anchored, _ = probe.fit_coded(rows, Labels(true, labels.classes), **how)
-    return reach_verdict(anchored, labels.codes)
-
-
-def _judge_by_probe(
-    probe: Any, X: Matrix, labels: Labels, groups: Any, n_jobs: int | None
-) -> tuple[LabelVerdict, tuple[str, ...]]:
-    """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels."""
-    n_rows = len(labels.codes)
-    outputs = predict_in_blocks(probe, X, n_rows)
-    if not can_be_cloned(probe):
-        predicted, labelled = outputs.argmax(axis=1), labels.labelled
-        if n_rows >= ENOUGH_ROWS and (predicted == labels.codes)[labelled].all():
-            problem = "predicts every label, as if it had been fitted on them"
-            advice = "pass probabilities out of fold, or no probe."
-            raise ArgumentError("probe", problem, advice)
-        return judge_given(log_probabilities(outputs), labels.codes), ()
-    # Rows are whatever the classifier takes, texts for instance: dealt by what it says of them.
-    order = distance_from_mean(outputs, n_jobs=count_threads(n_jobs))
-    known = check_groups(groups, n_rows)
-    seen = has_seen(probe, X, labels.codes, order, known)
-    if seen is None:
-        return judge_given(log_probabilities(outputs), labels.codes), ()
-    fold = assign_folds(order, labels.codes, N_FOLDS, groups=known, random_state=0)
-    found = out_of_fold(probe, X, labels.codes, fold, labels.n_classes)
-    said = (
-        f"The probe predicts {seen.given:.1%} of these labels, and a clone that has not seen them "
-        f"{seen.unseen:.1%}: it was fitted on these rows. Labels are judged by {N_FOLDS} clones, "
-        "each fitted without the rows that it judges. To judge by the probe itself, pass its "
-        "probabilities."
-    )
-    return judge_given(log_probabilities(found), labels.codes), (said,)
+    judged = probe.fit_coded(rows, Labels(true, labels.classes), **how)
+    return reach_verdict(judged.anchored, labels.codes)
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
@@ -279,19 +252,45 @@ def _check_request(
             raise ArgumentError("", problem, "leave it out, or pass X as an array.")
 
 
-def _flags(verdict: LabelVerdict, budget: int | None, precision: float | None) -> NDArray[np.bool_]:
-    """Return the labels to look at: as many as is asked for, or as make the best F1.
+# What an audit says in words: what the labels cannot tell, and which rows do not count ------------
 
-    Of checked rows those that are wrong are flagged, and no others.
-    """
-    if budget is not None:
-        flagged = verdict.flag_within(budget)
-    elif precision is not None:
-        flagged = verdict.flag_for(precision)
-    else:
-        flagged = verdict.flagged
-    checked = verdict.checked
-    if checked is not None:
-        flagged = flagged.copy()
-        flagged[checked.rows] = checked.wrong
-    return flagged
+
+def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | None) -> list[str]:
+    """Say what the labels cannot tell of those that are flagged."""
+    if not verdict.learnt:
+        return [NOTHING_LEARNT]
+    if precision is not None and not flagged.any():
+        reason = "no other class is likelier for any row"
+        if verdict.eligible.any():
+            highest = float(np.nanmax(verdict.doubt[verdict.eligible]))
+            reason = f"the most doubtful label is wrong with a probability of {highest:.2f}"
+        return [f"No label is flagged for an expected precision of {precision:g}: {reason}."]
+    said = []
+    if verdict.interval[0] == 0 and flagged.any():
+        said.append(
+            "The labels are about as likely without any noise: what is flagged may be overlap of "
+            "the classes. Check some of the flagged rows first."
+        )
+    if flagged.any() and not (verdict.doubt[flagged] > SURELY).any():
+        said.append(
+            "Each flagged label is more probably right than wrong: none is corrected automatically."
+        )
+    return said
+
+
+def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
+    """Say which rows were not counted, and which were kept together."""
+    said = []
+    n_unlabelled = np.count_nonzero(~labels.labelled)
+    if n_unlabelled:
+        said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
+    if verdict.n_copies:
+        rows = counted(verdict.n_copies, "row")
+        said.append(f"Copies and near-duplicates: {rows}, judged without each other.")
+    single = labels.classes[labels.sizes == 1].tolist()
+    if single:
+        said.append(
+            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
+            "flagged, because nothing else says what they look like."
+        )
+    return said

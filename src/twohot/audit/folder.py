@@ -32,7 +32,7 @@ from twohot.audit.issue_files import (
     write_issues,
     write_labels,
 )
-from twohot.audit.notes import taken_unseen
+from twohot.audit.issues import taken_unseen
 from twohot.base import (
     ArgumentError,
     FileThereError,
@@ -67,27 +67,11 @@ def write_audit_folder(
     spreadsheet_safe: bool = False,
     **pictures: Any,
 ) -> str:
-    """Write the folder of an audit.
+    """Write the folder of an audit of all rows of the data; return the name of the report.
 
-    Parameters
-    ----------
-    folder : path
-        Made if it is not there.
-    rows : ReviewRows
-        Every row of the data.
-    summary : ReviewSummary
-        What the audit found overall.
-    force : bool, default=False
-        Replace the files of an earlier audit.
-    spreadsheet_safe : bool, default=False
-        Guard the cells of the CSV files that a spreadsheet would compute.
-    pictures
-        `image_root`, `embed_limit` and `thumbnail_size`, as for `write_review`.
-
-    Returns
-    -------
-    str
-        The name of the report, which decisions carry.
+    `force` replaces the files of an earlier audit, `spreadsheet_safe` guards the cells of CSV files
+    that a spreadsheet would compute. `pictures` are `image_root`, `embed_limit` and
+    `thumbnail_size`, as for `write_review`.
     """
     target = Path(folder)
     check_audit_folder(target, force=force)
@@ -127,26 +111,17 @@ def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, forc
 
 
 def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
-    """Read the rows of an audit back, and check that they are those of its report.
+    """Return the rows of an audit as they were written, and check that they are of its report.
 
-    Parameters
-    ----------
-    folder : path
-        As `write_audit_folder` or `twohot audit` wrote it.
-
-    Returns
-    -------
-    ReviewRows
-        Exactly what was written, but for text that UTF-8 cannot hold.
+    Text that UTF-8 cannot hold is spelt out.
     """
     source = Path(folder)
     fields = read_summary(source / "summary.json")
-    parts, digest = fields.pop("issues"), fields.pop(DIGEST)
-    if parts == ISSUE_PARTS:
-        return read_issue_parts(str(source / ISSUE_PARTS), **fields)
-    issues, report = source / "issues.csv", fields.pop("report")
-    rows = read_issues(issues, **fields)
-    if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
+    if fields["issues"] == ISSUE_PARTS:
+        return read_issue_parts(str(source / ISSUE_PARTS), fields)
+    issues, report = source / "issues.csv", fields["report"]
+    rows = read_issues(issues, fields)
+    if (rows.report_id(), rows.given_labels_digest()) != (report, fields[DIGEST]):
         said = f"the rows and given labels of report {report!r} in summary.json"
         raise ValueError(f"{issues} does not hold {said}: one was changed, so run the audit again.")
     return rows

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,12 +51,22 @@ def write_labels(
     rows: ReviewRows,
     labels: IntArray,
     *,
+    notes: Mapping[int, str] | None = None,
+    left_out: Collection[int] = (),
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write the labels of all rows by name; no label is an empty field."""
-    names = map(rows.label_name, labels.tolist())
-    lines = zip(rows.id_texts(), _items(rows), names, strict=True)
-    write_csv(path, LABEL_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    """Write the labels of all rows by name, and notes in a column of their own if there are any.
+
+    No label is an empty field.
+    """
+    found = zip(rows.id_texts(), labels.tolist(), strict=True)
+    lines = (
+        (name, rows.item(row), rows.label_name(code), *([notes.get(row, "")] if notes else []))
+        for row, (name, code) in enumerate(found)
+        if row not in left_out
+    )
+    columns = (*LABEL_COLUMNS, *[NOTE] * bool(notes))
+    write_csv(path, columns, lines, spreadsheet_safe=spreadsheet_safe)
 
 
 def write_reviewed(
@@ -67,19 +77,15 @@ def write_reviewed(
     drop_excluded: bool = False,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write the labels that follow from a review, and notes in a column of their own if any.
-
-    A row that is excluded has no label, or is left out.
-    """
-    named, notes = replace(rows, classes=applied.classes), applied.notes
-    labels = zip(rows.id_texts(), applied.labels.tolist(), strict=True)
-    lines = (
-        (name, rows.item(row), named.label_name(code), *[notes.get(row, "")] * bool(notes))
-        for row, (name, code) in enumerate(labels)
-        if not (drop_excluded and applied.excluded[row])
+    """Write the labels after a review; a row that is excluded has none, or is left out."""
+    write_labels(
+        path,
+        replace(rows, classes=applied.classes),
+        applied.labels,
+        notes=applied.notes,
+        left_out=set(np.flatnonzero(applied.excluded & drop_excluded).tolist()),
+        spreadsheet_safe=spreadsheet_safe,
     )
-    columns = (*LABEL_COLUMNS, *[NOTE] * bool(notes))
-    write_csv(path, columns, lines, spreadsheet_safe=spreadsheet_safe)
 
 
 def write_issues(
@@ -114,21 +120,13 @@ def write_findings(
     write_csv(path, FINDING_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
 
-def read_issues(
-    path: str | os.PathLike[str],
-    *,
-    classes: Sequence[str],
-    item_kind: str,
-    has_items: bool,
-    id_kind: str,
-    id_column: str,
-) -> ReviewRows:
-    """Return the rows that `write_issues` wrote."""
+def read_issues(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> ReviewRows:
+    """Return the rows that `write_issues` wrote, with the fields of their summary."""
     header, *lines = read_csv(path) or [[]]
     if header != list(ISSUE_COLUMNS):
         expected = f"expected {list(ISSUE_COLUMNS)}, so run the audit again."
         raise ValueError(f"{path} has the columns {header}: {expected}")
-    code = {"": NO_LABEL, **{name: i for i, name in enumerate(classes)}}
+    code = {"": NO_LABEL, **{name: i for i, name in enumerate(fields["classes"])}}
     read: dict[str, tuple[Any, Any]] = {
         "id": (str, object),
         "text": (str, object),
@@ -144,11 +142,20 @@ def read_issues(
                 continue
             value, dtype = read[kind]
             found[field] = np.array([value(cell) for cell in cells], dtype=dtype)
-        found["ids"] = RowIds(found["ids"], id_kind, id_column)
-        found["items"] = tuple(found["items"]) if has_items else None
-        return ReviewRows(classes=tuple(classes), item_kind=item_kind, **found)
+        items = tuple(found.pop("items"))
+        return _review_rows(fields, items=items if fields["has_items"] else None, **found)
     except (KeyError, OverflowError, ValueError) as error:
         raise ValueError(f"{path} was changed ({error}): run the audit again.") from error
+
+
+def _review_rows(fields: Mapping[str, Any], *, ids: Any, **columns: Any) -> ReviewRows:
+    """Return rows as a summary says that they are called, in its classes."""
+    return ReviewRows(
+        classes=tuple(fields["classes"]),
+        ids=RowIds(ids, fields["id_kind"], fields["id_column"]),
+        item_kind=fields["item_kind"],
+        **columns,
+    )
 
 
 def _items(rows: ReviewRows) -> Iterator[str]:
@@ -257,28 +264,14 @@ def labels_digest(labels: Labels) -> str:
     return hashlib.sha256(names.encode() + labels.codes.astype("<i8").tobytes()).hexdigest()
 
 
-def read_issue_parts(
-    folder: str,
-    *,
-    report: str,
-    classes: Sequence[str],
-    item_kind: str,
-    has_items: bool,
-    id_kind: str,
-    id_column: str,
-) -> ReviewRows:
+def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
     """Return the rows of an audit in parts, which are those of its report and more."""
-    files = open_files([folder])
+    files, classes = open_files([folder]), fields["classes"]
     try:
-        ids, *items = (_cells(files, name) for name in ("id", *["item"] * has_items))
+        ids, *items = (_cells(files, name) for name in ("id", *["item"] * fields["has_items"]))
         columns = dict(_columns(files, classes))
-        rows = ReviewRows(
-            classes=tuple(classes),
-            ids=RowIds(ids, id_kind, id_column),
-            items=items[0] if items else None,
-            item_kind=item_kind,
-            report=report,
-            **columns,
+        rows = _review_rows(
+            fields, ids=ids, items=items[0] if items else None, report=fields["report"], **columns
         )
     except (LookupError, ValueError, TypeError) as error:
         raise _changed(files, cause_of(error)) from error

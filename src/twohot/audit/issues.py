@@ -10,10 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twohot.audit.notes import share_in_words, taken_unseen
+from twohot.audit.certificate_file import plan_check, verdicts_of_draw
+from twohot.audit.guaranteed_list import CheckDraw, GuaranteedList
+from twohot.audit.guaranteed_list import certify as certify_list
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
+    BoolArray,
     FloatArray,
     IntArray,
     Labels,
@@ -42,6 +45,7 @@ COLUMNS = (
 )
 
 SHOWN = 10  # rows of the printed table
+SURELY = 0.5  # probability from which on a label is wrong rather than right
 # Rows of a file of `to_parquet`: some 64 MB, with names of classes.
 PART_ROWS = 1_000_000
 HEADINGS = ("id", "quality", "given", "suggested", "second")
@@ -126,7 +130,8 @@ class LabelIssues:
 
     def share_in_words(self) -> str:
         """Return how many labels are wrong, in a few words."""
-        return share_in_words(self.noise_rate, self.noise_interval)
+        least, most = self.noise_interval
+        return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
@@ -229,7 +234,7 @@ class LabelIssues:
         >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
         ['part-00000.parquet', 'part-00001.parquet']
         """
-        # What writes the parts takes issues, and so imports this module.
+        # It takes issues, and so imports this module; as those below do.
         from twohot.audit.issue_files import issues_to_parquet  # noqa: PLC0415
 
         return issues_to_parquet(self, folder, part_rows, force=force)
@@ -271,7 +276,6 @@ class LabelIssues:
         >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
         <ReviewRows: 8 rows of 2 classes, 7 flagged>
         """
-        # What makes the page takes issues, and so imports this module.
         from twohot.audit.report import write_issue_report  # noqa: PLC0415
 
         return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
@@ -305,10 +309,66 @@ class LabelIssues:
         >>> issues.apply("decisions.csv").fillna("(none)").head(4).tolist()
         ['dog', '(none)', 'fox', 'dog']
         """
-        # What reads decisions takes issues, and so imports this module.
         from twohot.audit.report import reviewed_labels  # noqa: PLC0415
 
         return reviewed_labels(self, path)
+
+    def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
+        """Draw rows to check, so that `certify` can list wrong labels with a guarantee.
+
+        Parameters
+        ----------
+        fdr : float
+            The share of right labels that the list may have, on average over draws.
+        n_checked : int, optional
+            Rows to draw; by default as many as most of the list needs.
+        seed : int
+            Of the draw. Keep it: a second draw voids the guarantee of both.
+
+        Returns
+        -------
+        CheckDraw
+            `issues[draw.rows]` are the rows to check. Do not sort them by doubt.
+        """
+        return plan_check(self.label_quality, self.n_issues, fdr, n_checked=n_checked, seed=seed)
+
+    def certify(
+        self, checked: Any, fdr: float, *, n_checked: int | None = None, seed: int = 0
+    ) -> GuaranteedList:
+        """Return the longest list of wrong labels that a check can guarantee.
+
+        Parameters
+        ----------
+        checked : mapping, path or data frame
+            The verdicts on all rows that `draw_check` drew: from the id of a row to "right",
+            "wrong", "unsure" or its true label; or a file or frame with the columns `id` and
+            `verdict`; or the decisions of a review. "unsure" counts as right.
+        fdr, n_checked, seed
+            As they were passed to `draw_check`.
+
+        Returns
+        -------
+        GuaranteedList
+            `issues[listed.rows]` are the listed rows, the most doubtful first. An empty list says
+            why it is empty.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> from twohot.noise import corrupt_labels, symmetric
+        >>> true = np.repeat([0, 1, 2], 300)
+        >>> X = np.eye(3)[true] + np.random.default_rng(0).normal(0, 0.2, (900, 3))
+        >>> given = corrupt_labels(true, symmetric(3, 0.2), random_state=0).given_labels
+        >>> issues = find_label_issues(X, given)
+        >>> draw = issues.draw_check(fdr=0.1)
+        >>> checked = {row: true[row] for row in draw.rows}  # what a person says
+        >>> listed = issues.certify(checked, fdr=0.1)
+        >>> len(listed.rows) > 100, np.mean(given[listed.rows] == true[listed.rows]) < 0.2
+        (True, np.True_)
+        """
+        draw = self.draw_check(fdr, n_checked=n_checked, seed=seed)
+        wrong = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
+        return certify_list(draw, wrong, fdr)
 
     def _head(self) -> str:
         n_labels = np.count_nonzero(self.given != NO_LABEL)
@@ -338,6 +398,16 @@ class LabelIssues:
 
     def _repr_html_(self) -> str:
         return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)
+
+
+def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:
+    """Return the rows whose suggestion is taken although nobody has looked.
+
+    Those that are flagged, have one suggestion (`undecided` have two), and are more probably wrong
+    than right.
+    """
+    # Without a label there is no quality, which compares as False.
+    return np.asarray(flagged & ~undecided & (label_quality < 1 - SURELY))
 
 
 def pandas_labels(labels: Labels) -> Any:
@@ -463,19 +533,14 @@ def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
     check_same_index(name, data, "issues.to_pandas()", index)
 
 
-def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
+def check_audited_rows(X: Matrix, issues: Any) -> Matrix:
     """Return the features that were audited, or say that they are others."""
-    _check_audit(issues)
+    if not isinstance(issues, LabelIssues):
+        problem = f"is {type(issues).__name__}, and not what an audit found"
+        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")
     rows = check_features(LinearProbe(), X, reset=True)
     if rows.shape[0] != len(issues):
         problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
         raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
     check_rows_of_issues("X", X, issues.ids)
     return rows
-
-
-def _check_audit(issues: object) -> None:
-    """Raise unless something is what an audit found."""
-    if not isinstance(issues, LabelIssues):
-        problem = f"is {type(issues).__name__}, and not what an audit found"
-        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")

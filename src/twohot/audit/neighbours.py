@@ -5,17 +5,19 @@ Rows are compared by the distance of their prepared features, of unit norm.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
 from numpy.typing import NDArray
 
 from twohot.audit.issues import LabelIssues, check_audited_rows
-from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix
-from twohot.judge import N_NEIGHBOURS, nearest_rows
+from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, check_generator
+from twohot.judge import N_NEIGHBOURS, SAMPLE_ROWS, nearest_rows
 from twohot.review import NO_ROW, Evidence, NearestRows
 from twohot.rows import (
     Block,
+    Preparation,
     Rows,
     Terms,
     count_threads,
@@ -25,10 +27,28 @@ from twohot.rows import (
     span_of,
 )
 
-# All pairs of so many rows take a minute or two.
-MOST_ROWS = 50_000
 # Prepared rows that are held at once, 1 GB; wider features are searched in fewer rows.
 MOST_ENTRIES = 2**28
+
+
+@dataclass(frozen=True, eq=False)
+class AuditedRows:
+    """The rows of an audit, checked, and how they are centred and scaled to unit norm."""
+
+    X: Matrix
+    preparation: Preparation
+    n_threads: int
+
+    def open(self, dtype: Any = None) -> Rows:
+        """Return the prepared rows."""
+        return open_rows(self.X, self.preparation, dtype=dtype, n_jobs=self.n_threads)
+
+
+def audited_rows(X: Matrix, issues: LabelIssues, n_jobs: int | None = None) -> AuditedRows:
+    """Check that features are those that were audited, and read them for their mean."""
+    n_threads, rows = count_threads(n_jobs), check_audited_rows(X, issues)
+    preparation = fit_preparation(rows, center=True, normalize=True, weights=None, n_jobs=n_threads)
+    return AuditedRows(rows, preparation, n_threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,25 +67,18 @@ class Neighbourhood:
 
 
 def search_neighbourhood(
-    X: Matrix,
-    *,
-    n_neighbours: int = N_NEIGHBOURS,
-    most_rows: int = MOST_ROWS,
-    n_jobs: int | None = None,
-    random_state: int = 0,
+    rows: AuditedRows, *, most_rows: int = SAMPLE_ROWS, random_state: Any = 0
 ) -> Neighbourhood:
     """Return the nearest rows of all rows, or of as many as can be compared with each other."""
-    n_threads, n_rows = count_threads(n_jobs), X.shape[0]
-    n_searched = min(n_rows, most_rows, max(1, MOST_ENTRIES // X.shape[1]))
+    n_rows, n_features = rows.X.shape
+    n_searched = min(n_rows, most_rows, max(1, MOST_ENTRIES // n_features))
+    generator = check_generator(random_state)
     chosen = np.arange(n_rows)
     if n_searched < n_rows:
-        generator = np.random.default_rng(random_state)
         chosen = np.sort(generator.choice(n_rows, n_searched, replace=False))
-    preparation = fit_preparation(X, center=True, normalize=True, weights=None, n_jobs=n_threads)
-    rows = open_rows(X, preparation, dtype=np.dtype(np.float32), n_jobs=n_threads)
-    prepared = rows.in_memory(chosen).X
-    n_kept = min(n_neighbours, n_searched - 1)
-    places, distances = nearest_rows(prepared, n_kept, n_jobs=n_threads)
+    prepared = rows.open(np.dtype(np.float32)).in_memory(chosen).X
+    n_kept = min(N_NEIGHBOURS, n_searched - 1)
+    places, distances = nearest_rows(prepared, n_kept, n_jobs=rows.n_threads)
     return Neighbourhood(chosen, chosen[places], distances, n_rows)
 
 
@@ -142,32 +155,20 @@ def labelled_moment(block: Block) -> Terms:
 
 # The most doubtful rows: more than a person looks at in a day, and few enough for a small page.
 EXPLAINED_ROWS = 2000
-# Of each class: as many as fit side by side on a card.
-N_NEAREST = 3
+# Rows of each class, copies of a row, pairs of classes: as many as fit side by side on a card.
+FEW = 3
 
 
 def label_evidence(
-    X: Matrix,
+    rows: AuditedRows,
     issues: LabelIssues,
     *,
     n_rows: int = EXPLAINED_ROWS,
-    n_nearest: int = N_NEAREST,
-    n_jobs: int | None = None,
+    n_nearest: int = FEW,
 ) -> Evidence:
     """Return the nearest rows of the suggested and of the given class, of the most doubtful rows.
 
-    Parameters
-    ----------
-    X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
-        What was audited.
-    issues : LabelIssues
-        What was found.
-    n_rows : int
-        How many of the flagged rows to explain, the most doubtful first.
-    n_nearest : int
-        How many rows to name of each class.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    Of the flagged rows the first `n_rows` are explained.
 
     Examples
     --------
@@ -175,7 +176,8 @@ def label_evidence(
     >>> from twohot import find_label_issues
     >>> X, y = load_digits(return_X_y=True)
     >>> y[7] = 1  # it is a seven
-    >>> evidence = label_evidence(X, find_label_issues(X, y))
+    >>> issues = find_label_issues(X, y)
+    >>> evidence = label_evidence(audited_rows(X, issues), issues)
     >>> y[evidence.suggested.rows[evidence.rows == 7]]
     array([[7, 7, 7]])
     """
@@ -183,47 +185,25 @@ def label_evidence(
     # By classes whose labels can be believed.
     codes = np.where(issues.is_label_issue, NO_LABEL, issues.given)
     wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
-    rows = check_audited_rows(X, issues)
-    nearest, alike = nearest_of_classes(
-        rows, codes, asked, wanted, n_nearest=n_nearest, n_jobs=n_jobs
-    )
+    nearest, alike = nearest_of_classes(rows.open(), codes, asked, wanted, n_nearest=n_nearest)
     of_suggested, of_given = (NearestRows(nearest[:, k], alike[:, k]) for k in (0, 1))
     return Evidence(rows=asked, suggested=of_suggested, given=of_given)
 
 
 def nearest_of_classes(
-    X: Matrix,
-    codes: IntArray,
-    asked: IntArray,
-    wanted: IntArray,
-    *,
-    n_nearest: int,
-    n_jobs: int | None = None,
+    rows: Rows, codes: IntArray, asked: IntArray, wanted: IntArray, *, n_nearest: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the rows of wanted classes that are nearest to the rows asked for.
+    """Return the rows of wanted classes that are nearest to the rows asked for, and their cosines.
 
-    Parameters
-    ----------
-    X : matrix of shape (n_rows, n_features)
-    codes : array of shape (n_rows,)
-        The class of every row; NO_LABEL for a row that is not to be named.
-    asked : array of shape (n_asked,)
-        Places of rows.
-    wanted : array of shape (n_asked, n_wanted)
-        Classes to look in, for each row asked for.
-
-    Returns
-    -------
-    nearest, alike : arrays of shape (n_asked, n_wanted, n_nearest)
-        Places of rows, nearest first, and their cosines; NO_ROW and NaN where a class has no more.
+    `codes` (n_rows,) are classes of rows, NO_LABEL for one that is not to be named; `asked`
+    (n_asked,) places of rows; `wanted` (n_asked, n_wanted) classes to look in for each of these.
+    Both results are (n_asked, n_wanted, n_nearest), the nearest first; NO_ROW and NaN where a class
+    has no more.
     """
     nearest = np.full((*wanted.shape, n_nearest), NO_ROW)
     alike = np.full(nearest.shape, np.nan)
     if not len(asked):
         return nearest, alike
-    everyone = np.ones(len(codes), dtype=bool)
-    n_threads = count_threads(n_jobs)
-    rows = prepared_rows(X, everyone, center=True, normalize=True, n_jobs=n_threads)
     members = {int(k): np.flatnonzero(codes == k) for k in np.unique(wanted)}
     for place, cosines in enumerate(products_at(rows, asked)):
         for column, k in enumerate(wanted[place].tolist()):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import twohot
-from twohot.audit.data_issues import find_data_issues
-from twohot.audit.issues import LabelIssues, check_audited_rows, check_rows_of_issues, pandas_labels
-from twohot.audit.neighbours import label_evidence
+from twohot.audit.data_issues import look_for_issues
+from twohot.audit.issues import LabelIssues, check_rows_of_issues, pandas_labels
+from twohot.audit.neighbours import AuditedRows, audited_rows, label_evidence
 from twohot.base import (
     NO_LABEL,
     WHOLE_NUMBER,
@@ -22,10 +22,11 @@ from twohot.base import (
     Labels,
     Matrix,
     as_text,
+    check_writable,
     counted,
     load_extra,
 )
-from twohot.describe import class_correlation, cluster_classes
+from twohot.describe import center_labelled, cluster_classes, correlate
 from twohot.judge import Choice, Tried
 from twohot.review import (
     ChoiceCurve,
@@ -41,9 +42,8 @@ from twohot.review import (
 )
 from twohot.tables import FeatureTable
 
-# Fewer classes than this have no structure to show, and of more nobody can see it: a matrix has an
-# entry for each pair of classes.
-FEWEST_CLASSES, MOST_CLASSES = 3, 400
+# A matrix has an entry for each pair of classes: of more nobody can see it.
+MOST_CLASSES = 400
 
 
 NO_MATRICES = (
@@ -119,18 +119,16 @@ def review_summary(
         messages=(*_messages(issues, choice, known), *issues.messages, *left_out),
         details={"twohot": twohot.__version__, **details},
     )
-    return summary if X is None else _with_features(summary, check_audited_rows(X, issues), issues)
-
-
-def _with_features(summary: ReviewSummary, X: Matrix, issues: LabelIssues) -> ReviewSummary:
-    """Return a summary with what the features say."""
-    correlation, order = _correlation(X, issues)
-    found = find_data_issues(X, issues)
+    if X is None:
+        return summary
+    rows = audited_rows(X, issues)
+    correlation, order = _correlation(rows, issues)
+    found = look_for_issues(rows, issues)
     return replace(
         summary,
         correlation=correlation,
         class_order=order,
-        evidence=label_evidence(X, issues),
+        evidence=label_evidence(rows, issues),
         findings=found.findings(),
         alike_classes=found.alike_classes,
         messages=(*summary.messages, *found.messages),
@@ -149,7 +147,9 @@ def _has_matrices(issues: LabelIssues) -> bool:
     return len(issues.classes) <= MOST_CLASSES
 
 
-def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, IntArray | None]:
+def _correlation(
+    rows: AuditedRows, issues: LabelIssues
+) -> tuple[FloatArray | None, IntArray | None]:
     """Return the correlation of the classes by the corrected labels, alike ones side by side.
 
     A class of fewer than two rows has none: it is NaN in the matrix and last in the order.
@@ -157,10 +157,14 @@ def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, Int
     labels = issues.corrected(undecided=True, unlabelled=True)
     n_classes, has_pairs = labels.n_classes, labels.sizes > 1
     known = np.flatnonzero(has_pairs)
-    if len(known) < FEWEST_CLASSES or not _has_matrices(issues):
+    if len(known) < 3 or not _has_matrices(issues):
         return None, None
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
-    means = class_correlation(X, place[labels.codes], len(known)).means
+    shown = Labels(place[labels.codes], np.arange(len(known)))
+    preparation = rows.preparation
+    if not shown.labelled.all():  # rows that are alone in their class take no part in the mean
+        preparation = center_labelled(rows.X, shown, rows.n_threads)
+    means = correlate(rows.X, shown, preparation, rows.n_threads).means
     matrix = np.full((n_classes, n_classes), np.nan)
     matrix[np.ix_(known, known)] = means
     order = np.concatenate([known[cluster_classes(means).order], np.flatnonzero(~has_pairs)])
@@ -169,18 +173,12 @@ def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, Int
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
     """Return the label model, and the best of every method by agreement."""
-    best = {entry.method: entry for entry in sorted(choice.tried, key=lambda e: e.agreement)}
     model = Method(
         "label model", choice.agreement, choice.agreement_error, chosen=True, method="label model"
     )
     return model, *(
-        Method(
-            entry.name,
-            entry.agreement,
-            entry.agreement_error,
-            method=entry.method,
-        )
-        for entry in best.values()
+        Method(entry.name, entry.agreement, entry.agreement_error, method=entry.method)
+        for entry in choice.best_by_agreement()
     )
 
 
@@ -264,6 +262,7 @@ def _check_page_path(path: str | os.PathLike[str]) -> None:
         raise ArgumentError({"path": text}, "is a folder", advice)
     if not target.parent.is_dir():
         raise ArgumentError({"path": text}, "is in a folder that is not there", "make it first.")
+    check_writable(target.parent, {"path": text})
 
 
 # The labels of a table of issues after its page was reviewed, in the index of the user's data -----

@@ -1,6 +1,10 @@
 """What every room needs: checked input, error messages, labels, files, optional packages."""
 
 from twohot.base.arrays import STORED as STORED
+from twohot.base.arrays import BoolArray as BoolArray
+from twohot.base.arrays import FloatArray as FloatArray
+from twohot.base.arrays import IntArray as IntArray
+from twohot.base.arrays import Matrix as Matrix
 from twohot.base.arrays import NotFiniteError as NotFiniteError
 from twohot.base.arrays import as_numpy as as_numpy
 from twohot.base.arrays import boundary as boundary
@@ -11,7 +15,6 @@ from twohot.base.arrays import check_real_rows as check_real_rows
 from twohot.base.arrays import check_soft_targets as check_soft_targets
 from twohot.base.arrays import check_start as check_start
 from twohot.base.arrays import is_polars_frame as is_polars_frame
-from twohot.base.arrays import text_columns as text_columns
 from twohot.base.arrays import top_shares as top_shares
 from twohot.base.cells import WHOLE_NUMBER as WHOLE_NUMBER
 from twohot.base.cells import as_cells as as_cells
@@ -54,6 +57,7 @@ from twohot.base.labels import Labels as Labels
 from twohot.base.labels import check_all_labelled as check_all_labelled
 from twohot.base.labels import check_classes as check_classes
 from twohot.base.labels import check_column_order as check_column_order
+from twohot.base.labels import check_named as check_named
 from twohot.base.labels import check_some_labelled as check_some_labelled
 from twohot.base.labels import check_two_classes as check_two_classes
 from twohot.base.labels import code_labels as code_labels
@@ -89,6 +93,7 @@ from twohot.base.pictures import COLOURS as COLOURS
 from twohot.base.pictures import GREEN as GREEN
 from twohot.base.pictures import METADATA as METADATA
 from twohot.base.pictures import METHOD_COLOURS as METHOD_COLOURS
+from twohot.base.pictures import ORANGE as ORANGE
 from twohot.base.pictures import SKY as SKY
 from twohot.base.pictures import VERMILION as VERMILION
 from twohot.base.pictures import group_colour as group_colour
@@ -97,8 +102,3 @@ from twohot.base.pictures import new_figure as new_figure
 from twohot.base.pictures import round_colour as round_colour
 from twohot.base.pictures import round_marker as round_marker
 from twohot.base.pictures import write_figure as write_figure
-from twohot.base.types import BoolArray as BoolArray
-from twohot.base.types import FloatArray as FloatArray
-from twohot.base.types import IntArray as IntArray
-from twohot.base.types import Matrix as Matrix
-from twohot.base.types import Round as Round

@@ -1,9 +1,15 @@
-"""Arrays that a user passes: features, probabilities, coefficients."""
+"""Names of array types, and arrays that a user passes: features, probabilities, coefficients.
+
+Conventions
+-----------
+Samples are rows. With N samples, d features (one more if there is an intercept) and K classes:
+features (N, d), targets and outputs (N, K), coefficients, gradients and moments (K, d).
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, time, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -11,7 +17,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from twohot.base.messages import ArgumentError, counted, first_few
-from twohot.base.types import FloatArray, IntArray, Matrix
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+BoolArray: TypeAlias = NDArray[np.bool_]
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+Matrix: TypeAlias = Any  # (N, …) rows as they came in: a dense array or a scipy CSR array
 
 # Tensors of torch and frames of polars as arrays of numpy, in the precision that they have --------
 

@@ -26,7 +26,6 @@ from twohot.base.optional import load_extra
 # the target, the machine, the process, and some random characters. A process that is killed leaves
 # it behind, and the next one that writes to the folder removes it.
 
-
 NAME = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-\w+\.unfinished")
 # Characters of the target's name that are kept: names of files end at 255 bytes.
 KEPT = 40

@@ -11,7 +11,7 @@ then all other text. Labels that differ in case or blanks alone are kept apart, 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -21,10 +21,10 @@ import numpy as np
 from numpy.ma import is_masked
 from numpy.typing import NDArray
 
+from twohot.base.arrays import IntArray
 from twohot.base.cells import as_cells, as_text, is_missing, order_key, plain
 from twohot.base.class_structure import check_codes
 from twohot.base.messages import ArgumentError, counted, first_few
-from twohot.base.types import IntArray
 
 NO_LABEL = -1  # the code of a row without a label
 # Bytes: sorting an array of wider text would move all of it for one long label.
@@ -179,6 +179,7 @@ def check_classes(classes: Any) -> NDArray[Any]:
     """Return classes that somebody gave, which must differ by their text."""
     advice = "pass each class once, in one dimension."
     array = as_cells(classes, "classes", advice)
+    check_named(array.tolist(), "classes")
     names = [as_text(label) for label in array.tolist()]
     twice = len(set(names)) < len(names)
     if twice or not all(map(str.strip, names)):
@@ -296,6 +297,13 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
             value = _name_of(value, row, name)
         index[row] = place.setdefault(value, len(place))
     return np.fromiter(place, dtype=object, count=len(place)), index
+
+
+def check_named(cells: Iterable[Any], name: str) -> None:
+    """Raise if a cell is an object that has no text but its address, another one on every run."""
+    for row, cell in enumerate(cells):
+        if not isinstance(cell, str | int | float):
+            _name_of(cell, row, name)
 
 
 def _name_of(value: object, row: int, name: str) -> str:

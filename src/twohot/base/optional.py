@@ -46,7 +46,6 @@ def page_templates(package: str) -> jinja2.Environment:
 
 # How much memory this process may use -------------------------------------------------------------
 
-
 # Bytes that any machine has: to ask how many there are takes a second.
 SURELY_HELD = 2**29
 # Of the address space and of the heap, by the names of the module `resource`.

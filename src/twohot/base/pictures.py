@@ -81,7 +81,6 @@ def round_marker(number: int) -> str:
 
 # Pictures: begun empty, and written whole or not at all -------------------------------------------
 
-
 # Dots an inch: names of classes in small print can be read, and files stay below half a MB.
 DPI = 150
 

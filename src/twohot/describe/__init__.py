@@ -3,6 +3,8 @@
 from twohot.describe.advice import Action as Action
 from twohot.describe.comparison import fit_plain as fit_plain
 from twohot.describe.correlation import ClassCorrelation, class_correlation
+from twohot.describe.correlation import center_labelled as center_labelled
+from twohot.describe.correlation import correlate as correlate
 from twohot.describe.description import ClassStructure as ClassStructure
 from twohot.describe.description import Description as Description
 from twohot.describe.description import describe_table as describe_table

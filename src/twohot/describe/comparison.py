@@ -19,19 +19,14 @@ from twohot.judge import (
     LabelVerdict,
     Stage,
     Tried,
-    VotesRecipe,
-    anchor,
     check_rows_and_labels,
-    choice_of,
     combine,
-    fit_even_noise,
-    fit_weights,
+    judge_rows,
     labelled_rows,
+    linear_model,
     naming_rows,
-    probe_parts,
-    reach_verdict,
+    own_likelihoods,
     row_likelihoods,
-    weigh,
     z_score,
 )
 from twohot.probes import TEACHER, FittedProbe, check_features
@@ -59,7 +54,7 @@ class Comparison:
         return self.agreement - self.plain_agreement
 
 
-def judge_rows(
+def compare_on(
     probe: AutoProbe,
     X: Matrix,
     labels: Labels,
@@ -70,9 +65,8 @@ def judge_rows(
     """Fit the label model of an AutoProbe, and compare; nothing is fitted on all rows."""
     with naming_rows(X), one_blas_thread():
         rows = check_features(probe, X, reset=True)
-        _, anchored, _ = anchor(probe, rows, labels, callback=callback, groups=groups)
-        verdict = reach_verdict(anchored, labels.codes)
-    return compare(anchored, choice_of(anchored, verdict, probe_parts(anchored))), verdict
+        judged = judge_rows(probe, rows, labels, callback=callback, groups=groups)
+    return compare(judged.anchored, judged.choice), judged.verdict
 
 
 def compare(anchored: Anchored, choice: Choice) -> Comparison:
@@ -82,39 +76,41 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
     whichever agrees less: after rounds, a row's own label has leaked into its prediction through
     other folds, so that their gain is no evidence, but a loss is. Likelihoods are those before.
     """
-    codes, first = anchored.sample.codes, anchored.first
-    logits, predicted = _predict(anchored, first)
-    _, after = _predict(anchored, anchored.last)
-    rows: IntArray = np.arange(len(codes))
+    sample, first = anchored.sample, anchored.first
+    codes, n_classes = sample.codes, sample.n_classes
+    logits = _predict(anchored, first)
+    predicted = min(
+        (each.argmax(axis=1) for each in (logits, _predict(anchored, anchored.last))),
+        key=lambda said: np.mean(said == codes),
+    )
     plain, plain_logits = None, logits
     if any(entry.method == TEACHER for entry in choice.tried):
         plain = choice.best(TEACHER)
-        member = anchored.library.members[plain.recipe]
-        # A member that is not chosen may have been compared on some folds alone.
-        rows = rows if len(member.logits) == len(codes) else member.scored
-        plain_logits = member.logits
-    given = codes[rows]
-    rights, rights_after = predicted[rows] == given, after[rows] == given
-    if rights_after.mean() < rights.mean():
-        predicted, rights = after, rights_after
-    plain_rights = plain_logits.argmax(axis=1) == given
-    n_classes = anchored.sample.n_classes
+        plain_logits = anchored.library.members[plain.recipe].logits
+    rights, plain_rights = predicted == codes, plain_logits.argmax(axis=1) == codes
     shares = np.bincount(codes, minlength=n_classes) / len(codes)
     likelihoods, plain_likelihoods = (
-        _likelihoods(each, given, first.model.noise) for each in (logits[rows], plain_logits)
+        own_likelihoods(each, codes, first.model.noise) for each in (logits, plain_logits)
     )
+    gain_error = float(np.std(rights.astype(np.float64) - plain_rights) / np.sqrt(len(codes)))
     return Comparison(
         choice=choice,
         plain=plain,
-        n_rows=len(rows),
+        n_rows=len(codes),
         agreement=float(rights.mean()),
         plain_agreement=float(plain_rights.mean()),
-        gain_error=float(np.std(rights.astype(np.float64) - plain_rights) / np.sqrt(len(rows))),
+        gain_error=gain_error,
         likelier=z_score(likelihoods - plain_likelihoods),
         likelihood=float(row_likelihoods(first.model, first.logits, codes).mean()),
         frequency_likelihood=float(np.log(shares[codes]).mean()),
         looks_like=_looks_like(codes, predicted, n_classes),
     )
+
+
+def _predict(anchored: Anchored, stage: Stage) -> FloatArray:
+    """Return the logits of a stage's linear members alone: AutoProbe has no voters."""
+    members, model = linear_model(anchored.sample, stage)
+    return combine([each.logits for each in members], model.weights)
 
 
 def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArray:
@@ -128,23 +124,6 @@ def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArra
     other = counts[np.arange(n_classes), most]
     surely = ndtri(1 - 0.05 / (n_classes * (n_classes - 1)))
     return np.where(other - own > surely * np.sqrt(other + own), most, np.arange(n_classes))
-
-
-def _predict(anchored: Anchored, stage: Stage) -> tuple[FloatArray, IntArray]:
-    """Return logits and predictions of a stage's linear members alone: AutoProbe has no voters."""
-    linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
-    logits = [each.logits for each in linear]
-    scales = np.array([1 / each.temperature for each in linear])
-    model = fit_weights(anchored.sample, logits, stage.model.noise, scales)
-    total = combine(logits, model.weights)
-    return total, total.argmax(axis=1)
-
-
-def _likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return the log-likelihood of each label, with given noise and the best temperature."""
-    temperature = fit_even_noise(logits, codes, None).temperature
-    model = weigh([logits], codes, noise, np.array([1 / temperature]))
-    return row_likelihoods(model, [logits], codes)
 
 
 def fit_plain(
@@ -171,7 +150,7 @@ def fit_plain(
     """
     X, labels = check_rows_and_labels(X, y, ())
     probe = AutoProbe(cv=cv, random_state=random_state)
-    found, _ = judge_rows(probe, X, labels, groups=groups, callback=callback)
+    found, _ = compare_on(probe, X, labels, groups=groups, callback=callback)
     if found.plain is None:
         raise ArgumentError("y", "has fewer than two rows per class", "pass more rows.")
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)

@@ -73,21 +73,9 @@ def describe_table(
 ) -> Description:
     """Describe a feature table by its given labels.
 
-    Parameters
-    ----------
-    table : FeatureTable
-        What to describe; its features are read in blocks.
-    split : str, optional
-        The split whose rows are described, or "all"; by default "train" if there is one, else all.
-    n_superclasses : int, optional
-        Cluster the classes into so many superclasses.
-    cut : float, optional
-        Cluster the classes with this cut. With neither, superclasses that the table names are
-        taken, and otherwise those of the paper's cut, 0.8.
-
-    Returns
-    -------
-    Description
+    Of the rows those of `split` are described, or "all"; by default those of "train" if there is
+    such a split, else all. Superclasses are so many as `n_superclasses` asks for, or those of a
+    `cut`; with neither, those that the table names, and otherwise those of the paper's cut, 0.8.
 
     Examples
     --------

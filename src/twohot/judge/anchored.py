@@ -12,7 +12,8 @@ doubts better and their size too small, so that the mean of the doubts stays tha
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
@@ -31,10 +32,11 @@ from twohot.judge.label_model import (
     weigh,
     z_score,
 )
-from twohot.judge.library import COARSE_TOL, Library, Member, MemberRecipe, VotesRecipe, _logits
+from twohot.judge.library import COARSE_TOL, Library, Member, held_out_logits
+from twohot.judge.nearest import VotesRecipe
 from twohot.judge.sample import Sample
 from twohot.probes import SOFT, DiscriminantRecipe, Recipe, StoredTargets, fit_round
-from twohot.solve import CrossEntropy, Evaluation, Settings, Solver
+from twohot.solve import CrossEntropy, Evaluation, Solver
 
 # Rounds of fits to the posterior. The first does most; after the second, the leak of a row's own
 # label is as large as what another one gains.
@@ -53,23 +55,13 @@ SUREST = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class SoftMember:
-    """A member that was fitted to a posterior; of neighbours, the labels that they vote with."""
-
-    recipe: MemberRecipe
-    logits: FloatArray  # (n, K) of rows whose posterior it has not seen
-    ends: tuple[Evaluation, ...] = ()  # one per fold, of a linear probe
-    temperature: float = 1.0  # that its logits are divided by; a fit to the posterior has its own
-
-
-@dataclass(frozen=True, eq=False)
 class Stage:
     """The label model of one round."""
 
-    members: Sequence[Member | SoftMember]
+    members: Sequence[Member]
     model: LabelModel
     posterior: FloatArray  # (n, K), of the true class, given the row and its label
-    anchor_noise: FloatArray  # (K, K), Q as anchor rows have it, before overlap is taken out
+    read: "AnchorNoise"  # what anchor rows say
     targets: FloatArray | None = None  # (n, K), what its members were fitted to; None: the labels
 
     @property
@@ -78,9 +70,9 @@ class Stage:
         return [each.logits for each in self.members]
 
     @property
-    def scales(self) -> FloatArray:
-        """(M,), what makes the members alike in size."""
-        return np.array([1 / each.temperature for each in self.members])
+    def predicted(self) -> IntArray:
+        """(n,), the likeliest class of each row, whatever its label."""
+        return np.asarray(self.model.log_probabilities(self.logits).argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +81,7 @@ class Anchored:
 
     sample: Sample
     library: Library
-    stages: list[Stage] = field(default_factory=list)
+    stages: list[Stage]
     targets: FloatArray | None = None  # (n, K), what another round would be fitted to
 
     @property
@@ -102,46 +94,42 @@ class Anchored:
         """The label model of the last round."""
         return self.stages[-1]
 
+    def doubt(self, stage: Stage) -> FloatArray:
+        """Return how probable it is that each label of the sample is wrong."""
+        codes = self.sample.codes
+        return np.asarray(1 - stage.posterior[np.arange(len(codes)), codes])
+
     @property
     def share_wrong(self) -> float:
         """Share of the given labels that are wrong, by the first label model."""
-        own = self.first.posterior[np.arange(len(self.sample.codes)), self.sample.codes]
-        return float(np.average(1 - own, weights=self.sample.weights))
+        return float(np.average(self.doubt(self.first), weights=self.sample.weights))
 
     @property
     def shift(self) -> float:
         """What is added to the logits of the doubts of the last round, for the first one's mean."""
-        own = self.last.posterior[np.arange(len(self.sample.codes)), self.sample.codes]
-        return shift_to_mean(1 - own, self.share_wrong, self.sample.weights)
+        return shift_to_mean(self.doubt(self.last), self.share_wrong, self.sample.weights)
 
 
 def distil(sample: Sample, library: Library, n_rounds: int = N_ROUNDS) -> Anchored:
     """Fit the label model to a library that has run, and its rounds."""
-    used = list(dict.fromkeys([*library.chosen(), *library.robust()]))
-    members = [library.members[recipe] for recipe in used]
+    members = [library.members[recipe] for recipe in library.chosen()]
     robust = [library.members[recipe] for recipe in library.robust()]
-    sure = mean_logits(robust or members)
-    stages = [_stage(sample, members, sure)]
+    stages = [_stage(sample, members, mean_logits(robust or members))]
     previous = stages[0].posterior
     linear = [each.recipe for each in robust if isinstance(each.recipe, Recipe)]
-    voters = [each.recipe for each in robust if isinstance(each.recipe, VotesRecipe)]
+    voters = [each for each in robust if isinstance(each.recipe, VotesRecipe)]
     others = [each for each in members if isinstance(each.recipe, DiscriminantRecipe)]
-    starts: dict[MemberRecipe, tuple[Evaluation, ...]] = {}
+    starts: dict[Recipe, tuple[Evaluation, ...]] = {}
     for _ in range(n_rounds if linear else 0):
         targets = 0.5 * (stages[-1].posterior + previous)
         previous = targets
         soft = fit_softly(sample, library, linear, targets, starts)
-        starts = {each.recipe: each.ends for each in soft}
+        starts = {each.recipe: each.ends for each in soft}  # type: ignore[misc]
         votes = [
-            SoftMember(
-                each,
-                library.vote(each.n_voters, targets),
-                temperature=library.members[each].temperature,
-            )
+            replace(each, logits=library.vote(each.recipe.n_voters, targets))  # type: ignore[union-attr]
             for each in voters
         ]
-        sure = mean_logits(soft)
-        stages.append(_stage(sample, [*soft, *votes, *others], sure, targets))
+        stages.append(_stage(sample, [*soft, *votes, *others], mean_logits(soft), targets))
     return Anchored(sample, library, stages, 0.5 * (stages[-1].posterior + previous))
 
 
@@ -150,11 +138,11 @@ def fit_softly(
     library: Library,
     recipes: list[Recipe],
     targets: FloatArray,
-    starts: dict[MemberRecipe, tuple[Evaluation, ...]],
-) -> list[SoftMember]:
+    starts: dict[Recipe, tuple[Evaluation, ...]],
+) -> list[Member]:
     """Fit linear members to soft labels (n, K), in the folds of the library."""
     for fitted, held_out, rows in library.splits:
-        held = np.setdiff1d(library.all_rows, rows, assume_unique=True)
+        held = np.setdiff1d(np.arange(len(targets)), rows, assume_unique=True)
         fitted.rows.attach(SOFT, targets[held].astype(np.float32))
         held_out.rows.attach(SOFT, targets[rows].astype(np.float32))
     settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
@@ -167,8 +155,8 @@ def fit_softly(
             solver = Solver(recipe.coordinates(fitted), settings)
             solution, _, _ = fit_round(solver, StoredTargets(SOFT), recipe, last)
             ends.append(solution.evaluation)
-            logits[rows] = _logits(held_out, recipe, solution.evaluation)
-        found.append(SoftMember(recipe, logits, tuple(ends)))
+            logits[rows] = held_out_logits(held_out, recipe, solution.evaluation)
+        found.append(Member(recipe, logits, ends=tuple(ends)))
     return found
 
 
@@ -177,7 +165,7 @@ def softened(robust: Recipe) -> Recipe:
     return replace(robust, loss=CrossEntropy())
 
 
-def mean_logits(members: Sequence[Member | SoftMember]) -> FloatArray:
+def mean_logits(members: Sequence[Member]) -> FloatArray:
     """Return the mean of what members say, each at the temperature of its own."""
     total = np.zeros(members[0].logits.shape, np.float64)
     for each in members:
@@ -185,22 +173,41 @@ def mean_logits(members: Sequence[Member | SoftMember]) -> FloatArray:
     return np.asarray(total / len(members))
 
 
+def scales_of(members: Sequence[Member]) -> FloatArray:
+    """Return what makes members alike in size (M,)."""
+    return np.array([1 / each.temperature for each in members])
+
+
 def _stage(
     sample: Sample,
-    members: Sequence[Member | SoftMember],
+    members: Sequence[Member],
     sure: FloatArray,
     targets: FloatArray | None = None,
 ) -> Stage:
     logits = [each.logits for each in members]
-    scales = np.array([1 / each.temperature for each in members])
-    model, anchor_noise = read_noise(sample, logits, scales, sure)
-    return Stage(members, model, model.posterior(logits, sample.codes), anchor_noise, targets)
+    model, read = read_noise(sample, logits, scales_of(members), sure)
+    return Stage(members, model, model.posterior(logits, sample.codes), read, targets)
+
+
+def linear_model(
+    sample: Sample, stage: Stage, *, discriminant: bool = True
+) -> tuple[list[Member], LabelModel]:
+    """Return the members of a stage that a linear probe can be made of, and their label model.
+
+    The weights are fitted again, since votes of the nearest rows are left out.
+    """
+    linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
+    if not discriminant:
+        probes = [each for each in linear if isinstance(each.recipe, Recipe)]
+        linear = probes or linear
+    logits = [each.logits for each in linear]
+    return linear, fit_weights(sample, logits, stage.model.noise, scales_of(linear))
 
 
 def read_noise(
     sample: Sample, logits: Sequence[FloatArray], scales: FloatArray, sure: FloatArray
-) -> tuple[LabelModel, FloatArray]:
-    """Return the label model with the noise of the anchor rows, and that noise as it was read.
+) -> tuple[LabelModel, "AnchorNoise"]:
+    """Return the label model, and what was read off the anchor rows.
 
     If the surer anchor rows of a class agree with their labels more often than the others, by a
     test at level 5 %, then classes overlap even there. The noise is then reduced to the rate of
@@ -208,37 +215,42 @@ def read_noise(
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
-    model = fit_weights(sample, logits, noise, scales)
+    read = AnchorNoise(sample, logits, scales, fit_weights(sample, logits, noise, scales))
     if agreement_rises(sure, sample.codes) <= REFUTED:
-        return model, noise
+        return read.model, read
     kept = surest_rate(sure, sample.codes) / (1 - np.trace(counts) / counts.sum())
     if kept >= 1:
-        return model, noise
-    kept = max(kept, least_part(sample, logits, scales, noise))
-    return fit_weights(sample, logits, part_of(noise, kept), scales), noise
+        return read.model, read
+    return read.reduced_to(max(kept, read.least)), read
 
 
-def part_of(noise: FloatArray, part: float) -> FloatArray:
-    """Return Q with a part of its noise."""
-    return np.asarray(part * noise + (1 - part) * np.eye(len(noise)))
+@dataclass(frozen=True, eq=False)
+class AnchorNoise:
+    """The label model with the noise of the anchor rows, before overlap is taken out."""
 
+    sample: Sample
+    logits: Sequence[FloatArray]
+    scales: FloatArray
+    model: LabelModel
 
-def least_part(
-    sample: Sample, logits: Sequence[FloatArray], scales: FloatArray, noise: FloatArray
-) -> float:
-    """Return the smallest part of the noise that the labels do not refute."""
-    rows = model_rows(sample)
-    some, codes = [each[rows] for each in logits], sample.codes[rows]
-    whole = fit_weights(sample, logits, noise, scales)
-    found = row_likelihoods(whole, some, codes)
-    upper, z_upper = 1.0, 0.0
-    for part in reversed(PARTS):
-        model = fit_weights(sample, logits, part_of(noise, part), scales)
-        z = z_score(row_likelihoods(model, some, codes) - found)
-        if z < -REFUTED:
-            return float(part + (upper - part) * (z + REFUTED) / (z - z_upper))
-        upper, z_upper = part, z
-    return 0.0
+    def reduced_to(self, part: float) -> LabelModel:
+        """Return the label model with a part of the noise."""
+        noise = part * self.model.noise + (1 - part) * np.eye(self.sample.n_classes)
+        return fit_weights(self.sample, self.logits, noise, self.scales)
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest part of the noise that the labels do not refute."""
+        rows = model_rows(self.sample)
+        some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
+        found = row_likelihoods(self.model, some, codes)
+        upper, z_upper = 1.0, 0.0
+        for part in reversed(PARTS):
+            z = z_score(row_likelihoods(self.reduced_to(part), some, codes) - found)
+            if z < -REFUTED:
+                return float(part + (upper - part) * (z + REFUTED) / (z - z_upper))
+            upper, z_upper = part, z
+        return 0.0
 
 
 def fit_weights(
@@ -273,8 +285,3 @@ def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = N
 def shifted(doubt: FloatArray, shift: float) -> FloatArray:
     """Return doubts with their logits shifted."""
     return np.asarray(expit(logit(np.clip(doubt, SUREST, 1 - SUREST)) + shift))
-
-
-def settings_for(max_iter: int) -> Settings:
-    """Return how fits of the library are solved."""
-    return Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)

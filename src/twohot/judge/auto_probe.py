@@ -14,16 +14,15 @@ from twohot.base import (
     IntArray,
     Labels,
     Matrix,
-    Round,
     check_count,
     check_positive,
     notebook_bar,
 )
-from twohot.judge.anchored import Anchored, SoftMember, distil, fit_weights, settings_for
-from twohot.judge.choice import Choice, choice_from_json, tried_in
+from twohot.judge.anchored import Anchored, distil, linear_model
+from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.folds import check_groups, distance_from_mean
-from twohot.judge.label_model import LabelModel, combine, fit_even_noise
-from twohot.judge.library import RIDGES, Library, Member, VotesRecipe
+from twohot.judge.label_model import combine, fit_even_noise
+from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
 from twohot.judge.sample import draw_sample
 from twohot.judge.verdict import GIVEN, BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
 from twohot.probes import (
@@ -32,7 +31,7 @@ from twohot.probes import (
     Checkpoint,
     DiscriminantRecipe,
     FittedProbe,
-    Recipe,
+    Round,
     StoredTargets,
     average_rounds,
     check_features,
@@ -57,10 +56,10 @@ from twohot.rows import (
     one_blas_thread,
     open_rows,
 )
-from twohot.solve import Solver
+from twohot.solve import Settings, Solver
 
-# Members of a library at the most: two losses on two kinds of rows, a discriminant, two votes.
-MOST_TRIED = 4 * len(RIDGES) + 3
+# Members of a library at the most: two losses on two kinds of rows, a discriminant, votes.
+MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS)
 
 # Rows on which it is decided whether rows get unit norm.
 LENGTH_ROWS = 1_000
@@ -166,15 +165,8 @@ class AutoProbe(FittedProbe):
     ) -> FloatArray:
         """Fit the probe; return what the label model says of each row without its label.
 
-        Parameters
-        ----------
-        X, y, callback, groups, checkpoint
-            As for `fit`. Of so many rows that a sample is judged, others are not allowed here.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Logits, columns in the order of `classes_`.
+        These are logits (n_samples, n_classes), columns in the order of `classes_`. Of so many rows
+        that a sample is judged, there are none.
         """
         anchored = self.fit_anchored(X, y, None, callback, groups=groups, checkpoint=checkpoint)
         if len(anchored.sample.index) < anchored.sample.whole.rows.n_samples:
@@ -185,22 +177,13 @@ class AutoProbe(FittedProbe):
 
     @whole_or_not_at_all
     def fit_anchored(
-        self,
-        X: Matrix,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        callback: Callable[[str], None] | None = None,
-        *,
-        groups: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None, *args: Any, **how: Any
     ) -> Anchored:
         """Fit the label model and the probe; return the label model."""
         rows = check_features(self, X, reset=True)
         labels = check_labels(self, y, rows)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
-        return self.fit_coded(
-            rows, labels, weights, callback, groups=groups, checkpoint=checkpoint
-        )[0]
+        return self.fit_coded(rows, labels, weights, *args, **how).anchored
 
     def fit_coded(
         self,
@@ -208,26 +191,17 @@ class AutoProbe(FittedProbe):
         labels: Labels,
         weights: Any = None,
         callback: Callable[[str], None] | None = None,
-        *,
-        groups: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> tuple[Anchored, LabelVerdict]:
-        """Fit on checked rows and labels in memory, of which some may be missing.
-
-        Return the label model and the verdict on every label.
-        """
+        **how: Any,
+    ) -> "Judged":
+        """Fit on checked rows and labels in memory, of which some may be missing."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
         with one_blas_thread():
-            preparation, anchored, file = anchor(
-                self, rows, labels, weights, report, groups=groups, checkpoint=checkpoint
-            )
-            verdict = reach_verdict(anchored, labels.codes)
-            parts = probe_parts(anchored, discriminant=self.fit_intercept is not False)
-            rounds = _fit_parts(self, anchored, parts, labels.codes, file)
-        self._take_rounds(rounds, labels.classes, preparation)
-        self.choice_ = choice_of(anchored, verdict, parts)
+            judged = judge_rows(self, rows, labels, weights, report, **how)
+            rounds = _fit_parts(self, judged)
+        self._take_rounds(rounds, labels.classes, judged.preparation)
+        self.choice_ = judged.choice
         self._warn_of_early_ends("raise max_iter or tol.", stacklevel=6)
-        return anchored, verdict
+        return judged
 
     def _notes(self) -> dict[str, Any]:
         return self.choice_.to_json()
@@ -236,7 +210,19 @@ class AutoProbe(FittedProbe):
         self.choice_ = choice_from_json(notes)
 
 
-def anchor(
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What a label model says of rows, and the parts of the probe that follows."""
+
+    preparation: Preparation
+    anchored: Anchored
+    verdict: LabelVerdict
+    parts: list["ProbePart"]
+    choice: Choice
+    checkpoint: Checkpoint | None
+
+
+def judge_rows(
     probe: AutoProbe,
     X: Matrix,
     labels: Labels,
@@ -245,36 +231,38 @@ def anchor(
     *,
     groups: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
-) -> tuple[Preparation, Anchored, Checkpoint | None]:
-    """Fit the label model to checked rows; nothing is kept on the probe.
+) -> Judged:
+    """Fit the label model to checked rows; no probe is fitted, and nothing is kept on this one.
 
     Rows without a label are in no fit: they have no weight. `callback` gets a line per member.
     """
     check_positive("tol", probe.tol)
-    settings = settings_for(check_count("max_iter", probe.max_iter, 1))
+    max_iter = check_count("max_iter", probe.max_iter, 1)
     if not labels.labelled.all():
         weights = labels.labelled * (1.0 if weights is None else weights)
-    n_jobs = count_threads(probe.n_jobs)
-    order = _distance_of_labelled(X, labels, n_jobs)
-    normalize = _choose_unit_norm(probe, X, labels, order)
+    key = _distance_of_labelled(X, labels, count_threads(probe.n_jobs))
     preparation, whole = prepare_as(
-        probe, X, weights, labels.n_classes, auto_intercept=True, normalize=normalize
+        probe,
+        X,
+        weights,
+        labels.n_classes,
+        auto_intercept=True,
+        normalize=_choose_unit_norm(probe, X, labels, key),
     )
     # Beside an intercept, the unit of the features is a choice that would be seen in the fits.
     whole = replace(whole, axes=whole.axes.of_unit_size(intercept=whole.rows.intercept))
-    codes = check_groups(groups, len(labels.codes))
     sample = draw_sample(
         whole,
         labels.codes,
         weights,
-        order,
+        key,
         cv=probe.cv,
-        groups=codes,
+        groups=check_groups(groups, len(labels.codes)),
         random_state=probe.random_state,
     )
     file = None
     if checkpoint is not None:
-        made = {"tol": probe.tol, "max_iter": probe.max_iter, "folds": digest_of(sample.folds)}
+        made = {"tol": probe.tol, "max_iter": max_iter, "folds": digest_of(sample.folds)}
         file = checkpoint_at(
             checkpoint,
             whole,
@@ -284,10 +272,46 @@ def anchor(
             preparation=preparation,
         )
     with notebook_bar(callback, "Trying classifiers", MOST_TRIED) as say:
-        said = None if say is None else lambda member: say(_in_words(member))
+        said = None if say is None else lambda tried: say(_in_words(tried))
+        settings = Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)
         library = Library(sample, settings, said, file)
         library.run()
-    return preparation, distil(sample, library), file
+    anchored = distil(sample, library)
+    verdict = reach_verdict(anchored, labels.codes)
+    parts = _probe_parts(anchored, discriminant=probe.fit_intercept is not False)
+    choice = _choice_of(anchored, verdict, parts)
+    return Judged(preparation, anchored, verdict, parts, choice, file)
+
+
+def _in_words(tried: Tried) -> str:
+    return (
+        f"{tried.recipe}: predicts {tried.agreement:.1%} ± {tried.agreement_error:.1%} "
+        "of the held-out labels"
+    )
+
+
+def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart"]) -> Choice:
+    """Return what is kept of a label model in a probe."""
+    sample, first = anchored.sample, anchored.first
+    agrees = anchored.last.predicted == sample.codes
+    agreement = float(np.average(agrees, weights=sample.weights))
+    pairs = zip(first.members, first.model.weights.tolist(), strict=True)
+    weights = {each.recipe: weight for each, weight in pairs}
+    return Choice(
+        tried=tuple(
+            replace(tried, weight=weights.get(tried.recipe, 0.0) * tried.temperature)
+            for tried in anchored.library.tried.values()
+        ),
+        n_rows=len(sample.index),
+        n_folds=sample.n_folds,
+        n_rounds=len(anchored.stages) - 1,
+        agreement=agreement,
+        agreement_error=float(np.sqrt(agreement * (1 - agreement) / len(sample.codes))),
+        noise_rate=verdict.share,
+        interval=verdict.interval,
+        learnt=verdict.learnt,
+        parts=tuple((str(part.recipe), part.weight) for part in parts),
+    )
 
 
 def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
@@ -300,14 +324,7 @@ def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
     return order
 
 
-def _in_words(member: Member) -> str:
-    return (
-        f"{member.recipe}: predicts {member.agreement:.1%} ± {member.agreement_error:.1%} "
-        "of the held-out labels"
-    )
-
-
-def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, order: FloatArray) -> bool:
+def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, key: FloatArray) -> bool:
     """Return whether rows get unit norm: as asked, or as labels are likelier by a discriminant."""
     if isinstance(probe.normalize, bool | np.bool_):
         return bool(probe.normalize)
@@ -315,7 +332,7 @@ def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, order: FloatA
         advice = "pass True, False or 'auto'."
         raise ArgumentError({"normalize": probe.normalize}, "is not known", advice)
     labelled = np.flatnonzero(labels.labelled)
-    ranked = labelled[np.argsort(order[labelled], kind="stable")]
+    ranked = labelled[np.argsort(key[labelled], kind="stable")]
     n_few = min(LENGTH_ROWS, len(ranked))
     few = np.sort(ranked[np.arange(n_few) * len(ranked) // n_few])
     stored = open_rows(X, AS_THEY_ARE, dtype=choose_precision(probe.dtype, X)).in_memory(few).X
@@ -351,55 +368,27 @@ def _likelihood_at(
 class ProbePart:
     """A linear member that the probe is made of, and the weight of its logits."""
 
-    recipe: Recipe | DiscriminantRecipe
+    recipe: Any  # a Recipe or a DiscriminantRecipe
     weight: float
     start: FloatArray | None  # (K, m), where a fit on all rows starts, along the searched axes
 
 
-def linear_model(
-    anchored: Anchored, *, discriminant: bool = True
-) -> tuple[list[Member | SoftMember], LabelModel]:
-    """Return the linear members of the last round, and the label model of these alone."""
-    linear: list[Member | SoftMember] = [
-        each for each in anchored.last.members if isinstance(each.recipe, Recipe)
-    ]
-    if discriminant or not linear:
-        linear += [
-            each for each in anchored.last.members if isinstance(each.recipe, DiscriminantRecipe)
-        ]
-    scales = np.array([1 / each.temperature for each in linear])
-    logits = [each.logits for each in linear]
-    return linear, fit_weights(anchored.sample, logits, anchored.last.model.noise, scales)
-
-
-def probe_parts(anchored: Anchored, *, discriminant: bool = True) -> list[ProbePart]:
-    """Return the linear members of the last round that make the probe, with their weights.
-
-    The weights are fitted again, since votes of the nearest rows are left out.
-    """
-    members, model = linear_model(anchored, discriminant=discriminant)
+def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[ProbePart]:
+    """Return the linear members of the last round that make the probe, with their weights."""
+    members, model = linear_model(anchored.sample, anchored.last, discriminant=discriminant)
     parts = []
     for each, weight in zip(members, model.weights.tolist(), strict=True):
-        if weight > 0 and not isinstance(each.recipe, VotesRecipe):
-            ends = [end.coef for end in each.ends]
-            start = np.mean(ends, axis=0) if ends else None
+        if weight > 0:
+            start = np.mean([end.coef for end in each.ends], axis=0) if each.ends else None
             parts.append(ProbePart(each.recipe, weight, start))
-    if parts:
-        return parts
     # Where nothing was learnt, no weight is positive.
-    last: Any = members[-1].recipe
-    return [ProbePart(last, 1.0, None)]
+    return parts or [ProbePart(members[-1].recipe, 1.0, None)]
 
 
-def _fit_parts(
-    probe: AutoProbe,
-    anchored: Anchored,
-    parts: list[ProbePart],
-    codes: IntArray,
-    file: Checkpoint | None,
-) -> list[Round]:
+def _fit_parts(probe: AutoProbe, judged: Judged) -> list[Round]:
     """Fit the parts of the probe on all rows; return their weighted sum as one round."""
-    whole = anchored.sample.whole
+    anchored, file, parts = judged.anchored, judged.checkpoint, judged.parts
+    whole, library = anchored.sample.whole, anchored.library
     made = []
     for number, part in enumerate(parts):
         name = f"part {number} of the probe, "
@@ -408,14 +397,12 @@ def _fit_parts(
             made.append(found)
             continue
         if isinstance(part.recipe, DiscriminantRecipe):
-            made.append([_fit_discriminant(anchored, part.recipe)])
+            made.append([discriminant_round(whole, library.moments, part.recipe.shrinkage, 0.0)])
             continue
-        targets = _all_targets(anchored, codes)
         coordinates = part.recipe.coordinates(whole)
-        start: Any = "zero"
-        if part.start is not None:
-            start = coordinates.axes.extend(part.start)
-        settings = replace(anchored.library.settings, tol=probe.tol, start=start)
+        start: Any = "zero" if part.start is None else coordinates.axes.extend(part.start)
+        settings = replace(library.settings, tol=probe.tol, start=start)
+        targets = _all_targets(anchored)
         record, end = make_round(Solver(coordinates, settings), targets, part.recipe, None)
         if file is not None:
             file.add_round(record, end, name)
@@ -425,37 +412,11 @@ def _fit_parts(
     return [average_rounds(made, temperatures)]
 
 
-def _all_targets(anchored: Anchored, codes: IntArray) -> Any:
+def _all_targets(anchored: Anchored) -> Any:
     """Return the posterior of all rows as targets, which stands beside them or is computed."""
     sample = anchored.sample
-    if len(sample.index) == len(codes):
-        targets = np.asarray(anchored.targets, np.float32)
-        sample.whole.rows.attach(SOFT, targets)
+    if len(sample.index) == len(sample.all_codes):
+        sample.whole.rows.attach(SOFT, np.asarray(anchored.targets, np.float32))
         return StoredTargets(SOFT)
-    sample.whole.rows.attach(GIVEN, codes)
+    sample.whole.rows.attach(GIVEN, sample.all_codes)
     return PosteriorTargets(BlockJudge.of(anchored))
-
-
-def _fit_discriminant(anchored: Anchored, recipe: DiscriminantRecipe) -> Round:
-    """Return the discriminant of all rows that have a label."""
-    moments = anchored.library.moments
-    return discriminant_round(anchored.sample.whole, moments, recipe.shrinkage, 0.0)
-
-
-def choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list[ProbePart]) -> Choice:
-    """Return what is kept of a label model in a probe."""
-    sample, last = anchored.sample, anchored.last
-    agrees = last.model.log_probabilities(last.logits).argmax(axis=1) == sample.codes
-    agreement = float(np.average(agrees, weights=sample.weights))
-    return Choice(
-        tried=tried_in(anchored),
-        n_rows=len(sample.index),
-        n_folds=sample.n_folds,
-        n_rounds=len(anchored.stages) - 1,
-        agreement=agreement,
-        agreement_error=float(np.sqrt(agreement * (1 - agreement) / len(sample.codes))),
-        noise_rate=verdict.share,
-        interval=verdict.interval,
-        learnt=verdict.learnt,
-        parts=tuple((str(part.recipe), part.weight) for part in parts),
-    )

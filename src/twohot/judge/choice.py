@@ -1,86 +1,13 @@
 """What AutoProbe tried and what it made of it, as a table and a picture."""
 
-from dataclasses import dataclass, replace
-from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from twohot.base import method_colours, new_figure, notebook_table
-from twohot.judge.anchored import Anchored
-from twohot.judge.library import Member, MemberRecipe, VotesRecipe
-from twohot.probes import DiscriminantRecipe, FittedProbe, Recipe, any_probe_for, recipe_from_json
+from twohot.judge.nearest import VotesRecipe
+from twohot.probes import DiscriminantRecipe, FittedProbe, Recipe, probe_for, recipe_from_json
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-# The picture of a choice: agreement with held-out labels against the ridge, by method and rows ----
-
-
-# Factor between the places of two kinds of the same ridge in the picture.
-ASIDE = 1.04
-
-TITLE_WIDTH = 64  # characters
-
-RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
-
-
-def choice_figure(choice: "Choice") -> Any:
-    """Draw agreement against ridge, one line per kind; open markers are half-whitened rows.
-
-    What has no ridge is a level line.
-    """
-    figure = new_figure(8.0, 4.0)
-    axes = figure.subplots()
-    with_ridge = [entry for entry in choice.tried if entry.ridge is not None]
-    kinds = dict.fromkeys(entry.kind for entry in with_ridge)
-    colours = method_colours(entry.method for entry in choice.tried)
-    for number, kind in enumerate(kinds):
-        entries = sorted((e for e in with_ridge if e.kind == kind), key=lambda e: e.ridge or 0.0)
-        method, whiten = entries[0].method, entries[0].whiten
-        # Kinds of the same ridge stand beside each other.
-        places = [(entry.ridge or 0.0) * ASIDE ** (number - len(kinds) // 2) for entry in entries]
-        heights = [100 * entry.agreement for entry in entries]
-        axes.errorbar(
-            places,
-            heights,
-            [100 * entry.agreement_error for entry in entries],
-            label=kind,
-            color=colours[method],
-            marker="o",
-            markerfacecolor="white" if whiten else None,
-            elinewidth=0.8,
-            linestyle="--" if whiten else "-",
-        )
-        for entry, place, height in zip(entries, places, heights, strict=True):
-            if entry.chosen:
-                _ring(axes, place, height)
-    _draw_without_ridge(axes, choice, colours)
-    axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
-    axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
-    axes.minorticks_off()
-    axes.axhline(100 * choice.agreement, color="0.2", label="label model")
-    axes.set_title(fill(choice.name, TITLE_WIDTH, break_on_hyphens=False), fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure
-
-
-def _draw_without_ridge(axes: Any, choice: "Choice", colours: "Mapping[str, str]") -> None:
-    """Draw a level line for the best of each method that has no ridge."""
-    best: dict[str, Tried] = {}
-    for entry in sorted(choice.tried, key=lambda e: e.agreement):
-        if entry.ridge is None:
-            best[entry.method] = entry
-    for entry in best.values():
-        height = 100 * entry.agreement
-        axes.axhline(height, color=colours[entry.method], linestyle=":", label=entry.method)
-
-
-def _ring(axes: Any, place: float, height: float) -> None:
-    """Mark a member of the label model."""
-    axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2")
-
-
+MemberRecipe = Recipe | DiscriminantRecipe | VotesRecipe
 HEADINGS = ("", "member", "agreement", "likelihood", "noise", "weight", "passes")
 WIDTH = 44  # of the longest name in the printed table
 
@@ -140,13 +67,13 @@ class Tried:
         if isinstance(self.recipe, VotesRecipe):
             raise TypeError("votes of the nearest rows are no probe: use another member.")
         own = {"fit_intercept": True} if isinstance(self.recipe, Recipe) else {}
-        return any_probe_for(self.recipe, **(own | parameters))
+        return probe_for(self.recipe, **(own | parameters))
 
     def record(self) -> dict[str, Any]:
         """Return all that is known as numbers and text."""
-        made = {"method": self.method, "ridge": self.ridge, "whiten": self.whiten}
-        made |= {"estimator": self.estimator, "chosen": self.chosen}
-        return made | {name: value for name, value in vars(self).items() if name != "recipe"}
+        names = ("method", "ridge", "whiten", "estimator", "chosen")
+        derived = {name: getattr(self, name) for name in names}
+        return derived | {name: value for name, value in vars(self).items() if name != "recipe"}
 
 
 @dataclass(frozen=True)
@@ -182,6 +109,11 @@ class Choice:
             (entry for entry in self.tried if entry.method == method),
             key=lambda entry: entry.likelihood,
         )
+
+    def best_by_agreement(self) -> list[Tried]:
+        """Return the member of each method that predicts most held-out labels, the best last."""
+        ordered = sorted(self.tried, key=lambda entry: entry.agreement)
+        return list({entry.method: entry for entry in ordered}.values())
 
     def nothing_learnt(self) -> str:
         """Return a sentence that says that nothing was learnt; nothing if something was."""
@@ -220,12 +152,8 @@ class Choice:
             ]
         )
         low, high = self.interval
-        said = [
-            f"Fitted: {self.name}",
-            f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%}).",
-        ]
-        if not self.learnt:
-            said = [self.nothing_learnt()]
+        share = f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})."
+        said = [f"Fitted: {self.name}", share] if self.learnt else [self.nothing_learnt()]
         return "\n".join([*table, *said])
 
     def _repr_html_(self) -> str:
@@ -244,17 +172,12 @@ class Choice:
 
 def choice_from_json(notes: dict[str, Any]) -> Choice:
     """Return the choice that `to_json` wrote; anything may be raised if it did not."""
-    tried = [
+    tried = tuple(
         Tried(**(entry | {"recipe": _member_from(entry["recipe"])})) for entry in notes["tried"]
-    ]
-    return Choice(
-        **notes
-        | {
-            "tried": tuple(tried),
-            "interval": tuple(notes["interval"]),
-            "parts": tuple((name, weight) for name, weight in notes["parts"]),
-        }
     )
+    parts = tuple((name, weight) for name, weight in notes["parts"])
+    kept = {"tried": tried, "interval": tuple(notes["interval"]), "parts": parts}
+    return Choice(**notes | kept)
 
 
 def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
@@ -263,28 +186,53 @@ def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
     return DiscriminantRecipe(**recipe) if "shrinkage" in recipe else recipe_from_json(recipe)
 
 
-def tried_of(member: Member) -> Tried:
-    """Return what is kept of a member of the library."""
-    return Tried(
-        recipe=member.recipe,
-        agreement=member.agreement,
-        agreement_error=member.agreement_error,
-        likelihood=member.fit.log_likelihood,
-        noise_rate=member.fit.noise_rate,
-        temperature=member.fit.temperature,
-        n_passes=member.n_passes,
-    )
+# The picture: agreement with held-out labels against the ridge, by kind --------------------------
+
+ASIDE = 1.04  # factor between the places of two kinds of the same ridge
 
 
-def tried_in(anchored: Anchored) -> tuple[Tried, ...]:
-    """Return all members of the library, with their weights in the first label model."""
-    first = anchored.first
-    pairs = zip(first.members, first.model.weights.tolist(), strict=True)
-    weights = {each.recipe: weight for each, weight in pairs}
-    return tuple(
-        replace(
-            tried_of(member),
-            weight=weights.get(member.recipe, 0.0) * member.fit.temperature,
+def choice_figure(choice: Choice) -> Any:
+    """Draw agreement against ridge, one line per kind; open markers are half-whitened rows.
+
+    Members of the label model have a ring. The best of what has no ridge is a level line.
+    """
+    figure = new_figure(8.0, 4.0)
+    axes = figure.subplots()
+    colours = method_colours(entry.method for entry in choice.tried)
+    kinds: dict[str, list[tuple[float, Tried]]] = {}
+    for entry in choice.tried:
+        if entry.ridge is not None:
+            kinds.setdefault(entry.kind, []).append((entry.ridge, entry))
+    for number, (kind, members) in enumerate(kinds.items()):
+        ordered, entries = zip(*sorted(members, key=lambda pair: pair[0]), strict=True)
+        # Kinds of the same ridge stand beside each other.
+        places = [ridge * ASIDE ** (number - len(kinds) // 2) for ridge in ordered]
+        heights = [100 * entry.agreement for entry in entries]
+        axes.errorbar(
+            places,
+            heights,
+            [100 * entry.agreement_error for entry in entries],
+            label=kind,
+            color=colours[entries[0].method],
+            marker="o",
+            markerfacecolor="white" if entries[0].whiten else None,
+            elinewidth=0.8,
+            linestyle="--" if entries[0].whiten else "-",
         )
-        for member in anchored.library.members.values()
-    )
+        for entry, place, height in zip(entries, places, heights, strict=True):
+            if entry.chosen:
+                axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2")
+    for entry in choice.best_by_agreement():
+        if entry.ridge is None:
+            label, height = entry.method, 100 * entry.agreement
+            axes.axhline(height, color=colours[label], linestyle=":", label=label)
+    axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
+    ridges = sorted({ridge for members in kinds.values() for ridge, _ in members})
+    axes.set_xticks(ridges, [f"{ridge:g}" for ridge in ridges])
+    axes.minorticks_off()
+    axes.axhline(100 * choice.agreement, color="0.2", label="label model")
+    title = choice.name.replace(": ", ":\n").replace(" and ", "\nand ")  # each part in a line
+    axes.set_title(title, fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return figure

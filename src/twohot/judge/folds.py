@@ -3,11 +3,16 @@
 The rows of a class are sorted by a key of their content, their distance from the mean row, and
 dealt to the folds in that order. So folds are the same for any order of the rows and classes, any
 names of the classes, any unit of the features and any container, and each fold has near and far
-rows of each class.
+rows of each class. A row whose copy is in another fold would be judged by its own label: groups,
+copies and near-duplicates stay together.
+
+Conventions
+-----------
+codes (n,) classes of rows, NO_LABEL for none; groups (n,) numbers of groups from 0 on; key (n,)
+distance from the mean; folds (n,) from 0 on, NO_FOLD for a row without a label.
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -32,34 +37,26 @@ from twohot.base import (
 from twohot.judge.nearest import N_NEIGHBOURS, copy_distance, nearest_rows
 from twohot.rows import Block, Preparation, count_threads, fit_preparation, open_rows
 
-# Groups of rows that belong together: those of one person, one video, one item seen twice ---------
-# A group is never split: a row whose copy is in another fold is judged by its own label.
+NO_FOLD = -1
 
+# Keys that differ by less, relative to their median, are equal. Another order of the same sums
+# changes them by 1e-15 or so; of 50,000 rows that are spread about the median, two are this near
+# each other by chance once in a hundred times.
+KEY_ROUNDING = 1e-11
+
+# Of a hash of a row: enough that no two rows share one by chance.
+HASH_BYTES = 16
 
 ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
 
 
+# Groups of rows that belong together ------------------------------------------------------------
+
+
 def check_groups(groups: Any, n_rows: int) -> IntArray | None:
-    """Return the group of each row as a code from 0 on, in the order in which groups occur.
+    """Return the group of each row, numbered in the order in which groups occur; None if none.
 
-    Parameters
-    ----------
-    groups : array, list, series or frame of one column, or None
-        One value per row that can be hashed: numbers, text, dates. Equal values are one group,
-        and a group may have one row.
-    n_rows : int
-        How many rows there are.
-
-    Returns
-    -------
-    array of shape (n_rows,), or None
-        None where no groups were given.
-
-    Raises
-    ------
-    ArgumentError
-        If there is not one value per row, if one is missing (None, NaN, NA, blank text), or if
-        all rows are one group.
+    A group is any value that can be hashed: a number, a text, a date. It may have one row.
 
     Examples
     --------
@@ -95,11 +92,6 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
 def merge_groups(a: IntArray, b: IntArray) -> IntArray:
     """Return groups that keep together what either grouping keeps together.
 
-    Parameters
-    ----------
-    a, b : arrays of shape (n_rows,)
-        Codes of groups, not negative.
-
     Examples
     --------
     >>> merge_groups(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2]))
@@ -125,32 +117,40 @@ def numbered(groups: IntArray) -> IntArray:
     return place[index]
 
 
-# The fold of a row that is in none: it has no label.
-NO_FOLD = -1
-# Keys that differ by less, relative to their median, are equal. Another order of the same sums
-# changes them by 1e-15 or so; of 50,000 rows that are spread about the median, two are this near
-# each other by chance once in a hundred times.
-KEY_ROUNDING = 1e-11
-# Of a hash of a row: enough that no two rows share one by chance.
-HASH_BYTES = 16
+def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> IntArray:
+    """Return groups of rows that are the same or nearly so; other rows are alone.
+
+    `points` (n, n_features) are prepared rows in float32, at most some 50,000: all pairs of
+    different rows are compared. Of one column, rows of unit norm are 1 or -1 and say nothing.
+
+    Examples
+    --------
+    >>> points = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
+    >>> points[[1, 3]] = points[0], points[2] * np.float32(1.0001)
+    >>> duplicate_groups(points, n_jobs=1)[:5]
+    array([0, 0, 1, 1, 2])
+    """
+    known: dict[bytes, int] = {}
+    # Adding zero makes one of the two zeros of floating point.
+    hashes = (blake2b(row + 0, digest_size=HASH_BYTES).digest() for row in points)
+    copy_of = np.array([known.setdefault(key, len(known)) for key in hashes], dtype=np.intp)
+    distinct = np.unique(copy_of, return_index=True)[1]
+    n_kept = min(N_NEIGHBOURS, len(distinct) - 1)
+    if n_kept < 1:
+        return copy_of
+    nearest, distances = nearest_rows(points[distinct], n_kept, n_jobs=n_jobs)
+    row, place = np.nonzero(distances <= copy_distance(distances))
+    return numbered(connected(row, nearest[row, place], len(distinct))[copy_of])
+
+
+# Keys -------------------------------------------------------------------------------------------
 
 
 def distance_from_mean(X: Matrix, *, n_jobs: int | None) -> FloatArray:
     """Return the squared distance of every row from the mean of all rows, in two passes.
 
-    Parameters
-    ----------
-    X : matrix of shape (n_rows, n_features)
-        In any container that `open_rows` reads. For folds that do not depend on rows without a
-        label, those with one.
-    n_jobs : int or None
-        Threads; all cores for None.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-        In float64. Up to rounding neither the order of the rows nor a constant column changes it.
-        X times 2^k gives exactly 4^k times as much.
+    Up to rounding neither the order of the rows nor a constant column changes it. X times 2^k gives
+    exactly 4^k times as much.
 
     Examples
     --------
@@ -170,156 +170,19 @@ def squared_lengths(block: Block) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", x, x))
 
 
-def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> IntArray:
-    """Return the group of each row: rows that are the same or nearly so are in one.
-
-    Equal rows are found first. Of the different ones those are near-duplicates that are no
-    further apart than `copy_distance` of the distances to their nearest. Groups are the connected
-    components of both.
-
-    Parameters
-    ----------
-    points : array of shape (n_rows, n_features)
-        Prepared rows in float32, at most some 50,000: all pairs of different rows are compared.
-        Of one column, rows of unit norm are 1 or -1 and say nothing.
-    n_jobs : int or None
-        Threads; all cores for None.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-        Numbers of groups from 0 on; a row without a duplicate has a group of its own.
-
-    Examples
-    --------
-    >>> points = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
-    >>> points[[1, 3]] = points[0], points[2] * np.float32(1.0001)
-    >>> duplicate_groups(points, n_jobs=1)[:5]
-    array([0, 0, 1, 1, 2])
-    """
-    copy_of, distinct = _equal_rows(points)
-    n_kept = min(N_NEIGHBOURS, len(distinct) - 1)
-    if n_kept < 1:
-        return copy_of
-    nearest, distances = nearest_rows(points[distinct], n_kept, n_jobs=n_jobs)
-    row, place = np.nonzero(distances <= copy_distance(distances))
-    return numbered(connected(row, nearest[row, place], len(distinct))[copy_of])
-
-
-def _equal_rows(points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return a number for each row, alike for equal rows, and the first row of each number."""
-    known: dict[bytes, int] = {}
-    # Adding zero makes one of the two zeros of floating point.
-    hashes = (blake2b(row + 0, digest_size=HASH_BYTES).digest() for row in points)
-    numbers = np.array([known.setdefault(key, len(known)) for key in hashes], dtype=np.intp)
-    return numbers, np.unique(numbers, return_index=True)[1]
-
-
-def assign_folds(
-    order: FloatArray,
-    codes: IntArray,
-    n_folds: int,
-    *,
-    groups: IntArray | None = None,
-    order2: FloatArray | None = None,
-    random_state: RandomState,
-) -> IntArray:
-    """Return the fold of each row, from the content of the rows and their groups.
-
-    Groups of several labelled rows are dealt first, the largest first: each goes, under its most
-    frequent class, to the fold with the fewest rows of that class. Then the other rows of a class
-    are dealt in the order of their keys, every `n_folds` of them in a random order, which is the
-    same for all classes. What is left, fewer than `n_folds`, goes to the folds with the fewest
-    rows of the class, and among these to the smallest.
-
-    Parameters
-    ----------
-    order : array of shape (n_rows,)
-        Key of each row, for instance `distance_from_mean`. Keys that differ by rounding, 1e-11 of
-        their median, are equal.
-    codes : array of shape (n_rows,)
-        Class of each row, NO_LABEL for none. Names do not matter: classes count by their sizes
-        and the keys of their rows.
-    n_folds : int
-        At least two. Where there are fewer groups than that, each is a fold.
-    groups : array of shape (n_rows,), optional
-        Rows of one group get one fold.
-    order2 : array of shape (n_rows,), optional
-        Second key, for rows whose first is equal. Without it those go in the order of the rows.
-        That suits most data, where equal keys are those of copies, which are one group. Pass one
-        where different rows have equal distances, as of features that take few values.
-    random_state : int, Generator, RandomState or None
-        Seed of the random orders.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-        From 0 to n_folds - 1; NO_FOLD for a row without a label. A class of two units or more,
-        groups or single rows, has rows outside of each fold. Without groups folds differ by at
-        most one row in each class, and as a whole.
-
-    Examples
-    --------
-    >>> order, codes = np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 0, 1, 1])
-    >>> folds = assign_folds(order, codes, 2, random_state=0)
-    >>> backwards = assign_folds(order[::-1], 1 - codes[::-1], 2, random_state=0)
-    >>> folds[0] != folds[1], folds[2] != folds[3], (folds == backwards[::-1]).all()
-    (np.True_, np.True_, np.True_)
-    """
-    folds = np.full(len(codes), NO_FOLD, dtype=np.intp)
-    labelled = np.flatnonzero(codes != NO_LABEL)
-    rank = _ranks(*(key[labelled] for key in (order, order2) if key is not None))
-    classes = _by_content(codes[labelled], rank)
-    unit = np.arange(len(labelled)) if groups is None else numbered(groups[labelled])
-    n_folds = min(n_folds, int(unit.max(initial=0)) + 1)
-    is_single = np.bincount(unit)[unit] == 1
-    generator = check_generator(random_state)
-    most = int(np.bincount(classes[is_single], minlength=1).max()) // n_folds + 1
-    orders = generator.permuted(np.tile(np.arange(n_folds), (most, 1)), axis=1)
-    dealt = _Dealt(
-        np.full(len(labelled), NO_FOLD, dtype=np.intp),
-        np.zeros((int(classes.max(initial=-1)) + 1, n_folds), dtype=np.intp),
-        np.argsort(orders[0]),
-    )
-    _deal_groups(dealt, np.flatnonzero(~is_single), unit, classes, rank)
-    _deal_single_rows(dealt, np.flatnonzero(is_single), classes, rank, orders)
-    folds[labelled] = dealt.folds
-    return folds
-
-
-@dataclass(frozen=True, eq=False)
-class _Dealt:
-    """What was dealt so far."""
-
-    folds: IntArray  # (n_rows,)
-    counts: IntArray  # (n_classes, n_folds), rows
-    place: IntArray  # (n_folds,), by which folds that are equal otherwise are ordered
-
-    def emptiest(self, k: int) -> IntArray:
-        """Return the folds, those with the fewest rows of a class first, then the smallest."""
-        return np.lexsort((self.place, self.counts.sum(axis=0), self.counts[k]))
-
-
-def _ranks(*keys: FloatArray) -> IntArray:
-    """Return the place of each row in the order of its keys, one for rows that are equal."""
-    rounded = [_rounded(key) for key in keys]
-    by_key = np.lexsort(rounded[::-1])
-    is_next = np.zeros(len(by_key), dtype=bool)
-    for key in rounded:
-        is_next[1:] |= key[by_key[1:]] != key[by_key[:-1]]
-    rank = np.empty(len(by_key), dtype=np.intp)
-    rank[by_key] = np.cumsum(is_next)
-    return rank
-
-
-def _rounded(key: FloatArray) -> FloatArray:
-    """Return a key in units of what rounding may change it by."""
+def _ranks(key: FloatArray) -> IntArray:
+    """Return the place of each row in the order of its key, one for rows whose keys are equal."""
     sizes = np.abs(key[key != 0])
-    if not sizes.size:
-        return np.zeros(len(key))
-    # Divided first: keys times a power of two then round to the same.
-    with np.errstate(over="ignore"):  # keys that are so large are equal
-        return np.asarray(np.rint(key / np.median(sizes) / KEY_ROUNDING))
+    if sizes.size:
+        # Divided first: keys times a power of two then round to the same.
+        with np.errstate(over="ignore"):  # keys that are so large are equal
+            key = np.rint(key / np.median(sizes) / KEY_ROUNDING)
+    order = np.argsort(key, kind="stable")
+    rank = np.empty(len(order), dtype=np.intp)
+    is_next = np.zeros(len(order), dtype=bool)
+    is_next[1:] = key[order[1:]] != key[order[:-1]]
+    rank[order] = np.cumsum(is_next)
+    return rank
 
 
 def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
@@ -330,38 +193,94 @@ def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
     return place[index]
 
 
-def _deal_groups(
-    dealt: _Dealt, rows: IntArray, unit: IntArray, classes: IntArray, rank: IntArray
-) -> None:
-    """Deal groups as a whole, the largest first, those of the smallest key first among equals."""
-    by_unit = rows[np.lexsort((classes[rows], rank[rows], unit[rows]))]
-    starts = np.flatnonzero(np.diff(unit[by_unit], prepend=-1))
-    members = np.split(by_unit, starts[1:]) if len(by_unit) else []
-    usual = [_most_frequent(classes[group]) for group in members]
-    keys = [(-len(g), int(rank[g[0]]), k) for g, k in zip(members, usual, strict=True)]
-    for number in sorted(range(len(members)), key=keys.__getitem__):
-        group = members[number]
-        fold = dealt.emptiest(usual[number])[0]
-        dealt.folds[group] = fold
-        np.add.at(dealt.counts[:, fold], classes[group], 1)
+# Folds ------------------------------------------------------------------------------------------
 
 
-def _most_frequent(classes: IntArray) -> int:
-    """Return the class of most rows of a group, of several that of the earliest row."""
-    found, first, sizes = np.unique(classes, return_index=True, return_counts=True)
-    return int(found[np.lexsort((first, -sizes))[0]])
+def assign_folds(
+    key: FloatArray,
+    codes: IntArray,
+    n_folds: int,
+    *,
+    groups: IntArray | None = None,
+    random_state: RandomState,
+) -> IntArray:
+    """Return the fold of each row, from the content of the rows and their groups.
+
+    Groups of several labelled rows are dealt first, the largest first: each goes, under its most
+    frequent class, to the fold with the fewest rows of that class. Then the other rows of a class
+    are dealt in the order of their keys, every `n_folds` of them in a random order, which is the
+    same for all classes. What is left, fewer than `n_folds`, goes to the folds with the fewest
+    rows of the class, and among these to the smallest. Rows of one key go in their own order, as
+    these are copies, which are one group, in most data.
+
+    A class of two units or more, groups or single rows, has rows outside of each fold. Without
+    groups folds differ by at most one row in each class, and as a whole. Where there are fewer
+    groups than folds, each is a fold.
+
+    Examples
+    --------
+    >>> key, codes = np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 0, 1, 1])
+    >>> folds = assign_folds(key, codes, 2, random_state=0)
+    >>> backwards = assign_folds(key[::-1], 1 - codes[::-1], 2, random_state=0)
+    >>> folds[0] != folds[1], folds[2] != folds[3], (folds == backwards[::-1]).all()
+    (np.True_, np.True_, np.True_)
+    """
+    labelled = np.flatnonzero(codes != NO_LABEL)
+    rank = _ranks(key[labelled])
+    classes = _by_content(codes[labelled], rank)
+    unit = np.arange(len(labelled)) if groups is None else numbered(groups[labelled])
+    n_folds = min(n_folds, int(unit.max(initial=0)) + 1)
+    is_single = np.bincount(unit)[unit] == 1
+    most = int(np.bincount(classes[is_single], minlength=1).max()) // n_folds + 1
+    orders = np.tile(np.arange(n_folds), (most, 1))
+    orders = check_generator(random_state).permuted(orders, axis=1)
+    deal = _Deal(classes, rank, orders)
+    deal.groups(np.flatnonzero(~is_single), unit)
+    deal.single_rows(np.flatnonzero(is_single))
+    folds = np.full(len(codes), NO_FOLD, dtype=np.intp)
+    folds[labelled] = deal.folds
+    return folds
 
 
-def _deal_single_rows(
-    dealt: _Dealt, rows: IntArray, classes: IntArray, rank: IntArray, orders: IntArray
-) -> None:
-    """Deal rows class by class in the order of their keys."""
-    n_folds = orders.shape[1]
-    by_class = rows[np.lexsort((rank[rows], classes[rows]))]
-    ends = np.searchsorted(classes[by_class], np.arange(len(dealt.counts)), side="right")
-    for k, members in enumerate(np.split(by_class, ends)[:-1]):
-        n_full, n_left = divmod(len(members), n_folds)
-        last = dealt.emptiest(k)[:n_left]
-        dealt.folds[members] = np.concatenate([orders[:n_full].ravel(), last])
-        dealt.counts[k] += n_full
-        dealt.counts[k, last] += 1
+class _Deal:
+    """Labelled rows, and what was dealt of them so far."""
+
+    def __init__(self, classes: IntArray, rank: IntArray, orders: IntArray) -> None:
+        self.classes, self.rank = classes, rank
+        self.orders = orders  # (n_deals, n_folds), the order of the folds in each deal of a class
+        self.place = np.argsort(orders[0])  # by which folds that are equal otherwise are ordered
+        self.folds = np.full(len(classes), NO_FOLD, dtype=np.intp)
+        n_classes = int(classes.max(initial=-1)) + 1
+        self.counts = np.zeros((n_classes, orders.shape[1]), dtype=np.intp)  # rows dealt
+
+    def emptiest(self, k: int) -> IntArray:
+        """Return the folds, those with the fewest rows of a class first, then the smallest."""
+        return np.lexsort((self.place, self.counts.sum(axis=0), self.counts[k]))
+
+    def groups(self, rows: IntArray, unit: IntArray) -> None:
+        """Deal groups as a whole, the largest first, those of the smallest key first of equals."""
+        ordered = rows[np.lexsort((self.classes[rows], self.rank[rows], unit[rows]))]
+        starts = np.flatnonzero(np.diff(unit[ordered], prepend=-1))
+        members = np.split(ordered, starts[1:]) if len(ordered) else []
+        units = [(-len(m), int(self.rank[m[0]]), self._usual_class(m), m) for m in members]
+        for _, _, k, group in sorted(units, key=lambda each: each[:3]):
+            fold = self.emptiest(k)[0]
+            self.folds[group] = fold
+            np.add.at(self.counts[:, fold], self.classes[group], 1)
+
+    def _usual_class(self, group: IntArray) -> int:
+        """Return the class of most rows of a group, of several that of the earliest row."""
+        found, first, sizes = np.unique(self.classes[group], return_index=True, return_counts=True)
+        return int(found[np.lexsort((first, -sizes))[0]])
+
+    def single_rows(self, rows: IntArray) -> None:
+        """Deal rows class by class in the order of their keys."""
+        n_classes, n_folds = self.counts.shape
+        by_class = rows[np.lexsort((self.rank[rows], self.classes[rows]))]
+        ends = np.searchsorted(self.classes[by_class], np.arange(n_classes), side="right")
+        for k, members in enumerate(np.split(by_class, ends)[:-1]):
+            n_full, n_left = divmod(len(members), n_folds)
+            last = self.emptiest(k)[:n_left]
+            self.folds[members] = np.concatenate([self.orders[:n_full].ravel(), last])
+            self.counts[k] += n_full
+            self.counts[k, last] += 1

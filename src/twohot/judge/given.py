@@ -5,7 +5,6 @@ for every wrong one: it is compared with a clone that has not, and if it agrees 
 than chance explains, clones that are fitted without each fold judge in its place.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,19 +23,22 @@ from twohot.base import (
     check_classes,
     check_column_order,
     check_count,
+    check_real,
     check_soft_targets,
     counted,
     first_few,
     named_columns,
 )
 from twohot.judge.anchored import Anchored, Stage, read_noise
-from twohot.judge.folds import assign_folds, distance_from_mean
+from twohot.judge.folds import assign_folds, check_groups, distance_from_mean
 from twohot.judge.label_model import fit_even_noise
-from twohot.judge.library import Library, Member, VotesRecipe
+from twohot.judge.labelled_rows import BLOCK_ROWS
+from twohot.judge.library import Library, Member
+from twohot.judge.nearest import VotesRecipe
 from twohot.judge.sample import N_FOLDS, Sample
 from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
 from twohot.probes import Probe, check_features, check_labels
-from twohot.rows import take_rows
+from twohot.rows import count_threads, take_rows
 
 # Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
 # right label, and no temperature mends a zero.
@@ -45,20 +47,18 @@ UNCERTAIN = 1e-3
 # Standard normal quantile of a one-sided test at level 1 %: a classifier is seldom called biased.
 SEEN = 2.326
 
+# Labels from which on a classifier that predicts all of them is refused: of fewer, chance may.
+ENOUGH_ROWS = 20
 
-def log_probabilities(probabilities: FloatArray) -> FloatArray:
-    """Return logarithms of probabilities, none of which is taken to be certain."""
+
+def judge_given(probabilities: FloatArray, codes: IntArray) -> LabelVerdict:
+    """Return the verdict on labels (n_rows,) by held-out probabilities (n_rows, n_classes)."""
     n_classes = probabilities.shape[1]
     certain = (1 - UNCERTAIN) * probabilities + UNCERTAIN / n_classes
-    return np.asarray(np.log(certain), dtype=np.float32)
-
-
-def judge_given(log_p: FloatArray, codes: IntArray) -> LabelVerdict:
-    """Return the verdict on labels (n_rows,) by given log-probabilities (n_rows, n_classes)."""
+    log_p = np.asarray(np.log(certain), dtype=np.float32)
     labelled = np.flatnonzero(codes >= 0)
     anchored = _anchored(log_p[labelled], codes[labelled])
-    stage = anchored.last
-    return verdict_of(anchored, judge_logits([log_p], stage.model, codes), codes)
+    return verdict_of(anchored, judge_logits([log_p], anchored.last.model, codes), codes)
 
 
 def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
@@ -74,66 +74,67 @@ def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
         folds=np.arange(n_rows) % N_FOLDS,
         n_classes=n_classes,
         whole=nowhere,
-        wide=nowhere,
         searched=nowhere,
     )
-    fit = fit_even_noise(logits, codes, None)
-    scale = 1 / fit.temperature
-    model, noise = read_noise(sample, [logits], np.array([scale]), scale * logits)
-    agreement = float(np.mean(logits.argmax(axis=1) == codes))
-    member = Member(VotesRecipe(0), logits, np.arange(n_rows), fit, agreement, 0.0, 0.0)
-    stage = Stage([member], model, model.posterior([logits], codes), noise)
+    scale = 1 / fit_even_noise(logits, codes, None).temperature
+    model, read = read_noise(sample, [logits], np.array([scale]), scale * logits)
+    member = Member(VotesRecipe(0), logits)
+    stage = Stage([member], model, model.posterior([logits], codes), read)
     return Anchored(sample, Library(sample, nowhere), [stage])
 
 
 # A classifier that was fitted before -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SeenLabels:
-    """How a fitted classifier compares with a clone that has not seen the labels it predicts."""
+def judge_by_probe(
+    probe: Any, X: Matrix, labels: Labels, *, groups: Any = None, n_jobs: int | None = None
+) -> tuple[LabelVerdict, tuple[str, ...]]:
+    """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels.
 
-    given: float  # share of the labels that the classifier predicts
-    unseen: float  # share of the same labels that the clone predicts
-
-
-def can_be_cloned(probe: Any) -> bool:
-    """Return whether a classifier can be fitted again on other rows."""
-    return hasattr(probe, "get_params") and hasattr(probe, "fit")
-
-
-def has_seen(
-    probe: Any, X: Any, codes: IntArray, order: FloatArray, groups: IntArray | None = None
-) -> SeenLabels | None:
-    """Return what tells that a classifier was fitted on these labels; None if nothing does.
-
-    A clone is fitted on four fifths of the rows, of no group of the others, and both predict these.
-    The classifier has seen them if it is right more often, by a one-sided test at level 1 %. Labels
-    of one class alone cannot be fitted, and tell nothing.
+    Say so if it has. Labels are coded as the classes of the classifier.
     """
-    fold = assign_folds(order, codes, N_FOLDS, groups=groups, random_state=0)
-    held_out, others = np.flatnonzero(fold == 0), np.flatnonzero(fold > 0)
+    codes = labels.codes
+    outputs = predict_in_blocks(probe, X, len(codes))
+    if not (hasattr(probe, "get_params") and hasattr(probe, "fit")):  # it cannot be cloned
+        agrees = outputs.argmax(axis=1) == codes
+        if len(codes) >= ENOUGH_ROWS and agrees[labels.labelled].all():
+            problem = "predicts every label, as if it had been fitted on them"
+            raise ArgumentError("probe", problem, "pass probabilities out of fold, or no probe.")
+        return judge_given(outputs, codes), ()
+    # Rows are whatever the classifier takes, texts for instance: dealt by what it says of them.
+    key = distance_from_mean(outputs, n_jobs=count_threads(n_jobs))
+    known = check_groups(groups, len(codes))
+    folds = assign_folds(key, codes, N_FOLDS, groups=known, random_state=0)
+    given, unseen = compare_with_clone(probe, X, codes, folds)
+    gain = given.astype(np.float64) - unseen
+    if not len(gain) or gain.mean() <= SEEN * float(gain.std()) / np.sqrt(len(gain)):
+        return judge_given(outputs, codes), ()
+    found = out_of_fold(probe, X, codes, folds, labels.n_classes)
+    said = (
+        f"The probe predicts {given.mean():.1%} of these labels, and a clone that has not seen "
+        f"them {unseen.mean():.1%}: it was fitted on these rows. Labels are judged by {N_FOLDS} "
+        "clones, each fitted without the rows that it judges. To judge by the probe itself, pass "
+        "its probabilities."
+    )
+    return judge_given(found, codes), (said,)
+
+
+def compare_with_clone(
+    probe: Any, X: Any, codes: IntArray, folds: IntArray
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which labels of the first fold are predicted by a classifier, and by a clone.
+
+    The clone is fitted on the other folds: it has not seen them. Labels of one class alone cannot
+    be fitted, and tell nothing: then there are none.
+    """
+    held_out, others = np.flatnonzero(folds == 0), np.flatnonzero(folds > 0)
     if len(np.unique(codes[others])) < 2:
-        return None
+        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
     fresh, rows = fit_clone(probe, X, codes, others), take_rows(X, held_out)
-    agrees = names_of(probe.predict(rows), np.asarray(probe.classes_)) == codes[held_out]
-    unseen = predicted_codes(fresh, rows) == codes[held_out]
-    gain = agrees.astype(np.float64) - unseen
-    error = float(gain.std()) / np.sqrt(len(gain))
-    if gain.mean() <= SEEN * error:
-        return None
-    return SeenLabels(float(agrees.mean()), float(unseen.mean()))
-
-
-def names_of(predicted: Any, names: Any) -> IntArray:
-    """Return predictions as positions among the classes of a classifier."""
-    place = {name: number for number, name in enumerate(names.tolist())}
-    return np.array([place[name] for name in np.asarray(predicted).tolist()])
-
-
-def predicted_codes(fitted: Any, X: Any) -> IntArray:
-    """Return predictions of a classifier that was fitted on codes."""
-    return np.asarray(fitted.predict(X)).astype(np.intp)
+    place = {name: number for number, name in enumerate(np.asarray(probe.classes_).tolist())}
+    predicted = [place[name] for name in np.asarray(probe.predict(rows)).tolist()]
+    unseen = np.asarray(fresh.predict(rows)).astype(np.intp)  # it was fitted on codes
+    return np.array(predicted) == codes[held_out], unseen == codes[held_out]
 
 
 def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
@@ -156,11 +157,7 @@ def out_of_fold(probe: Any, X: Any, codes: IntArray, fold: IntArray, n_classes: 
     return probabilities
 
 
-# How likely each class is at every row: by a probe, or as a user says; one block at a time --------
-
-
-# Rows whose probabilities are held at once.
-BLOCK_ROWS = 10_000
+# Probabilities of a probe, or those that a user passes ------------------------------------------
 
 
 def probe_classes(probe: Any) -> NDArray[Any]:
@@ -233,19 +230,13 @@ def check_probabilities(
     labels: Labels,
     advice: str = "pass one column per class that rows have, in order.",
     **mentions: object,
-) -> Matrix:
-    """Return a user's own probabilities, dense or CSR, one column per class."""
+) -> FloatArray:
+    """Return a user's own probabilities, dense, one column per class."""
+    check_real("probabilities", probabilities)
     rows = check_soft_targets(probabilities, len(labels.codes), name="probabilities", beside="y")
     if rows.shape[1] != labels.n_classes:
         problem = f"has {counted(rows.shape[1], 'column')} for {labels.n_classes} classes"
         raise ArgumentError("probabilities", problem, advice, **mentions)
-    return rows
-
-
-def check_own_probabilities(probabilities: ArrayLike, labels: Labels) -> FloatArray:
-    """Return a user's own probabilities of an audit, dense, one column per class."""
-    advice = "pass one column per class, and name them by {classes} if y does not have them all."
-    rows = check_probabilities(probabilities, labels, advice, classes=...)
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
 
 

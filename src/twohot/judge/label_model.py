@@ -26,8 +26,6 @@ from twohot.solve import softmax
 # Share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a third
 # gives the same flags within sampling error: a small one has few counts, a large one has overlap.
 ANCHOR_SHARE = 0.2
-# Counts below this say little about a row of Q; it is the least number of anchor rows of a class.
-LEAST_ANCHORS = 1
 
 # Standard normal quantile of a one-sided test at level 5 %.
 REFUTED = 1.645
@@ -115,6 +113,7 @@ def fit_even_noise(logits: FloatArray, codes: IntArray, weights: FloatArray | No
         return -float(share @ np.log(likelihood)), -np.array(gradient)
 
     size = max(float(centred.std()), SMALLEST)
+    # Where the search starts; bounds keep trial steps finite, and noise below that of chance.
     start = np.array([np.clip(np.log(size), -12.0, 12.0), logit(0.1)])
     bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
@@ -137,7 +136,7 @@ def anchor_rows(sure: FloatArray, share: float = ANCHOR_SHARE) -> tuple[IntArray
     order = np.lexsort((-margins(sure), predicted))
     sizes = np.bincount(predicted, minlength=sure.shape[1])
     rank = np.arange(len(sure)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    most = np.maximum(LEAST_ANCHORS, (share * sizes).astype(np.intp))
+    most = np.maximum(1, (share * sizes).astype(np.intp))
     anchors = order[rank < most[predicted[order]]]
     return anchors, predicted[anchors]
 
@@ -211,13 +210,6 @@ def confusions(sure: FloatArray) -> FloatArray:
     return np.asarray(spread / spread.sum(axis=1, keepdims=True))
 
 
-def even_noise(n_classes: int, rate: float) -> FloatArray:
-    """Return Q of noise that turns a label into each other one alike."""
-    noise = np.full((n_classes, n_classes), rate / (n_classes - 1))
-    np.fill_diagonal(noise, 1 - rate)
-    return noise
-
-
 def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     """Return Q: the mean of the Dirichlet posterior of each row, given counts of anchor rows.
 
@@ -236,6 +228,8 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
         rows = gammaln(strength) - gammaln(sizes + strength)
         return float(rows.sum() + (gammaln(seen + a) - gammaln(a)).sum())
 
+    # Where the search starts; bounds keep trial steps finite: beyond them, the prior is as good as
+    # its limit (no noise, all of one kind, a prior that is certain).
     rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95)
     start = np.array([logit(rate), 0.0, np.log(10.0)])
     bounds = [(logit(1e-4), logit(0.98)), (-4.0, 4.0), (0.0, np.log(1e4))]
@@ -294,6 +288,13 @@ def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray
     """Return the log-likelihood of the given label of each row."""
     p = np.exp(model.log_probabilities(logits))
     return np.asarray(np.log(np.einsum("ij,ij->i", p, model.noise.T[codes]) + SMALLEST))
+
+
+def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
+    """Return the log-likelihood of each label by one member, at its best weight for given noise."""
+    temperature = fit_even_noise(logits, codes, None).temperature
+    model = weigh([logits], codes, noise, np.array([1 / temperature]))
+    return row_likelihoods(model, [logits], codes)
 
 
 def z_score(differences: FloatArray) -> float:

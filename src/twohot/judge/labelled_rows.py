@@ -21,10 +21,10 @@ from twohot.base import (
     is_polars_frame,
 )
 from twohot.probes import LinearProbe, check_features
-from twohot.rows import PartedRows, SelectedRows, take_rows
+from twohot.rows import PartedRows, SelectedRows, open_store, take_rows
 from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
 
-# Rows that are looked at together.
+# Rows that are looked at, or predicted, together.
 BLOCK_ROWS = 10_000
 
 
@@ -48,7 +48,7 @@ def check_lengths(labels: Labels, n_rows: int) -> None:
 
 def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
     """Return features of which rows can be taken, one row per label, whatever is in them."""
-    X = X.lazy().collect() if is_polars_frame(X) else X
+    X = X.lazy().collect() if is_polars_frame(X) else open_store(X)
     check_lengths(labels, _num_samples(X))
     return X.tocsr() if sp.issparse(X) else X
 

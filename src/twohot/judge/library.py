@@ -12,16 +12,16 @@ ended. Penalties are compared on as many folds as hold out SCORED_ROWS rows, and
 fitted without each of the others.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from twohot.base import FloatArray, IntArray
-from twohot.judge.label_model import EvenFit, centre, fit_even_noise
-from twohot.judge.nearest import nearest_rows
+from twohot.judge.choice import MemberRecipe, Tried
+from twohot.judge.label_model import centre, fit_even_noise
+from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
 from twohot.judge.sample import Sample
 from twohot.probes import (
     LABELS,
@@ -55,51 +55,14 @@ COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 VOTERS = (15, 40)
 
 
-@dataclass(frozen=True)
-class VotesRecipe:
-    """Votes of the nearest rows.
-
-    Examples
-    --------
-    >>> print(VotesRecipe(15))
-    neighbours (15)
-    """
-
-    n_voters: int
-
-    method = "neighbours"
-
-    def __str__(self) -> str:
-        return f"{self.method} ({self.n_voters})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the recipe as JSON has it."""
-        return dict(vars(self))
-
-
-MemberRecipe = Recipe | DiscriminantRecipe | VotesRecipe
-
-
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A classifier of the library, and what it says of held-out rows."""
+    """A classifier, and what it says of rows whose labels it has not seen."""
 
     recipe: MemberRecipe
-    logits: FloatArray  # (n, K), centred, of rows whose labels it has not seen
-    scored: IntArray  # rows of the sample that it was compared on
-    fit: EvenFit  # on these
-    agreement: float  # share of their labels that it predicts
-    agreement_error: float  # standard error
-    n_passes: float  # over the rows fitted on
+    logits: FloatArray  # (n, K), centred, of the rows of the sample
+    temperature: float = 1.0  # that its logits are divided by; a fit to the posterior has its own
     ends: tuple[Evaluation, ...] = ()  # one per fold, of a linear probe
-
-    @property
-    def temperature(self) -> float:
-        """What its logits are divided by, at which the labels are likeliest."""
-        return self.fit.temperature
-
-
-Say = Callable[[Member], None]
 
 
 @dataclass(eq=False)
@@ -108,9 +71,10 @@ class Library:
 
     sample: Sample
     settings: Settings
-    say: Say | None = None
+    say: Callable[[Tried], None] | None = None
     checkpoint: Checkpoint | None = None
-    members: dict[MemberRecipe, Member] = field(default_factory=dict)
+    tried: dict[MemberRecipe, Tried] = field(default_factory=dict)
+    members: dict[MemberRecipe, Member] = field(default_factory=dict)  # fitted without each fold
     _ends: dict[Recipe, dict[int, Evaluation]] = field(default_factory=dict)
     _starts: dict[Recipe, Recipe | None] = field(default_factory=dict)
 
@@ -137,33 +101,24 @@ class Library:
                 n_rows += len(held_out)
         return chosen, np.flatnonzero(np.isin(self.sample.folds, chosen))
 
-    @cached_property
-    def all_rows(self) -> IntArray:
-        """All rows of the sample."""
-        return np.arange(len(self.sample.codes))
-
     # Linear probes -------------------------------------------------------------------------------
 
-    def attempt(self, recipe: Recipe, start: Recipe | None) -> Member:
+    def attempt(self, recipe: Recipe, start: Recipe | None) -> Tried:
         """Fit a probe on the folds that are compared on, from where another one ended."""
         folds, rows = self.scored
         self._starts[recipe] = start
         n_passes = sum(self._fit(recipe, fold) for fold in folds)
-        return self._score(recipe, folds, rows, n_passes)
+        logits = centre(self._predict(recipe, folds)[rows]).astype(np.float32)
+        return self._score(recipe, logits, n_passes)
 
-    def complete(self, recipe: Recipe) -> Member:
+    def complete(self, recipe: Recipe) -> None:
         """Fit a probe on the other folds, with those that it starts from."""
-        folds = range(len(self.splits))
-        member = self.members[recipe]
-        n_passes = sum(self._fit(recipe, fold) for fold in folds)
-        logits = np.empty((len(self.all_rows), self.sample.n_classes), np.float32)
-        for fold, (_, held_out, rows) in enumerate(self.splits):
-            logits[rows] = _logits(held_out, recipe, self._ends[recipe][fold])
-        ends = tuple(self._ends[recipe][fold] for fold in folds)
-        n_passes += member.n_passes
-        whole = replace(member, logits=logits, ends=ends, n_passes=n_passes)
-        self.members[recipe] = whole
-        return whole
+        folds, tried = range(len(self.splits)), self.tried[recipe]
+        n_passes = tried.n_passes + sum(self._fit(recipe, fold) for fold in folds)
+        self.tried[recipe] = replace(tried, n_passes=n_passes)
+        logits, ends = self._predict(recipe, folds), self._ends[recipe]
+        in_order = tuple(ends[fold] for fold in folds)
+        self.members[recipe] = Member(recipe, logits, tried.temperature, in_order)
 
     def _fit(self, recipe: Recipe, fold: int) -> float:
         """Fit a probe without a fold, if it is not there; return passes."""
@@ -172,9 +127,9 @@ class Library:
             return 0.0
         key = f"{recipe} without fold {fold}"
         if self.checkpoint is not None:
-            found, n_passes = self.checkpoint.tried(key, 1)
-            if found:
-                ends[fold] = found[0]
+            end, n_passes = self.checkpoint.tried(key)
+            if end is not None:
+                ends[fold] = end
                 return n_passes
         start, n_passes = self._starts[recipe], 0.0
         if start is not None:
@@ -187,81 +142,85 @@ class Library:
         solution, _, more = fit_round(solver, given, recipe, last)
         ends[fold] = solution.evaluation
         if self.checkpoint is not None:
-            self.checkpoint.add_tried(key, [ends[fold]], n_passes + more)
+            self.checkpoint.add_tried(key, ends[fold], n_passes + more)
         return n_passes + more
 
-    def _score(
-        self, recipe: Recipe, folds: Sequence[int], rows: IntArray, n_passes: float
-    ) -> Member:
-        place = np.searchsorted(rows, self.all_rows)
-        logits = np.empty((len(rows), self.sample.n_classes), np.float32)
+    def _predict(self, recipe: Recipe, folds: Iterable[int]) -> FloatArray:
+        """Return the logits (n, K) of the rows that some folds hold out; others have none."""
+        logits = np.empty((len(self.sample.codes), self.sample.n_classes), np.float32)
         for fold in folds:
-            _, held_out, numbers = self.splits[fold]
-            logits[place[numbers]] = _logits(held_out, recipe, self._ends[recipe][fold])
-        return self._add(recipe, logits, rows, n_passes)
+            _, held_out, rows = self.splits[fold]
+            logits[rows] = held_out_logits(held_out, recipe, self._ends[recipe][fold])
+        return logits
 
-    def _add(
-        self, recipe: MemberRecipe, logits: FloatArray, rows: IntArray, n_passes: float
-    ) -> Member:
-        """Score logits of rows of the sample on those that penalties are compared on; keep them."""
-        logits = centre(logits).astype(np.float32)
+    def _score(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> Tried:
+        """Score logits of the rows that penalties are compared on; keep the result."""
         _, scored = self.scored
-        said = logits if len(rows) == len(scored) else logits[scored]
-        weights = self.sample.weights
+        weights, codes = self.sample.weights, self.sample.codes[scored]
         own = None if weights is None else weights[scored]
-        codes = self.sample.codes[scored]
-        agrees = (said.argmax(axis=1) == codes).astype(np.float64)
+        agrees = (logits.argmax(axis=1) == codes).astype(np.float64)
         agreement = float(np.average(agrees, weights=own))
         error = float(np.sqrt(agreement * (1 - agreement) / len(scored)))
-        fit = fit_even_noise(said, codes, own)
-        member = Member(recipe, logits, rows, fit, agreement, error, n_passes)
-        self.members[recipe] = member
+        fit = fit_even_noise(logits, codes, own)
+        found = Tried(
+            recipe,
+            agreement,
+            error,
+            fit.log_likelihood,
+            fit.noise_rate,
+            fit.temperature,
+            n_passes,
+        )
+        self.tried[recipe] = found
         if self.say is not None:
-            self.say(member)
-        return member
+            self.say(found)
+        return found
+
+    def _add(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> None:
+        """Score logits of all rows of the sample; keep them."""
+        logits = centre(logits).astype(np.float32)
+        tried = self._score(recipe, logits[self.scored[1]], n_passes)
+        self.members[recipe] = Member(recipe, logits, tried.temperature)
 
     # Kinds ---------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Try every kind; complete what is chosen of each."""
-        if self.sample_has_rows_to_fit:
+        # Rows enough for a fit: two of each class, on average.
+        if len(self.sample.codes) >= 2 * self.sample.n_classes:
             for whiten in (False, True):
                 first = self._walk(CrossEntropy(), FIRST_TEACHER, None, whiten=whiten)
-                self._walk(GeneralizedCrossEntropy(), FIRST_ROBUST, first.recipe, whiten=whiten)
+                self._walk(GeneralizedCrossEntropy(), FIRST_ROBUST, first, whiten=whiten)
         self._discriminant()
-        self._votes()
-        for recipe in dict.fromkeys([*self.chosen(), *self.robust()]):
+        targets = one_hot(self.sample.codes, self.sample.n_classes).toarray()
+        for n_voters in VOTERS:
+            if len(self.sample.codes) > n_voters:
+                self._add(VotesRecipe(n_voters), self.vote(n_voters, targets), 0.0)
+        for recipe in self.chosen():
             if isinstance(recipe, Recipe):
                 self.complete(recipe)
 
-    @property
-    def sample_has_rows_to_fit(self) -> bool:
-        """Whether there are rows enough for a fit: two of each class, on average."""
-        return len(self.sample.codes) >= 2 * self.sample.n_classes
-
-    def _walk(self, loss: Loss, first: int, start: Any, *, whiten: bool) -> Member:
+    def _walk(self, loss: Loss, first: int, start: Recipe | None, *, whiten: bool) -> Recipe:
         """Try penalties of one kind, smaller ones while they gain, else larger ones.
 
         Return the first of them.
         """
-
-        def attempt(place: int, from_: Recipe | None) -> Member:
-            return self.attempt(Recipe(loss, ridge=RIDGES[place], whiten=whiten), from_)
-
-        begun = last = attempt(first, start)
+        recipes = [Recipe(loss, ridge=ridge, whiten=whiten) for ridge in RIDGES]
+        begun = last = self.attempt(recipes[first], start)
+        at = first
         for place in range(first + 1, len(RIDGES)):
-            weaker = attempt(place, last.recipe)  # type: ignore[arg-type]
+            weaker = self.attempt(recipes[place], recipes[at])
             if not _gains(weaker, last):
                 break
-            last = weaker
+            last, at = weaker, place
         if last is begun:
             for place in range(first - 1, -1, -1):
                 # What a large penalty has flattened does not rise again in a robust loss.
-                stronger = attempt(place, start if loss.is_robust else last.recipe)  # type: ignore[arg-type]
+                stronger = self.attempt(recipes[place], start if loss.is_robust else recipes[at])
                 if not _gains(stronger, last):
                     break
-                last = stronger
-        return begun
+                last, at = stronger, place
+        return recipes[first]
 
     def _discriminant(self) -> None:
         # Of all rows, wherever they are: one read of them.
@@ -277,14 +236,7 @@ class Library:
         moments = replace(self.moments, weights=unit * self.moments.weights)
         shrinkage = choose_shrinkage(rows, moments)
         logits = leave_one_out_logits(rows, moments, shrinkage)
-        self._add(DiscriminantRecipe(shrinkage), logits, self.all_rows, n_passes)
-
-    def _votes(self) -> None:
-        targets = one_hot(self.sample.codes, self.sample.n_classes).toarray()
-        for n_voters in VOTERS:
-            if len(self.all_rows) > n_voters:
-                logits = self.vote(n_voters, targets)
-                self._add(VotesRecipe(n_voters), logits, self.all_rows, 0.0)
+        self._add(DiscriminantRecipe(shrinkage), logits, n_passes)
 
     @cached_property
     def nearest(self) -> IntArray:
@@ -300,25 +252,22 @@ class Library:
 
     # What is chosen ------------------------------------------------------------------------------
 
-    def _kinds(self) -> Iterator[list[Member]]:
-        """Yield the members of each kind."""
-        kinds: dict[Any, list[Member]] = {}
-        for member in self.members.values():
-            whiten = isinstance(member.recipe, Recipe) and member.recipe.whiten
-            kinds.setdefault((member.recipe.method, whiten), []).append(member)
-        yield from kinds.values()
-
-    def chosen(self) -> list[MemberRecipe]:
-        """Return the member of each kind by which the labels are likeliest."""
-        return [max(kind, key=_likelihood).recipe for kind in self._kinds()]
+    def _kinds(self) -> Iterable[list[Tried]]:
+        """Return what was tried of each kind."""
+        kinds: dict[str, list[Tried]] = {}
+        for tried in self.tried.values():
+            kinds.setdefault(tried.kind, []).append(tried)
+        return kinds.values()
 
     def robust(self) -> list[MemberRecipe]:
         """Return the robust member of each kind that predicts most labels."""
-        return [
-            max(kind, key=lambda each: each.agreement).recipe
-            for kind in self._kinds()
-            if is_robust(kind[0].recipe)
-        ]
+        robust = [kind for kind in self._kinds() if is_robust(kind[0].recipe)]
+        return [max(kind, key=lambda each: each.agreement).recipe for kind in robust]
+
+    def chosen(self) -> list[MemberRecipe]:
+        """Return the member of each kind by which labels are likeliest, and the robust ones."""
+        likeliest = [max(kind, key=lambda each: each.likelihood).recipe for kind in self._kinds()]
+        return list(dict.fromkeys([*likeliest, *self.robust()]))
 
 
 def coarse_tol(loss: Loss, n_classes: int) -> float:
@@ -333,18 +282,14 @@ def is_robust(recipe: MemberRecipe) -> bool:
     return isinstance(recipe, VotesRecipe) or (isinstance(recipe, Recipe) and recipe.loss.is_robust)
 
 
-def _likelihood(member: Member) -> float:
-    return member.fit.log_likelihood
-
-
-def _gains(one: Member, other: Member) -> bool:
+def _gains(one: Tried, other: Tried) -> bool:
     """Return whether one member explains the labels better, or, if robust, predicts more."""
-    if _likelihood(one) > _likelihood(other):
+    if one.likelihood > other.likelihood:
         return True
     return is_robust(one.recipe) and one.agreement > other.agreement
 
 
-def _logits(held_out: Coordinates, recipe: Recipe, end: Evaluation) -> FloatArray:
+def held_out_logits(held_out: Coordinates, recipe: Recipe, end: Evaluation) -> FloatArray:
     """Return the centred logits of held-out rows."""
     coef = recipe.coordinates(held_out).on_rows(end.coef)
     coef = coef.astype(held_out.rows.dtype, copy=False)
@@ -354,15 +299,3 @@ def _logits(held_out: Coordinates, recipe: Recipe, end: Evaluation) -> FloatArra
 def projected(block: Block, coef: FloatArray) -> FloatArray:
     """Return the centred logits of a block. A kernel."""
     return centre(block.project(coef)).astype(np.float32)
-
-
-def vote_logits(nearest: IntArray, targets: FloatArray) -> FloatArray:
-    """Return logits (n, K) of the targets of the nearest rows; -1 is no row.
-
-    One vote is spread evenly over all classes, so that none is impossible.
-    """
-    votes = np.full((len(nearest), targets.shape[1]), 1 / targets.shape[1], np.float32)
-    for column in nearest.T:
-        there = column >= 0
-        votes[there] += targets[column[there]]
-    return centre(np.log(votes)).astype(np.float32)

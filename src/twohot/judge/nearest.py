@@ -1,4 +1,4 @@
-"""The nearest rows of rows in memory, and how near two rows are that are one item seen twice.
+"""The nearest rows of rows in memory, their votes, and how near copies are.
 
 Squared distances between a block of rows x and all points y are found up to |x|² from
 
@@ -15,9 +15,13 @@ In m dimensions the nearest of k rows within d_k is nearer than t d_k with a pro
 (k - 1) t^m, so t shrinks where m is small.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from twohot.base import FloatArray, IntArray
+from twohot.judge.label_model import centre
 from twohot.rows import count_threads, map_on_cores
 
 # Rows that are compared with all others at once: 50 MB of products for 50,000 points.
@@ -39,32 +43,17 @@ def nearest_rows(
     *,
     of: FloatArray | None = None,
     groups: IntArray | None = None,
-    of_groups: IntArray | None = None,
     n_jobs: int | None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the k points nearest to each row, by comparing it with all of them.
 
-    Parameters
-    ----------
-    points : array of shape (n_points, n_features)
-        In float32, about the origin: what all have in common costs digits.
-    k : int
-        How many points to return for each row.
-    of : array of shape (n_rows, n_features), optional
-        The rows; by default the points themselves, of which none is its own neighbour.
-    groups : array of shape (n_points,), optional
-        Points of the group of a row are never its neighbours.
-    of_groups : array of shape (n_rows,), optional
-        Groups of the rows in `of`; without them no point is left out there.
-    n_jobs : int or None
-        Threads; all cores for None.
+    `points` (n_points, n_features) are in float32 about the origin: what all have in common costs
+    digits. The rows are `of`, or the points themselves, of which none is its own neighbour, nor any
+    that is in the same of `groups` (n_points,).
 
-    Returns
-    -------
-    index, distances : arrays of shape (n_rows, k)
-        Positions among the points, nearest first, and their distances in float64. Equal
-        distances are in the order of the points. A row with fewer candidates ends with
-        NO_NEIGHBOUR at an infinite distance.
+    Positions among the points and distances in float64, (n_rows, k), are those of the nearest
+    first; equal distances are in the order of the points. A row with fewer candidates ends with
+    NO_NEIGHBOUR at an infinite distance.
 
     Examples
     --------
@@ -75,9 +64,9 @@ def nearest_rows(
     >>> nearest_rows(line, 2, groups=np.array([0, 0, 1]), n_jobs=1)[0].tolist()
     [[2, -1], [2, -1], [1, 0]]
     """
+    rows = points if of is None else of
     if of is None and groups is None:
         groups = np.arange(len(points))
-    rows, row_groups = (points, groups) if of is None else (of, of_groups)
     n_kept = min(k, len(points))
     half_squares = np.einsum("ij,ij->i", points, points) / 2
     index = np.full((len(rows), k), NO_NEIGHBOUR, dtype=np.intp)
@@ -87,8 +76,8 @@ def nearest_rows(
         some = _block(number)
         scores = rows[some] @ points.T
         scores -= half_squares
-        if row_groups is not None and groups is not None:
-            scores[row_groups[some, np.newaxis] == groups] = -np.inf
+        if groups is not None:
+            scores[groups[some, np.newaxis] == groups] = -np.inf
         return _best(scores, n_kept, points, rows[some])
 
     n_blocks = -(-len(rows) // BLOCK_ROWS) if n_kept else 0
@@ -125,12 +114,7 @@ def _distances(row: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def copy_distance(distances: FloatArray) -> float:
-    """Return up to which distance two rows are near-duplicates, of distances as they are usual.
-
-    Parameters
-    ----------
-    distances : array of shape (n_rows, k)
-        Of each row to its k nearest, ascending, k of at least one.
+    """Return up to which distance rows are near-duplicates, by distances (n, k) to the nearest.
 
     Examples
     --------
@@ -156,3 +140,40 @@ def intrinsic_dimension(distances: FloatArray) -> float:
     if not known.any():
         return float("inf")
     return float(np.median((apart.shape[1] - 1) / growth[known]))
+
+
+# Votes ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VotesRecipe:
+    """Votes of the nearest rows.
+
+    Examples
+    --------
+    >>> print(VotesRecipe(15))
+    neighbours (15)
+    """
+
+    n_voters: int
+
+    method = "neighbours"
+
+    def __str__(self) -> str:
+        return f"{self.method} ({self.n_voters})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the recipe as JSON has it."""
+        return dict(vars(self))
+
+
+def vote_logits(nearest: IntArray, targets: FloatArray) -> FloatArray:
+    """Return logits (n, K) of the targets of the nearest rows; -1 is no row.
+
+    One vote is spread evenly over all classes, so that none is impossible.
+    """
+    votes = np.full((len(nearest), targets.shape[1]), 1 / targets.shape[1], np.float32)
+    for column in nearest.T:
+        there = column >= 0
+        votes[there] += targets[column[there]]
+    return centre(np.log(votes)).astype(np.float32)

@@ -37,8 +37,7 @@ class Sample:
     folds: IntArray  # (n,), which fold each row is held out in
     n_classes: int
     whole: Coordinates  # of all rows
-    wide: Coordinates  # of these rows, along the leading axes
-    searched: Coordinates  # the same, along SEARCH_AXES of them
+    searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
 
     @property
     def n_folds(self) -> int:
@@ -80,15 +79,8 @@ def draw_sample(
 ) -> Sample:
     """Return the sample of prepared rows with given labels; rows without one have code -1.
 
-    Parameters
-    ----------
-    whole : Coordinates
-        All rows, prepared, wherever they are.
-    codes, weights, groups : arrays of shape (n_rows,)
-    order : array of shape (n_rows,)
-        Distance of each row from the mean; see `judge.folds`.
-    cv : None, int, splitter or pairs of row numbers
-        Folds, if they are not dealt here.
+    `whole` are all rows, prepared, wherever they are. `codes`, `weights`, `groups` and `order`, the
+    distance from the mean, are (n_rows,). `cv` says the folds, if they are not dealt here.
     """
     n_classes = whole.rows.n_classes
     counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
@@ -121,7 +113,6 @@ def draw_sample(
         folds=folds,
         n_classes=n_classes,
         whole=whole,
-        wide=wide,
         searched=searched,
     )
 

@@ -7,14 +7,13 @@ discriminant of all rows that leaves each of them out.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
 from twohot.base import NO_LABEL, BoolArray, FloatArray, IntArray, Matrix
-from twohot.judge.anchored import Anchored, least_part, shifted
+from twohot.judge.anchored import Anchored, shifted
 from twohot.judge.label_model import (
     REFUTED,
     SMALLEST,
@@ -24,9 +23,7 @@ from twohot.judge.label_model import (
     row_likelihoods,
     z_score,
 )
-from twohot.judge.library import VotesRecipe, vote_logits
-from twohot.judge.nearest import nearest_rows
-from twohot.judge.recalibration import Checked
+from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
 from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits
 from twohot.rows import Block
 
@@ -51,7 +48,6 @@ class LabelVerdict:
     learnt: bool  # whether the features predict labels better than class frequencies alone
     n_classes: int
     n_copies: int = 0  # rows that are nearly the same as another
-    checked: Checked | None = None  # what a person found
 
     @cached_property
     def eligible(self) -> BoolArray:
@@ -63,24 +59,15 @@ class LabelVerdict:
         sizes = np.bincount(self.codes[labelled], minlength=self.n_classes)
         return np.asarray(labelled & (self.first != self.codes) & (sizes[self.codes] > 1))
 
-    @cached_property
-    def flagged(self) -> BoolArray:
-        """The labels to look at: as many as make the expected F1 the largest."""
-        return flag_for_f1(self.doubt, self.eligible)
-
-    def flag_for(self, precision: float) -> BoolArray:
-        """Return the most doubtful labels, as many as keep the expected precision."""
-        return flag_for_precision(self.doubt, self.eligible, precision)
-
-    def flag_within(self, budget: int) -> BoolArray:
-        """Return the most doubtful labels that have a likelier class, at most so many."""
-        return _first_of(_most_doubtful(self.doubt, self.eligible), budget, len(self.doubt))
+    def flag(self, budget: int | None = None, precision: float | None = None) -> BoolArray:
+        """Return the labels to look at; see `choose_flags`."""
+        return choose_flags(self.doubt, self.eligible, budget, precision)
 
     @property
     def corruption(self) -> Matrix:
         """The share of each true class (row) that was given each label, by what is flagged."""
         labelled = self.codes >= 0
-        true = np.where(self.flagged, self.first, self.codes)[labelled]
+        true = np.where(self.flag(), self.first, self.codes)[labelled]
         return count_transitions(true, self.codes[labelled], self.n_classes)
 
     @property
@@ -154,7 +141,7 @@ def has_learnt(anchored: Anchored) -> bool:
     """
     sample, first = anchored.sample, anchored.first
     n_classes, weights = sample.n_classes, sample.weights
-    predicted = first.model.log_probabilities(first.logits).argmax(axis=1)
+    predicted = first.predicted
     given = np.bincount(sample.codes, weights, n_classes)
     shares = given / given.sum()
     agreement = np.average(predicted == sample.codes, weights=weights)
@@ -171,15 +158,13 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
     at level 5 %. The most: every label that a held-out classifier disagrees with is wrong, and as
     many of the others as is doubted. Two standard errors are added to both.
     """
-    sample, stage = anchored.sample, anchored.first
-    codes, share = sample.codes, anchored.share_wrong
-    doubt = 1 - stage.posterior[np.arange(len(codes)), codes]
-    disagrees = stage.model.log_probabilities(stage.logits).argmax(axis=1) != codes
-    most = float(np.average(np.where(disagrees, 1.0, doubt), weights=sample.weights))
-    least = share * least_part(sample, stage.logits, stage.scales, stage.anchor_noise)
+    sample, stage, share = anchored.sample, anchored.first, anchored.share_wrong
+    surely = np.where(stage.predicted != sample.codes, 1.0, anchored.doubt(stage))
+    most = float(np.average(surely, weights=sample.weights))
+    least = share * stage.read.least
 
     def error(rate: float) -> float:
-        return 2 * float(np.sqrt(rate * (1 - rate) / len(codes)))
+        return 2 * float(np.sqrt(rate * (1 - rate) / len(sample.codes)))
 
     return max(0.0, float(least) - error(share)), min(1.0, most + error(most))
 
@@ -199,28 +184,35 @@ class BlockJudge:
 
     @classmethod
     def of(cls, anchored: Anchored) -> "BlockJudge":
-        """Return the judge of the last round."""
-        sample, stage, library = anchored.sample, anchored.last, anchored.library
-        rows = sample.whole.rows
-        coef = np.zeros((sample.n_classes, rows.n_columns))
-        offset, voters, discriminant = np.zeros(sample.n_classes), [], None
+        """Return the judge of the last round: linear members are the mean of all folds."""
+        sample, stage, moments = anchored.sample, anchored.last, anchored.library.moments
+        rows, searched = sample.whole.rows, sample.searched
+        n_columns, n_axes = rows.n_columns, sample.points.shape[1]
+        coef, offset = np.zeros((sample.n_classes, n_columns)), np.zeros(sample.n_classes)
+        voters, discriminant = [], None
         for each, weight in zip(stage.members, stage.model.weights.tolist(), strict=True):
             if weight == 0:
                 continue
             if isinstance(each.recipe, VotesRecipe):
-                voters.append((weight, *_voters(anchored, each.recipe)))
+                identity = np.eye(n_axes + searched.rows.intercept)[:n_axes]
+                basis = searched.to_features(identity)[:, :n_columns].T.astype(np.float32)
+                targets = stage.targets
+                if targets is None:
+                    targets = np.eye(sample.n_classes, dtype=np.float32)[sample.codes]
+                at = sample.points, targets.astype(np.float32), each.recipe.n_voters
+                voters.append((weight, basis, *at))
             elif isinstance(each.recipe, DiscriminantRecipe):
-                basis = library.moments.read.astype(rows.dtype)
-                discriminant = weight, basis, library.moments, each.recipe.shrinkage
+                basis = moments.read.astype(rows.dtype)
+                discriminant = weight, basis, moments, each.recipe.shrinkage
             else:
-                one, other = linear_logits(anchored, each)
-                coef, offset = coef + weight * one, offset + weight * other
+                mean = np.mean([end.coef for end in each.ends], axis=0)
+                found = each.recipe.coordinates(searched).to_features(mean)
+                coef = coef + weight * found[:, :n_columns]
+                if rows.intercept:
+                    offset = offset + weight * found[:, -1]
+        dtype = rows.dtype
         return cls(
-            coef.astype(rows.dtype),
-            offset.astype(rows.dtype),
-            stage.model,
-            discriminant,
-            tuple(voters),
+            coef.astype(dtype), offset.astype(dtype), stage.model, discriminant, tuple(voters)
         )
 
     def log_probabilities(self, block: Block) -> FloatArray:
@@ -258,76 +250,41 @@ def judged(block: Block, judge: BlockJudge) -> FloatArray:
     return judge_logits([log_p], model, block.columns[GIVEN])
 
 
-def linear_logits(anchored: Anchored, member: Any) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients (K, d) on prepared rows and an offset (K,), the mean of all folds."""
-    sample = anchored.sample
-    intercept = sample.whole.rows.intercept
-    coordinates = member.recipe.coordinates(sample.searched)
-    coef = coordinates.to_features(np.mean([end.coef for end in member.ends], axis=0))
-    n_columns = coef.shape[1] - intercept
-    offset = coef[:, -1] if intercept else np.zeros(len(coef))
-    return coef[:, :n_columns], offset
-
-
-def _voters(
-    anchored: Anchored, recipe: VotesRecipe
-) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-    """Return what rows are read along, where the voters are there, and their targets."""
-    sample, stage = anchored.sample, anchored.last
-    n_axes = sample.points.shape[1]
-    identity = np.eye(n_axes + sample.searched.rows.intercept)[:n_axes]
-    basis = sample.searched.to_features(identity)[:, : sample.whole.rows.n_columns].T
-    targets = stage.targets
-    if targets is None:
-        targets = np.eye(sample.n_classes, dtype=np.float32)[sample.codes]
-    return basis.astype(np.float32), sample.points, targets.astype(np.float32), recipe.n_voters
-
-
 # Flags --------------------------------------------------------------------------------------------
 
 
-def flag_for_f1(doubt: FloatArray, eligible: BoolArray) -> BoolArray:
-    """Flag the eligible rows that maximise the expected F1.
+def choose_flags(
+    doubt: FloatArray,
+    eligible: BoolArray,
+    budget: int | None = None,
+    precision: float | None = None,
+) -> BoolArray:
+    """Flag the most doubtful eligible rows.
 
-    With S flagged it is 2 · Σ_S doubt / (|S| + Σ doubt), and the best S are the most doubtful rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> flag_for_f1(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, True, True, False])).tolist()
-    [True, True, False, False]
-    """
-    order = _most_doubtful(doubt, eligible)
-    expected = 2 * np.cumsum(doubt[order]) / (np.arange(1, len(order) + 1) + np.nansum(doubt))
-    n_flagged = int(expected.argmax()) + 1 if len(order) and expected.max() > 0 else 0
-    return _first_of(order, n_flagged, len(doubt))
-
-
-def flag_for_precision(doubt: FloatArray, eligible: BoolArray, precision: float) -> BoolArray:
-    """Flag the most doubtful eligible rows, as many as keep the mean doubt at `precision`.
+    At most `budget` of them, or as many as keep the mean doubt at `precision`. With neither, as
+    many as maximise the expected F1, which is 2 · Σ_S doubt / (|S| + Σ doubt) with S flagged.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> doubt = np.array([0.9, 0.8, 0.3, 0.9])
-    >>> flag_for_precision(doubt, np.array([True, True, True, False]), 0.85).tolist()
+    >>> doubt, eligible = np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, True, True, False])
+    >>> choose_flags(doubt, eligible).tolist()
     [True, True, False, False]
+    >>> choose_flags(doubt, eligible, precision=0.9).tolist()
+    [True, False, False, False]
     """
-    order = _most_doubtful(doubt, eligible)
-    expected = np.cumsum(doubt[order])
-    # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
-    kept = np.flatnonzero(expected >= (precision - 1e-9) * np.arange(1, len(order) + 1))
-    return _first_of(order, int(kept[-1]) + 1 if kept.size else 0, len(doubt))
-
-
-def _most_doubtful(doubt: FloatArray, eligible: BoolArray) -> IntArray:
-    """Return the eligible rows, the most doubtful first."""
     rows = np.flatnonzero(eligible)
-    return rows[np.argsort(-doubt[rows], kind="stable")]
-
-
-def _first_of(order: IntArray, n_flagged: int, n_rows: int) -> BoolArray:
-    flagged = np.zeros(n_rows, dtype=bool)
+    order = rows[np.argsort(-doubt[rows], kind="stable")]
+    found, numbers = np.cumsum(doubt[order]), np.arange(1, len(order) + 1)
+    if budget is not None:
+        n_flagged = budget
+    elif precision is not None:
+        # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
+        kept = np.flatnonzero(found >= (precision - 1e-9) * numbers)
+        n_flagged = int(kept[-1]) + 1 if kept.size else 0
+    else:
+        expected = 2 * found / (numbers + np.nansum(doubt))
+        n_flagged = int(expected.argmax()) + 1 if len(order) and expected.max() > 0 else 0
+    flagged = np.zeros(len(doubt), dtype=bool)
     flagged[order[:n_flagged]] = True
     return flagged
 

@@ -19,6 +19,7 @@ from twohot.base import (
     RandomState,
     as_array,
     check_generator,
+    check_real,
     check_soft_targets,
     check_some_labelled,
     check_within,
@@ -154,6 +155,7 @@ def _other_class(
 
 def _checked(probabilities: ArrayLike, n_samples: int, n_classes: int) -> NDArray[np.float64]:
     """Return one row of probabilities per sample, one column per class; rows sum to one."""
+    check_real("probabilities", probabilities)
     found: FloatArray = check_soft_targets(
         as_array(probabilities), n_samples, name="probabilities", beside="labels"
     )

@@ -28,6 +28,7 @@ from twohot.base import (
     check_corruption,
     check_count,
     check_generator,
+    check_real,
     check_some_labelled,
     check_superclass,
     check_within,
@@ -329,6 +330,7 @@ def corrupt_labels(
     """
     true = code_labels(labels, name="labels", classes=classes)
     check_some_labelled(true, "pass one label per sample.", name="labels")
+    check_real("corruption", corruption)
     asked = check_corruption(corruption, true.n_classes)
     generator = check_generator(random_state)
     class_sizes = true.sizes

@@ -1,7 +1,6 @@
 """The scikit-learn estimators: fit a recipe in rounds, predict, save and load."""
 
 from twohot.probes.averaged import AveragedProbe as AveragedProbe
-from twohot.probes.averaged import any_probe_for as any_probe_for
 from twohot.probes.averaged import average_rounds as average_rounds
 from twohot.probes.base import STUDENT_RIDGE as STUDENT_RIDGE
 from twohot.probes.base import Probe as Probe
@@ -26,6 +25,7 @@ from twohot.probes.leave_one_out import left_out_logits as left_out_logits
 from twohot.probes.linear import DistilledProbe as DistilledProbe
 from twohot.probes.linear import LinearProbe as LinearProbe
 from twohot.probes.linear import PartialLabelProbe as PartialLabelProbe
+from twohot.probes.linear import probe_for as probe_for
 from twohot.probes.part_predictions import Predictor as Predictor
 from twohot.probes.part_predictions import part_rows as part_rows
 from twohot.probes.part_predictions import predicted_tables as predicted_tables
@@ -34,6 +34,7 @@ from twohot.probes.part_predictions import write_predicted_part as write_predict
 from twohot.probes.recipe import TEACHER as TEACHER
 from twohot.probes.recipe import DiscriminantRecipe as DiscriminantRecipe
 from twohot.probes.recipe import Recipe as Recipe
+from twohot.probes.recipe import Round as Round
 from twohot.probes.recipe import recipe_from_json as recipe_from_json
 from twohot.probes.rounds import LABELS as LABELS
 from twohot.probes.rounds import SOFT as SOFT

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from twohot.base import ArgumentError, FloatArray, Matrix, Round, check_positive, counted
-from twohot.probes.discriminant_probe import DiscriminantProbe
+from twohot.base import ArgumentError, FloatArray, Matrix, check_positive, counted
 from twohot.probes.fitted import FittedProbe, probe_kinds
 from twohot.probes.inputs import check_features, check_labels
-from twohot.probes.linear import probe_for
-from twohot.probes.recipe import AnyRecipe, AverageRecipe, DiscriminantRecipe
+from twohot.probes.recipe import Round
 from twohot.probes.rounds import LABELS, whole_or_not_at_all
 from twohot.probes.saving import decode_parameters, encode_parameters
 from twohot.rows import Preparation
@@ -153,23 +151,3 @@ def _are_same(one: Preparation, other: Preparation) -> bool:
     if one.normalize != other.normalize or (one.mean is None) != (other.mean is None):
         return False
     return one.mean is None or other.mean is None or np.array_equal(one.mean, other.mean)
-
-
-def any_probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
-    """Return the probe that fits a recipe of any kind; other parameters are its own or its parts'.
-
-    A discriminant leaves out those that it has no use for.
-
-    Examples
-    --------
-    >>> any_probe_for(DiscriminantRecipe(0.1), center=False, tol=0.1)
-    DiscriminantProbe(center=False, shrinkage=0.1)
-    """
-    if isinstance(recipe, AverageRecipe):
-        parts = tuple(any_probe_for(part, **parameters) for part in recipe.parts)
-        return AveragedProbe(probes=parts, temperatures=recipe.temperatures)
-    if isinstance(recipe, DiscriminantRecipe):
-        known = DiscriminantProbe().get_params()
-        own = {name: value for name, value in parameters.items() if name in known}
-        return DiscriminantProbe(shrinkage=recipe.shrinkage, **own)
-    return probe_for(recipe, **parameters)

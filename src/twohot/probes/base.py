@@ -44,7 +44,6 @@ from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softma
 # A pass computes an output for every row and class, twice the features' number of products each,
 # and nothing else in a fit grows with both. So one block of rows, timed, tells the time of a pass.
 
-
 # Outputs, rows times classes, from which a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
 # Passes that a round takes at the default tolerance, on embeddings of images and texts.

@@ -8,7 +8,7 @@ labels and classes. A file of another fit is refused, and never taken for this o
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeVar
 from zipfile import BadZipFile
 
@@ -19,11 +19,11 @@ from twohot.base import (
     ArgumentError,
     FloatArray,
     Matrix,
-    Round,
     stored_file,
     whole_stored_file,
     why_not_written,
 )
+from twohot.probes.recipe import Round
 from twohot.rows import Block, Coordinates, Preparation, Rows, Terms
 from twohot.solve import Evaluation
 
@@ -34,7 +34,6 @@ from twohot.solve import Evaluation
 #     S Sᵀ / Σ_i ‖φ(x_i)‖²        and        Σ_i u_i w_i / √(Σ_i w_i²)
 #
 # are the same in all coordinates that rows are rotated to, and in all blocks but for rounding.
-
 
 # Numbers of a row: that two of S Sᵀ agree by chance, as one may, is then out of the question.
 N_DRAWN = 4
@@ -103,9 +102,9 @@ class Checkpoint:
         found = (self._record(Round, name) for name in names)
         return [made for made in found if made is not None]
 
-    def last_end(self, of: str = "") -> Evaluation | None:
-        """Return where the last of these rounds ended."""
-        return self._record(Evaluation, f"{of}end")
+    def last_end(self) -> Evaluation | None:
+        """Return where the last of the rounds ended."""
+        return self._record(Evaluation, "end")
 
     def add_round(self, made: Round, end: Evaluation, of: str = "") -> None:
         """Keep one more round of a probe, and where it ended."""
@@ -113,18 +112,15 @@ class Checkpoint:
         self._finished[f"{of}end"] = dict(vars(end))
         self._save()
 
-    def tried(self, candidate: str, n_splits: int) -> tuple[list[Evaluation], float]:
-        """Return where a candidate ended on each split, and passes; nothing if it was not tried."""
-        names = (f"{candidate} on split {number}" for number in range(n_splits))
-        found = (self._record(Evaluation, name) for name in names)
+    def tried(self, candidate: str) -> tuple[Evaluation | None, float]:
+        """Return where a candidate ended, if it was tried, and the passes that it took."""
         n_passes: float = self._finished.get(candidate, {}).get("n_passes", 0.0)
-        return [end for end in found if end is not None], n_passes
+        return self._record(Evaluation, f"{candidate}, end"), n_passes
 
-    def add_tried(self, candidate: str, ends: Sequence[Evaluation], n_passes: float) -> None:
-        """Keep where a candidate ended on each split, and the passes that it took."""
+    def add_tried(self, candidate: str, end: Evaluation, n_passes: float) -> None:
+        """Keep where a candidate ended, and the passes that it took."""
         self._finished[candidate] = {"n_passes": n_passes}
-        for number, end in enumerate(ends):
-            self._finished[f"{candidate} on split {number}"] = dict(vars(end))
+        self._finished[f"{candidate}, end"] = dict(vars(end))
         self._save()
 
     def _record(self, kind: type[Record], name: str) -> Record | None:

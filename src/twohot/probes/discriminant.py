@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg as sl
 
-from twohot.base import FloatArray, Round
+from twohot.base import FloatArray
+from twohot.probes.recipe import Round
 from twohot.probes.rounds import LABELS, LabelTargets
 from twohot.rows import Block, Coordinates, Rows, Terms
 

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from twohot.base import (
     FloatArray,
     Matrix,
-    Round,
     check_all_labelled,
     check_count,
     check_finite,
@@ -30,6 +29,7 @@ from twohot.base import (
     notebook_table,
 )
 from twohot.probes.inputs import check_features, choose_intercept, choose_precision
+from twohot.probes.recipe import Round
 from twohot.probes.saving import FittedState, damage_named, read_state, write_onnx, write_state
 from twohot.rows import (
     Block,
@@ -43,7 +43,6 @@ from twohot.rows import (
 from twohot.solve import softmax
 
 # The rounds of a probe as a list that prints as a table -------------------------------------------
-
 
 HEADINGS = ("round", "targets", "loss", "l2", "steps", "passes", "relative gradient", "converged")
 

@@ -31,7 +31,6 @@ from twohot.base import (
     is_polars_frame,
     is_real,
     order_key,
-    text_columns,
 )
 from twohot.rows import column_here, example_row, open_features
 
@@ -57,9 +56,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     if is_polars_frame(X):  # its names are looked at here, and its numbers below
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if texts := text_columns(X):
-            problem = f"is not numeric in the column {first_few(texts)}"
-            raise ArgumentError("X", problem, "pass numbers, one column per feature.")
+        check_real_rows(X)
         return check_features(_Unnamed(), as_numpy(X), reset=True)
     X = as_numpy(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
@@ -75,9 +72,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
         )
     except (TypeError, ValueError) as error:
         if kind == "O" or "could not convert" in str(error):
-            texts = text_columns(X)
-            where = f" in the column {first_few(texts)}" if texts else ""
-            problem = f"X is not numeric{where} ({error})"
+            problem = f"X is not numeric ({error})"
             raise type(error)(f"{problem}: pass numbers, one column per feature.") from error
         raise
     return sp.csr_array(checked) if sp.issparse(checked) else checked

@@ -75,25 +75,27 @@ def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     return (*little, *SHRINKAGES, *full)
 
 
-def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:
+def choose_shrinkage(
+    rows: Rows,
+    moments: ClassMoments,
+    shrinkages: tuple[float, ...] | None = None,
+    *,
+    most_rows: int = COMPARED_ROWS,
+) -> float:
     """Return the shrinkage whose leave-one-out predictions agree best with the labels.
 
     Of those that agree equally well it is the largest. The rows, or some of many, are read once.
     """
-    shrinkages = shrinkages_for(moments)
-    if rows.n_samples > COMPARED_ROWS:
-        rows = rows.take(_some_rows(rows))
+    shrinkages = shrinkages_for(moments) if shrinkages is None else shrinkages
+    if rows.n_samples > most_rows:
+        # Of weight zero none.
+        weights = rows.given_weights
+        counted = np.arange(rows.n_samples) if weights is None else np.flatnonzero(weights)
+        n_rows = min(most_rows, len(counted))
+        drawn = np.random.default_rng(0).choice(len(counted), n_rows, replace=False)
+        rows = rows.take(counted[np.sort(drawn)])
     (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, shrinkages)
     return max(zip(agreement.tolist(), shrinkages, strict=True))[1]
-
-
-def _some_rows(rows: Rows) -> IntArray:
-    """Return some of many rows, of weight zero none."""
-    weights = rows.given_weights
-    counted = np.arange(rows.n_samples) if weights is None else np.flatnonzero(weights)
-    n_rows = min(COMPARED_ROWS, len(counted))
-    drawn = np.random.default_rng(0).choice(len(counted), n_rows, replace=False)
-    return np.asarray(counted[np.sort(drawn)])
 
 
 def left_out_logits(

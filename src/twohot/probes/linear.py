@@ -5,7 +5,9 @@ from typing import Any
 
 from twohot.base import check_class_count, check_count, check_within
 from twohot.probes.base import Probe
-from twohot.probes.recipe import Recipe
+from twohot.probes.discriminant_probe import DiscriminantProbe
+from twohot.probes.fitted import FittedProbe
+from twohot.probes.recipe import AnyRecipe, DiscriminantRecipe, Recipe
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -187,15 +189,23 @@ class PartialLabelProbe(Probe):
         return [Recipe(self._loss("teacher_loss")), student]
 
 
-def probe_for(recipe: Recipe, **parameters: Any) -> Probe:
+def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
     """Return the probe that fits a recipe alone; other parameters are its own.
+
+    A discriminant leaves out those that it has no use for.
 
     Examples
     --------
     >>> from twohot.solve.losses import GeneralizedCrossEntropy
     >>> probe_for(Recipe(GeneralizedCrossEntropy(), ridge=4.0))
     LinearProbe(loss='gce', ridge=4.0)
+    >>> probe_for(DiscriminantRecipe(0.1), center=False, tol=0.1)
+    DiscriminantProbe(center=False, shrinkage=0.1)
     """
+    if isinstance(recipe, DiscriminantRecipe):
+        known = DiscriminantProbe().get_params()
+        own = {name: value for name, value in parameters.items() if name in known}
+        return DiscriminantProbe(shrinkage=recipe.shrinkage, **own)
     parameters |= {"loss": recipe.loss.name, **asdict(recipe.loss), "whiten": recipe.whiten}
     if recipe.teacher is None:
         return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)

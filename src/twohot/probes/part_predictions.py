@@ -63,11 +63,6 @@ class PartRows:
     ids: Any  # numbers, or text
     items: Sequence[str] | None  # the path or text that each came from
 
-    def cut(self, first: int, end: int) -> "PartRows":
-        """Return some of the rows."""
-        items = None if self.items is None else self.items[first:end]
-        return PartRows(self.stored_rows[first:end], self.ids[first:end], items)
-
 
 def part_rows(table: FeatureTable, parts: SourceParts, number: int) -> PartRows:
     """Return the rows of a table that are in a part."""
@@ -94,21 +89,22 @@ def predicted_tables(predictor: Predictor, stored: Matrix, rows: PartRows) -> It
     """Yield tables of pyarrow, some rows each; one without rows if there are none."""
     first = 0
     for block in blocks_of_rows(stored, rows.stored_rows, predictor.block_rows):
-        yield _predicted_table(predictor, block, rows.cut(first, first + len(block)))
+        yield _predicted_table(predictor, block, rows, first)
         first += len(block)
     if not first:
-        yield _predicted_table(predictor, np.empty((0, stored.shape[1])), rows)
+        yield _predicted_table(predictor, np.empty((0, stored.shape[1])), rows, first)
 
 
-def _predicted_table(predictor: Predictor, features: Matrix, rows: PartRows) -> Any:
+def _predicted_table(predictor: Predictor, features: Matrix, rows: PartRows, first: int) -> Any:
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     outputs = predictor.outputs(features)
     best, second = two_best(outputs)
     names, text = predictor.class_names, arrow.string()
-    ids = rows.ids
+    some = slice(first, first + len(features))
+    ids = rows.ids[some]
     columns = {"id": arrow.array(ids, None if isinstance(ids, np.ndarray) else text)}
     if rows.items is not None:
-        columns["item"] = arrow.array(rows.items, text)
+        columns["item"] = arrow.array(rows.items[some], text)
     columns |= {
         "predicted_label": arrow.array(names[best], text),
         "confidence": arrow.array(outputs.max(axis=1, initial=0).astype(np.float32)),

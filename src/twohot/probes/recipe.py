@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from twohot.base import FloatArray
 from twohot.rows import Coordinates
 from twohot.solve import Loss, loss_from_json
 
@@ -87,10 +88,28 @@ def recipe_from_json(fields: dict[str, Any]) -> Recipe:
     return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": teacher}))
 
 
-# Two more ways to make a probe: a discriminant analysis, and an average of several probes ---------
+# What a round comes to ----------------------------------------------------------------------------
 
 
-DISCRIMINANT, AVERAGE = "discriminant", "average"
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One fit of a probe: its coefficients and the certificate that they are the optimum."""
+
+    coef: FloatArray  # (n_classes, n_features), in the space of the prepared features
+    intercept: FloatArray  # (n_classes,), zeros if none was fitted
+    targets: str  # what was fitted: "labels", "soft", "outputs" or "candidates"
+    loss: str  # "ce", "gce"; "lda" or "average" where none is minimised
+    l2: float  # strength of the penalty, on the prepared features
+    value: float  # mean loss + ½·l2·‖coef‖²
+    n_iter: int  # directions tried, without those of the start of a robust fit
+    n_passes: float  # products over all rows, divided by two (a gradient takes two), start too
+    gradient_norm: float  # of the gradient, relative to its norm at zero coefficients
+    converged: bool  # gradient_norm ≤ tol
+
+
+# Another way to make a probe: a discriminant analysis ---------------------------------------------
+
+DISCRIMINANT = "discriminant"
 
 
 @dataclass(frozen=True)
@@ -118,44 +137,4 @@ class DiscriminantRecipe:
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
-class AverageRecipe:
-    """Several probes, whose logits are averaged, each divided by its temperature.
-
-    Examples
-    --------
-    >>> from twohot.solve.losses import CrossEntropy
-    >>> parts = (Recipe(CrossEntropy(), ridge=10.0), DiscriminantRecipe(0.1))
-    >>> print(AverageRecipe(parts, temperatures=(1.0, 2.0)))
-    average of teacher (ridge 10) and discriminant (shrinkage 0.1)
-    """
-
-    parts: tuple[Recipe | DiscriminantRecipe, ...]
-    temperatures: tuple[float, ...]
-
-    @property
-    def method(self) -> str:
-        """The name of this way to make a probe."""
-        return AVERAGE
-
-    def __str__(self) -> str:
-        return f"{self.method} of " + " and ".join(map(str, self.parts))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the recipe as JSON has it."""
-        return vars(self) | {"parts": [part.to_json() for part in self.parts]}
-
-
-AnyRecipe = Recipe | DiscriminantRecipe | AverageRecipe
-
-
-def any_recipe_from_json(fields: dict[str, Any]) -> AnyRecipe:
-    """Return the recipe of any kind that `to_json` wrote; anything may be raised if it did not."""
-    if "parts" in fields:
-        parts = tuple(_part_from_json(part) for part in fields["parts"])
-        return AverageRecipe(parts, tuple(map(float, fields["temperatures"])))
-    return _part_from_json(fields)
-
-
-def _part_from_json(fields: dict[str, Any]) -> Recipe | DiscriminantRecipe:
-    return DiscriminantRecipe(**fields) if "shrinkage" in fields else recipe_from_json(fields)
+AnyRecipe = Recipe | DiscriminantRecipe

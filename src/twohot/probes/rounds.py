@@ -18,13 +18,12 @@ from twohot.base import (
     FloatArray,
     IntArray,
     Matrix,
-    Round,
     boundary,
     check_class_count,
     top_shares,
 )
 from twohot.probes.checkpoint import Checkpoint
-from twohot.probes.recipe import Recipe
+from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, ClusterLostError, Coordinates, Rows, Terms, lost_after
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
@@ -32,7 +31,6 @@ from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softma
 # Labels, soft labels and candidates stand beside the rows. Outputs of the last round are computed
 # again from its coefficients, block by block, inside the pass that needs them: no targets of shape
 # (n_samples, n_classes) are ever held.
-
 
 # Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
 # to the default tolerance agree to about this.
@@ -273,7 +271,6 @@ def _in_words(
 
 
 # A fit that fails leaves the estimator as it was --------------------------------------------------
-
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

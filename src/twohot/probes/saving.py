@@ -23,7 +23,6 @@ from safetensors.numpy import save
 
 from twohot.base import (
     ArgumentError,
-    Round,
     cause_of,
     check_count,
     check_precision,
@@ -34,10 +33,10 @@ from twohot.base import (
     parse_json,
     whole_file,
 )
+from twohot.probes.recipe import Round
 from twohot.rows import Preparation
 
 # All that makes a fitted probe, checked: what is loaded must predict what was saved ---------------
-
 
 # What a round says of its fit, beside words and arrays.
 ROUND_NUMBERS = ("l2", "value", "n_iter", "n_passes", "gradient_norm")
@@ -273,7 +272,6 @@ def _decode_labels(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 #
 # The preparation of rows is part of the graph, so that whoever runs it needs neither twohot nor
 # scikit-learn.
-
 
 # The first version of ONNX's operators in which norms take their axes as an input.
 OPERATORS = 18

@@ -28,9 +28,7 @@ from twohot.rows.rows import scale_rows as scale_rows
 from twohot.rows.selected import RANGE as RANGE
 from twohot.rows.selected import GatheredRows as GatheredRows
 from twohot.rows.selected import SelectedRows as SelectedRows
-from twohot.rows.selected import draw_ranks as draw_ranks
 from twohot.rows.selected import is_sampled as is_sampled
-from twohot.rows.selected import rows_of_ranks as rows_of_ranks
 from twohot.rows.selected import shares_of_labels as shares_of_labels
 from twohot.rows.stored import PartedRows as PartedRows
 from twohot.rows.stored import mapped_file as mapped_file

@@ -30,33 +30,20 @@ WEIGHTS = "weight"  # of each row, with mean one over all of them
 Place: TypeAlias = tuple[int, int]  # number of a chunk, and of its first row
 
 
-@dataclass(frozen=True, eq=False)
-class RowOptions:
-    """How a chunk is read: all that `Rows` takes and all chunks share."""
+# How a chunk is read: the preparation of its rows, and the options of `Rows`.
+Reading: TypeAlias = tuple[Preparation | None, dict[str, Any]]
 
-    preparation: Preparation | None
-    dtype: np.dtype[Any]
-    n_classes: int
-    intercept: bool
-    block_rows: int | None
 
-    def open(self, chunk: Chunk, first: int, columns: dict[str, Matrix]) -> Rows:
-        """Return the rows of a chunk, with what stands beside them."""
-        if chunk.opened is None or chunk.opened[0] is not self:
-            rows = Rows(
-                chunk.x,
-                self.preparation,
-                dtype=self.dtype,
-                n_classes=self.n_classes,
-                intercept=self.intercept,
-                block_rows=self.block_rows,
-            )
-            chunk.opened = self, rows
-        opened: Rows = chunk.opened[1]
-        opened.first_row = first
-        opened.columns = dict(columns)
-        opened.weights = opened.columns.pop(WEIGHTS, None)
-        return opened
+def open_chunk(reading: Reading, chunk: Chunk, first: int, columns: dict[str, Matrix]) -> Rows:
+    """Return the rows of a chunk, with what stands beside them."""
+    if chunk.opened is None or chunk.opened[0] is not reading:
+        preparation, options = reading
+        chunk.opened = reading, Rows(chunk.x, preparation, **options)
+    opened: Rows = chunk.opened[1]
+    opened.first_row = first
+    opened.columns = columns
+    opened.weights = columns.pop(WEIGHTS, None)
+    return opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +108,7 @@ def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
 @contextmanager
 def _opened(
     place: Place,
-    options: RowOptions,
+    reading: Reading,
     chunk: Chunk,
     names: list[str],
     values: list[Matrix],
@@ -130,7 +117,7 @@ def _opened(
     """Give the rows of a chunk to a task; what fails there names the chunk."""
     number, first = place
     try:
-        yield options.open(chunk, first, dict(zip(names, values, strict=True))), shared
+        yield open_chunk(reading, chunk, first, dict(zip(names, values, strict=True))), shared
     except ArgumentError:
         raise
     except Exception as error:
@@ -157,10 +144,8 @@ class DaskRows(Rows):
     ) -> None:
         super().__init__(X, preparation, **options)
         self.tasks = X.tasks
-        self.options = RowOptions(
-            preparation, self.dtype, self.n_classes, self.intercept, options.get("block_rows")
-        )
-        self._shared_options = self.tasks.share(self.options)
+        of_chunks = self.options | {"n_jobs": 1, "keep_small": False}
+        self._reading = self.tasks.share((preparation, of_chunks))
         # What the last pass took, so that it is sent once.
         self._shared: list[tuple[Any, Handle]] = []
         self._beside: dict[str, ChunkedColumn] = {}  # columns and weights, in the chunks of X
@@ -237,7 +222,7 @@ class DaskRows(Rows):
             (
                 kernel,
                 (number, int(self.X.bounds[number])),
-                self._shared_options,
+                self._reading,
                 self.X.column.chunks[number],
                 names,
                 [self._beside[name].chunks[number] for name in names],

@@ -6,7 +6,6 @@ delayed object that has been computed. Handles are arguments of other tasks.
 
 import pkgutil
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -56,51 +55,7 @@ Handle = Any
 FEATURE_SHARE = 0.6
 
 
-class Tasks(ABC):
-    """Where tasks run."""
-
-    @abstractmethod
-    def share(self, value: Any) -> Any:
-        """Return a handle for a value that many tasks take; it is sent once."""
-
-    def room(self) -> float:
-        """Return the bytes that features may take where they are kept, as far as that is known."""
-        return float("inf")
-
-    @abstractmethod
-    def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
-        """Return handles for delayed objects of Dask."""
-
-    @abstractmethod
-    def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
-        """Return handles for what a function makes of each tuple of arguments."""
-
-    @abstractmethod
-    def keep(self, handles: Sequence[Handle]) -> list[Handle]:
-        """Return handles for the same results, which are computed once and then kept."""
-
-    @abstractmethod
-    def results(self, handles: Sequence[Handle]) -> list[Any]:
-        """Return the results themselves."""
-
-    def first_failed(self, handles: Sequence[Handle]) -> int | None:  # noqa: ARG002 - as a cluster
-        """Return the place of the first task that has raised, as far as that is known."""
-        return None
-
-    @contextmanager
-    def naming_chunks(self, name: str, handles: Sequence[Handle]) -> Iterator[None]:
-        """Name the chunk that cannot be computed, where that is known; handles are one for each."""
-        try:
-            yield
-        except (ArgumentError, ChunkError):
-            raise
-        except Exception as error:
-            number = self.first_failed(handles)
-            which = "a chunk" if number is None else f"chunk {number}"
-            raise ChunkError(f"{which} of {name} cannot be computed: {error!r}") from error
-
-
-class LocalTasks(Tasks):
+class Tasks:
     """Tasks on threads or processes of this machine, as Dask is configured."""
 
     def __init__(self) -> None:
@@ -126,6 +81,26 @@ class LocalTasks(Tasks):
     def results(self, handles: Sequence[Handle]) -> list[Any]:
         """Compute now."""
         return list(self._dask.compute(*handles))
+
+    def room(self) -> float:
+        """Return the bytes that features may take where they are kept, as far as that is known."""
+        return float("inf")
+
+    def first_failed(self, handles: Sequence[Handle]) -> int | None:  # noqa: ARG002 - as a cluster
+        """Return the place of the first task that has raised, as far as that is known."""
+        return None
+
+    @contextmanager
+    def naming_chunks(self, name: str, handles: Sequence[Handle]) -> Iterator[None]:
+        """Name the chunk that cannot be computed, where that is known; handles are one for each."""
+        try:
+            yield
+        except (ArgumentError, ChunkError):
+            raise
+        except Exception as error:
+            number = self.first_failed(handles)
+            which = "a chunk" if number is None else f"chunk {number}"
+            raise ChunkError(f"{which} of {name} cannot be computed: {error!r}") from error
 
 
 class ClusterTasks(Tasks):
@@ -215,7 +190,7 @@ def active_tasks() -> Tasks:
     try:
         client = import_module("distributed").get_client()
     except (ImportError, ValueError):  # not installed, or not active
-        return LocalTasks()
+        return Tasks()
     return ClusterTasks(client)
 
 

@@ -87,7 +87,6 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
 # A mean is found in two steps, offset + mean of (x - offset), so that what rows have in common
 # costs no digits: sums are then of the size of the differences alone.
 
-
 # What a mean over many rows may be off by, relative to how far rows are from each other. A row no
 # further from it is at the mean; scaling would blow rounding up.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)

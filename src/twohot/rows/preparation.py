@@ -19,7 +19,6 @@ from twohot.base import FloatArray, Matrix
 # to the places of a single float, the bits of a half float x are those of x · 2⁻¹¹², exactly, also
 # where x is subnormal: the biases of the exponents are 15 and 127.
 
-
 FRACTION_SHIFT = 13  # 23 - 10 bits
 SIGN_AND_MOVED = np.uint32(0x8FFF_E000)  # the sign, and the 15 bits below it at their new places
 BIAS = np.float32(2.0**112)

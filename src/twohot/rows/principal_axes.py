@@ -15,7 +15,7 @@ tells classes apart is often not what varies most.
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as sl
@@ -36,7 +36,6 @@ from twohot.rows.threads import map_on_cores
 #
 # (I - F Fᵀ) E = E - (A Y + E U) Uᵀ = -A Y Uᵀ. Only F (d, m) and one m × m matrix are held.
 
-
 # Classes whose coefficients change coordinates at once, on one thread; half as many take a quarter
 # longer.
 CHUNK_CLASSES = 64
@@ -49,48 +48,30 @@ ITERATIONS = 3
 OVERSAMPLED = 1 / 8
 
 
-class Basis(Protocol):
-    """Axes as the columns of a matrix Q, the leading ones last."""
-
-    @property
-    def n_features(self) -> int:
-        """How many features, with an intercept if the rows have one."""
-        ...
-
-    def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ: coefficients on the features, from those along the axes."""
-        ...
-
-    def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q: a moment along the axes, from one on the features."""
-        ...
-
-    def columns(self, first: int) -> FloatArray:
-        """Return the axes from one on, as columns."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class WholeBasis:
-    """All numbers of Q, (d, m)."""
+    """All numbers of Q, (d, m): axes as columns, the leading ones last."""
 
     matrix: FloatArray
 
     @property
     def n_features(self) -> int:
-        """How many features."""
+        """How many features, with an intercept if the rows have one."""
         return len(self.matrix)
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ, rounded at the end alone: a fit at a small penalty takes fewer passes."""
+        """Return coef Qᵀ: coefficients on the features, from those along the axes.
+
+        Rounded at the end alone: a fit at a small penalty takes fewer passes.
+        """
         return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q."""
+        """Return moment Q: a moment along the axes, from one on the features."""
         return multiply(moment, self.matrix, n_jobs)
 
     def columns(self, first: int) -> FloatArray:
-        """Return the axes from one on."""
+        """Return the axes from one on, as columns."""
         return self.matrix[:, first:]
 
 
@@ -126,6 +107,9 @@ class ReflectedBasis:
     def _reflect(self, vectors: FloatArray, n_jobs: int) -> FloatArray:
         factor = self.factor.astype(vectors.dtype, copy=False)
         return vectors - multiply(multiply(vectors, factor, n_jobs), factor.T, n_jobs)
+
+
+Basis: TypeAlias = WholeBasis | ReflectedBasis
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
@@ -257,13 +241,7 @@ class PrincipalAxes:
         floor = self._floor(intercept=intercept) if most is None else _floor_of(variances)
         scale = np.ones(len(axes.variances))
         scale[:n_axes] = (variances + floor) ** -0.25
-        return replace(
-            axes,
-            variances=axes.variances * scale**2,
-            mean_row=axes.mean_row * scale,
-            mean_square=float(variances @ scale[:n_axes] ** 2),
-            scale=scale if axes.scale is None else scale * axes.scale,
-        )
+        return axes.scaled_by(scale, float(variances @ scale[:n_axes] ** 2))
 
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
         """Return the axes, each times one power of two, along which rows are of about unit norm.
@@ -275,13 +253,17 @@ class PrincipalAxes:
         scale = np.full(len(self.variances), factor)
         if intercept:
             scale[-1] = 1.0
+        floor = None if self.floor is None else self.floor * factor**2
+        return replace(self.scaled_by(scale, self.mean_square * factor**2), floor=floor)
+
+    def scaled_by(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
+        """Return the axes, each times its scale, along which rows have a given mean square."""
         return replace(
             self,
             variances=self.variances * scale**2,
             mean_row=self.mean_row * scale,
-            mean_square=self.mean_square * factor**2,
+            mean_square=mean_square,
             scale=scale if self.scale is None else scale * self.scale,
-            floor=None if self.floor is None else self.floor * factor**2,
         )
 
     def _columns(self, first: int) -> FloatArray:

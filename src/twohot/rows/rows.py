@@ -146,7 +146,10 @@ class Rows:
         self.weights = None if weights is None else weights * unit
         self.given_weights: Any = weights
         self.columns: dict[str, Matrix] = {}
-        self._asked_block_rows = block_rows  # None: as many as the width suggests
+        # With these others are made that are read alike.
+        self.options: dict[str, Any] = {"dtype": self.dtype, "n_classes": n_classes}
+        self.options |= {"intercept": intercept, "n_jobs": n_jobs}
+        self.options |= {"keep_small": keep_small, "block_rows": block_rows}
         self.block_rows = block_rows or _suited_rows(self.n_samples, self.n_columns, n_classes)
         self.n_blocks = -(-self.n_samples // self.block_rows)
         # Rows that are stored as a pass reads them are read where they are.
@@ -154,7 +157,6 @@ class Rows:
             preparation is AS_THEY_ARE and isinstance(X, np.ndarray) and X.dtype == self.dtype
         )
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
-        self._asked_to_keep = keep_small
         self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
         self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
         self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, for rows that are not kept
@@ -232,32 +234,17 @@ class Rows:
         everything = np.arange(self.n_samples)
         return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
 
-    def of_classes(self, n_classes: int) -> "Rows":
-        """Return the same rows for outputs of another number of classes."""
-        everything = np.arange(self.n_samples)
-        return self._like(type(self), self.X, self.preparation, everything, n_classes)
-
     def _like(
         self,
         kind: type["Rows"],
         X: Matrix,
         preparation: Preparation | None,
         index: IntArray,
-        n_classes: int | None = None,
     ) -> "Rows":
         """Return rows X in a kind of store, with what stands beside some of these."""
         weights = self.given_weights
-        rows = kind(
-            X,
-            preparation,
-            dtype=self.dtype,
-            n_classes=self.n_classes if n_classes is None else n_classes,
-            weights=None if weights is None else weights[index],
-            intercept=self.intercept,
-            n_jobs=self.n_jobs,
-            keep_small=self._asked_to_keep,
-            block_rows=self._asked_block_rows,
-        )
+        some = None if weights is None else weights[index]
+        rows = kind(X, preparation, weights=some, **self.options)
         for name, values in self.columns.items():
             rows.attach(name, values[index])
         return rows

@@ -74,23 +74,19 @@ class PartedRows(GatheredRows):
 
     def _between(self, first: int, end: int) -> NDArray[Any]:
         """Return neighbouring rows; within one part they are a view of it."""
+        parts = range(
+            int(np.searchsorted(self.bounds, first, side="right")) - 1,
+            int(np.searchsorted(self.bounds, end)),
+        )
+        starts, ends = self.bounds[parts.start : parts.stop], self.bounds[parts.start + 1 :]
         pieces = [
             self._part(number)[max(first - start, 0) : end - start]
-            for number, start in self._parts_of(first, end)
+            for number, start, stop in zip(parts, starts.tolist(), ends.tolist(), strict=False)
+            if start < stop
         ]
         if not pieces:
             return np.empty((0, self.shape[1]), self.dtype)
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-
-    def _parts_of(self, first: int, end: int) -> list[tuple[int, int]]:
-        """Return the parts that some rows are in, each with its first row; none is empty."""
-        number = int(np.searchsorted(self.bounds, first, side="right")) - 1
-        found = []
-        while number < self.n_parts and self.bounds[number] < end:
-            if self.bounds[number + 1] > max(first, self.bounds[number]):
-                found.append((number, int(self.bounds[number])))
-            number += 1
-        return found
 
     def _gather(self, index: IntArray) -> NDArray[Any]:
         """Return rows in any order; each of their parts is read once, in the order of the parts."""

@@ -88,7 +88,6 @@ def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | Non
 # Adding one vector to the coefficients of all classes changes no output. The recursion is kept in
 # the space where classes sum to zero by projecting before and after, which keeps it symmetric.
 
-
 CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
 OVERALL_PAIRS = 10  # pairs of the overall recursion
 

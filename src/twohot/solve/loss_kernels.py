@@ -138,7 +138,6 @@ def generalized_terms(
 # along the direction, they become z + length∘change. See solve.class_steps. All functions here are
 # kernels, of the lengths and the order up to which derivatives are wanted, 1 or 2.
 
-
 CHANGE = "logit change"
 
 

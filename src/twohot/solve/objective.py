@@ -8,7 +8,7 @@ Coefficients, moments and gradients (K, d) are along the d principal axes that a
 1/K would drown it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,13 +61,6 @@ class Evaluation:
     means: FloatArray | None  # (K, d), mean row of each class, by the weights of its curvature
     moment: FloatArray | None = None  # (K, d), of the outputs' deviation (cross-entropy)
     log_partition: float = 0.0  # mean logsumexp of the logits (cross-entropy)
-
-    def start_along(self, axes: PrincipalAxes) -> "Evaluation":
-        """Return what another fit starts from, along axes of which these are the leading ones."""
-        if len(axes.variances) == self.coef.shape[1]:
-            return self
-        means = None if self.means is None else axes.extend(self.means)
-        return replace(self, coef=axes.extend(self.coef), means=means, moment=None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as sl
@@ -32,35 +32,13 @@ SHORTEST = 0.3  # what a single bad step may leave
 VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
 
-class Steps(Protocol):
-    """A way to choose the length of steps."""
-
-    @property
-    def least_class_curvature(self) -> float:
-        """Share of the curvature of its metric from which on a class uses its own pair."""
-        ...
-
-    def begin(self, coef: FloatArray) -> Evaluation:
-        """Return the evaluation where the steps begin."""
-        ...
-
-    def take(
-        self, here: Evaluation, direction: FloatArray, most_trials: int
-    ) -> tuple[Evaluation | None, bool]:
-        """Return the evaluation one step on, and whether the step had to be shortened.
-
-        None if the direction does not lead down, or no part of it does.
-        """
-        ...
-
-
 @dataclass(eq=False)
 class WholeSteps:
     """One length for all classes: the one that suited the last steps, if it leads down."""
 
     objective: Objective
-    # Less tells of the coupling to other classes, not of the class's own block, and would let
-    # the class leap.
+    # Share of the curvature of its metric from which on a class uses its own pair. Less tells of
+    # the coupling to other classes, not of the class's own block, and would let the class leap.
     least_class_curvature: float = 0.3
     usual_length: float | None = None  # tried first; None before the first step
 
@@ -73,8 +51,9 @@ class WholeSteps:
     ) -> tuple[Evaluation | None, bool]:
         """Return the evaluation one step on, and whether the step had to be shortened.
 
-        Accepted where the slope along the direction is not steeply upwards, and the value has not
-        risen (which only an objective that is not convex can do without the former).
+        None if the direction does not lead down, or no part of it does. Accepted where the slope
+        along the direction is not steeply upwards, and the value has not risen (which only an
+        objective that is not convex can do without the former).
         """
         slope = float(np.vdot(here.gradient, direction))
         if slope >= 0:
@@ -109,7 +88,6 @@ class WholeSteps:
 #     loss(t) + fixed · t + ½ Σ_k bend_k t_k²,
 #
 # the mean loss at the logits, what is linear in the coefficients, and the penalty.
-
 
 MOST_LOOKS = 6  # at the objective along a direction; mostly one is enough
 MOST_SHORTER = 25  # looks until any length leads down; 0.4²⁵ of a step is nothing
@@ -178,7 +156,6 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 # other, while all others are done: there a length for each class saves passes even where it costs
 # as much.
 
-
 # Logits of all rows are kept if they take no more than this. So much again is what a direction
 # adds to them.
 KEPT_LOGITS = 2**24
@@ -204,7 +181,7 @@ MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
 
 
 @contextmanager
-def choose_steps(objective: Objective, most_bytes: int, tol: float) -> Iterator[Steps]:
+def choose_steps(objective: Objective, most_bytes: int, tol: float) -> "Iterator[Steps]":
     """Give a length to each class where logits can be kept, at least in the end, or one to all.
 
     `tol` is the relative gradient that the fit is to reach.
@@ -304,7 +281,7 @@ class LateClassSteps:
     """One length for all classes down to a small gradient, and from there on one for each."""
 
     def __init__(self, objective: Objective, late: ClassSteps) -> None:
-        self._now: Steps = WholeSteps(objective)
+        self._now: WholeSteps | ClassSteps = WholeSteps(objective)
         self._late = late
         self._small = LATE_GRADIENT * float(np.linalg.norm(objective.gradient_at_zero()))
 
@@ -324,6 +301,9 @@ class LateClassSteps:
         if np.linalg.norm(here.gradient) <= self._small:
             self._now = self._late
         return self._now.take(here, direction, most_trials)
+
+
+Steps: TypeAlias = WholeSteps | ClassSteps | LateClassSteps
 
 
 def logits_at(block: Block, coef: FloatArray) -> FloatArray:

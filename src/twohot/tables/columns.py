@@ -1,4 +1,4 @@
-"""A table by columns: what was read, a CSV file, a frame or an archive of arrays, made one record.
+"""A table by columns: of a frame, a CSV file or an archive of arrays, and the record made of them.
 
 A column is an array of shape (n_rows,), or (n_rows, n_features) where a cell holds a list of
 numbers. What each of them is, `column_roles` says.
@@ -8,6 +8,7 @@ import mimetypes
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,15 +17,16 @@ from twohot.base import (
     ArgumentError,
     FloatArray,
     IntArray,
+    as_cells,
     as_text,
     code_labels,
     first_few,
     is_missing,
+    is_polars_frame,
 )
-from twohot.tables.column_roles import LABELS, ColumnRoles, Columns
-from twohot.tables.number_cells import holds_features
-from twohot.tables.row_ids import RowIds
-from twohot.tables.table import POSITIONS, FeatureTable, code_given_and_true
+from twohot.tables.column_roles import LABELS, ColumnRoles, Columns, holds_features
+from twohot.tables.row_ids import COLUMN, RowIds
+from twohot.tables.table import FeatureTable, code_given_and_true
 
 # What items are by the usual names of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}
@@ -62,7 +64,7 @@ def table_from_columns(
         problem = f"no label column among {first_few(columns)}"
         advice = "name it by {label_column}, or pass {labels}."
         raise ArgumentError("", problem, advice, label_column=..., labels=...)
-    for name in (label, roles.true_label, split, item, roles.group, roles.id):
+    for name in (label, roles.true_label, split, item, roles.group):
         if name is not None and columns[name].shape != (len(features),):
             rows = f"{len(features)} rows of features: pass one value per row."
             raise ValueError(f"{name!r} has shape {columns[name].shape} for {rows}")
@@ -79,7 +81,6 @@ def table_from_columns(
         items=items,
         item_kind=item_kind(item, items or []),
         true_labels=None if true is None else true.codes,
-        ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
         groups=None if roles.group is None else columns[roles.group],
     )
 
@@ -139,3 +140,101 @@ def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
         raise ArgumentError(f"column {name!r}", "holds no numbers", advice, feature_column=...)
     # Integers of up to two bytes, pixels for instance, are exact in float32.
     return column.astype(np.float32 if column.dtype.itemsize <= 2 else np.float64)
+
+
+# Data frames as columns, and the index that those of pandas have ----------------------------------
+
+
+def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns of a pandas, polars or pyarrow table, or of a Hugging Face Dataset.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame_columns(pl.DataFrame({"features": [[1.0, 2.0], [3.0, 4.0]], "label": ["a", None]}))
+    {'features': array([[1., 2.],
+           [3., 4.]]), 'label': array(['a', None], dtype=object)}
+    """
+    if hasattr(frame, "with_format") and hasattr(frame, "features"):  # a Dataset of Hugging Face
+        frame = frame.with_format("arrow")[:]
+    if is_polars_frame(frame):
+        frame = frame.lazy().collect()
+    try:
+        columns = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        problem = f"has two columns of one name ({error})"
+        raise ArgumentError("source", problem, "rename one.") from error
+    except TypeError as error:
+        advice = "pass a path, or a table of pandas, polars or pyarrow."
+        raise ArgumentError("source", f"is a {type(frame).__name__}", advice) from error
+    # Names may be numbers, as pandas gives them by itself.
+    return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
+
+
+def frame_ids(source: Any) -> RowIds | None:
+    """Return the index of a pandas frame as ids, None where it has none that names the rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(frame_ids(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])))
+    ['x', 'y']
+    """
+    index = pandas_index(source)
+    if index is None or not index.is_unique or counts_up(index):
+        return None
+    return RowIds(index, COLUMN, str(index.name or "index"))
+
+
+def pandas_index(data: Any) -> Any:
+    """Return the index of a frame or series of pandas, None of anything else."""
+    native = nw.from_native(data, pass_through=True, allow_series=True)
+    return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
+
+
+def counts_up(index: Any) -> bool:
+    """Return whether an index is 0, 1, 2 and so on, which nobody chose."""
+    return index.nlevels == 1 and list(index) == list(range(len(index)))
+
+
+def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
+    """Raise if an argument of pandas has the index of other rows, or of these in another order.
+
+    An index that counts up says nothing beside other names of rows: nobody chose it. Beside the
+    same numbers in another order it does.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    data : object
+        What was passed; only that of pandas has an index.
+    owner : str
+        What has the rows, in the words of Python.
+    index : pandas index or None
+        Of its rows; None where they have no index to compare.
+    """
+    own = pandas_index(data)
+    if own is None or index is None or own.equals(index):
+        return
+    if (counts_up(own) or counts_up(index)) and set(own) != set(index):
+        return
+    problem = f"has another index than {owner}, so its entries may be for other rows"
+    order = f"pass {name}.loc[{owner}.index], or {name}.to_numpy() if they are in the same order."
+    raise ArgumentError(name, problem, order)
+
+
+def _cells(name: str, series: Any) -> NDArray[Any]:
+    """Return one column; lists as rows."""
+    is_list = len(series) and isinstance(series[0], list | tuple | np.ndarray)
+    if not is_list and not isinstance(series.dtype, nw.List | nw.Array):
+        return as_cells(series.to_native(), name)
+    cells: NDArray[Any] = series.to_numpy()
+    if cells.dtype != object:
+        return cells
+    rows = [np.asarray(cell) for cell in cells]
+    for place, row in enumerate(rows):
+        if row.shape != rows[0].shape:
+            places = f"in row 0 and not in row {place}: every row needs as many."
+            raise ValueError(f"column {name!r} holds {len(rows[0])} numbers {places}")
+    return np.stack(rows)

@@ -8,18 +8,18 @@ import csv
 import os
 import re
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.base import check_regular, counted, whole_file
-from twohot.tables.number_cells import NumberCells, append_numbers, reads_as_number
+from twohot.base import LOOKS_MISSING, ArgumentError, check_regular, counted, whole_file
 
 # Cells that a spreadsheet would compute, guarded by an apostrophe that reading takes away ---------
 # Spreadsheets execute a cell that begins like a formula, `=cmd…` for instance, wherever its text
@@ -56,29 +56,6 @@ def unguarded(cell: str) -> str:
     ('=1+1', "'tis", '-1')
     """
     return cell[1:] if HAS_GUARD.match(cell) else cell
-
-
-def guard_lines(lines: Iterable[Iterable[str]]) -> Iterator[list[str]]:
-    """Yield the lines of a table, the header first, as a file for spreadsheets holds them."""
-    for number, line in enumerate(lines):
-        mark = "true" if number else SAFE_COLUMN
-        yield [*(map(guarded, line) if number else line), mark]
-
-
-def unguard_lines(lines: Iterable[Sequence[str]]) -> Iterator[list[str]]:
-    """Yield the lines of a file, the header first, as they were before they were guarded, if so.
-
-    Examples
-    --------
-    >>> lines = [["row", "label"], ["0", "=cmd"]]
-    >>> list(unguard_lines(guard_lines(lines))) == lines == list(unguard_lines(lines))
-    True
-    """
-    is_safe = False
-    for number, line in enumerate(lines):
-        if number == 0:
-            is_safe = line[-1:] == [SAFE_COLUMN]
-        yield [unguarded(cell) for cell in line[:-1]] if is_safe else list(line)
 
 
 # Characters that a field can hold only in quotes. A reader drops a byte order mark at the start.
@@ -124,10 +101,12 @@ def write_csv(
     >>> read_csv("labels.csv")
     [['row', 'label'], ['0', 'cat'], ['1', 'dog']]
     """
+    header = [*columns, SAFE_COLUMN] if spreadsheet_safe else columns
     with whole_file(path) as file:
-        table = chain([columns], lines)
-        for line in guard_lines(table) if spreadsheet_safe else table:
-            file.write(csv_line(line).encode())
+        file.write(csv_line(header).encode())
+        for line in lines:
+            cells = [*map(guarded, line), "true"] if spreadsheet_safe else line
+            file.write(csv_line(cells).encode())
 
 
 def read_csv(
@@ -236,11 +215,7 @@ def _opened(
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             try:
-                yield (
-                    (list(map(unguarded, line)) for line in reader)
-                    if is_guarded
-                    else (unguard_lines(reader))
-                )
+                yield _unguarded_lines(reader, is_guarded=is_guarded)
             except csv.Error as error:
                 where = f"{error}, in line {reader.line_num}"
                 advice = "close quotation marks, and double those that are in a cell."
@@ -252,6 +227,15 @@ def _opened(
         raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}): {advice}") from error
     finally:
         csv.field_size_limit(limit)
+
+
+def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterator[list[str]]:
+    """Yield the lines of a file as they were before they were guarded, if so."""
+    is_safe = False
+    for number, line in enumerate(reader):
+        is_safe = is_safe or (number == 0 and not is_guarded and line[-1:] == [SAFE_COLUMN])
+        cells = line[:-1] if is_safe else line
+        yield list(map(unguarded, cells)) if is_guarded or is_safe else cells
 
 
 def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -283,3 +267,96 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
     if n_times > 1:
         raise ValueError(f"{path} has two columns named {twice!r}: rename one.")
     return header
+
+
+# Columns of numbers from cells of text that arrive one by one -------------------------------------
+# A cell that is empty or says "NA" is a missing number. What is no number makes a column one of
+# words, which is no feature; unless most of its cells are numbers: then somebody has to say.
+
+
+TRUTH = {"true": 1.0, "false": 0.0}  # as data frames write them
+WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
+THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
+# A column that holds so many words and no number is not looked at any more.
+WORDS = 100
+
+
+class NumberCells:
+    """The cells of one column, as far as they are read."""
+
+    def __init__(self, place: str, *, decimal_comma: bool) -> None:
+        self.place = place  # for errors
+        self.decimal_comma = decimal_comma
+        self.numbers = array("d")
+        self.n_words = 0
+        self.is_words = False  # for sure: what follows is not looked at
+        self.first_word = ""  # with its row
+        self.n_commas = 0
+        self.n_thousands = 0  # cells whose comma may separate thousands, up to one that does not
+
+    def number(self, cell: str) -> float:
+        """Return a cell as a number, NaN for none, and keep count of what is none."""
+        if self.decimal_comma and "," in cell and WITH_COMMA.fullmatch(cell):
+            if self.n_thousands == self.n_commas and THOUSANDS.fullmatch(cell):
+                self.n_thousands += 1
+            self.n_commas += 1
+            return float(cell.replace(",", "."))
+        found = as_numbers([cell])
+        if found is not None:
+            return found[0]
+        said = cell.strip().casefold()
+        if not said or said in LOOKS_MISSING:
+            return np.nan
+        if said in TRUTH:
+            return TRUTH[said]
+        self.first_word = self.first_word or f"{cell!r} in row {len(self.numbers)}, from 0"
+        self.n_words += 1
+        self.is_words = self.n_words == WORDS and bool(np.isnan(self.numbers).all())
+        return np.nan
+
+    def column(self, n_rows: int) -> NDArray[Any]:
+        """Return the numbers; None in every row if they are words, or nothing at all."""
+        numbers = np.array(self.numbers)
+        n_numbers = np.count_nonzero(~np.isnan(numbers))
+        advice = "mend the cells, or choose the features by {feature_column}."
+        if n_numbers and n_numbers >= self.n_words > 0:
+            problem = f"{self.place} holds numbers, but {self.first_word}"
+            raise ArgumentError("", problem, advice, feature_column=...)
+        if self.n_commas and self.n_commas == self.n_thousands:
+            problem = f"{self.place} holds numbers like 1,234, which may be 1.234 or 1234"
+            raise ArgumentError("", problem, advice, feature_column=...)
+        return numbers if n_numbers > self.n_words else np.full(n_rows, None, dtype=object)
+
+
+def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> None:
+    """Add the cells of a row to the columns at their places; those of words are dropped."""
+    # Nearly always all of them are numbers.
+    row = as_numbers([cells[place] for place in columns])
+    if row is None:
+        row = [column.number(cells[place]) for place, column in columns.items()]
+        for place in [place for place, column in columns.items() if column.is_words]:
+            row.pop(list(columns).index(place))
+            del columns[place]
+    for column, number in zip(columns.values(), row, strict=True):
+        column.numbers.append(number)
+
+
+def reads_as_number(cell: str) -> bool:
+    """Return whether a cell reads as a number."""
+    return as_numbers([cell]) is not None
+
+
+def as_numbers(cells: Sequence[str]) -> list[float] | None:
+    """Return cells as numbers, None if one of them is none.
+
+    Examples
+    --------
+    >>> as_numbers(["1", "2.5e3"]), as_numbers(["1", "2010_01"])
+    ([1.0, 2500.0], None)
+    """
+    if "_" in "".join(cells):  # which float() takes among digits, as code has it
+        return None
+    try:
+        return list(map(float, cells))
+    except ValueError:
+        return None

@@ -25,7 +25,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from safetensors import SafetensorError, safe_open
 
-from twohot.base import ArgumentError, FloatArray, Matrix, check_count, parse_json, whole_file
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    Matrix,
+    check_count,
+    check_real,
+    parse_json,
+    whole_file,
+)
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
@@ -92,6 +100,7 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a feature file.")
+    path.open("rb").close()  # safetensors says that there is none where it may not be read
     try:
         # safetensors itself checks that the tensors fill the file, without a hole or an overlap.
         with safe_open(path, framework="numpy") as file:
@@ -331,6 +340,7 @@ def _strings(name: str, strings: Iterable[str]) -> dict[str, StreamedTensor]:
 
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:
     """Return the type that features are stored as, or say why they cannot be."""
+    check_real("features", features)
     dtype: np.dtype[Any] = np.dtype(features.dtype).newbyteorder("<")
     is_sparse = hasattr(getattr(features, "X", features), "toarray")
     if is_sparse or dtype not in FEATURE_DTYPES:

@@ -1,74 +1,114 @@
-"""The columns of a table, from whatever it is stored in."""
+"""The formats of files that a table is read from: one record each.
+
+A new one is a module that reads it and a record of FORMATS.
+"""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from twohot.base import Matrix
 from twohot.tables.column_roles import ColumnChoice, Columns
+from twohot.tables.columns import frame_columns
 from twohot.tables.csv_file import csv_columns, csv_header
-from twohot.tables.frames import frame_columns, parquet_columns, parquet_header
+from twohot.tables.feature_file import read_features
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
-from twohot.tables.parquet_features import parquet_parts
-from twohot.tables.parquet_files import is_parquet_source, open_files
+from twohot.tables.parquet_files import (
+    is_parquet_source,
+    parquet_columns,
+    parquet_header,
+    parquet_parts,
+)
+from twohot.tables.table import FeatureTable
 
-SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv", ".tsv")
 # Bytes of a Parquet file up to which it is read as a whole; the features of others, in parts.
 WHOLE_BYTES = 2**28
 # The arrays of an archive that describe classes and not rows.
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
+# The columns of a source, what they are, and the arrays about its classes.
+Source: TypeAlias = tuple[Columns, ColumnChoice, Columns]
 
 
-def read_columns(
-    source: Any, path: Path | None, choice: ColumnChoice, parts: list[Any]
-) -> tuple[Columns, ColumnChoice, Columns]:
-    """Return the columns of a source, what they are, and the arrays about its classes."""
-    if parts:
-        return *parquet_parts(parts, choice), {}
-    if path is None:
-        return frame_columns(source), choice, {}
-    if path.suffix == ".parquet":
-        return parquet_columns(path), choice, {}
-    if path.suffix in (".csv", ".tsv"):
-        return csv_columns(path, choice.is_text), choice, {}
-    if path.suffix == ".npy":
-        return {"X": map_array(path)}, choice, {}
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """How files of one ending are read; None for what they cannot be."""
+
+    columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
+    header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
+    cells: Callable[[Path], Columns] | None = None  # see `file_cells`
+    mapped: Callable[[Path], Matrix] | None = None  # features, by any process that has the path
+
+
+def _archive(path: Path, choice: ColumnChoice) -> Source:
     arrays = load_arrays(path)
     about = {name: arrays.pop(name) for name in CLASS_ARRAYS if name in arrays}
     return *archive_columns(arrays, choice), about
 
 
-def parquet_sources(source: Any) -> list[Any]:
-    """Return the paths of a table in parts; none if it is read as a whole."""
+def _mapped_features(path: Path) -> Matrix:
+    return read_features(path).features
+
+
+CSV = Format(
+    columns=lambda path, choice: (csv_columns(path, choice.is_text), choice, {}),
+    header=lambda path: dict.fromkeys(csv_header(path), False),
+    cells=csv_columns,
+)
+PARQUET = Format(
+    columns=lambda path, choice: (parquet_columns([path]), choice, {}),
+    header=lambda path: parquet_header([path]),
+    cells=lambda path: parquet_columns([path]),
+)
+FORMATS = {
+    ".features": Format(mapped=_mapped_features),
+    ".npz": Format(columns=_archive),
+    ".npy": Format(
+        columns=lambda path, choice: ({"X": map_array(path)}, choice, {}),
+        cells=lambda path: {"labels": map_array(path)},
+        mapped=map_array,
+    ),
+    ".parquet": PARQUET,
+    ".csv": CSV,
+    ".tsv": CSV,
+}
+
+
+def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
+    """Return the columns of a source, what they are, and the arrays about its classes.
+
+    A file that says itself what is what is returned as its table.
+    """
     if isinstance(source, list | tuple):
-        return list(source)
-    if is_parquet_source(source):
-        return [source]
-    path = Path(source) if isinstance(source, str | os.PathLike) else Path()
+        return *parquet_parts(source, choice), {}
+    if not isinstance(source, str | os.PathLike):
+        return frame_columns(source), choice, {}
+    path = Path(source)
     is_large = path.suffix == ".parquet" and path.is_file() and path.stat().st_size > WHOLE_BYTES
-    return [source] if is_large else []
+    if is_large or is_parquet_source(source):
+        return *parquet_parts([source], choice), {}
+    found = _format_of(path)
+    return found.columns(path, choice) if found.columns else read_features(path)
 
 
-def checked_suffix(path: Path) -> str:
-    """Return the kind of a file that is there, or say which kinds can be read."""
+def _format_of(path: Path) -> Format:
+    """Return the format of a file that is there, or say which formats can be read."""
     if path.is_dir():
         advice = "pass a table of features, which `twohot extract` makes of one."
         raise ValueError(f"{path} is a folder: {advice}")
-    if path.suffix not in SUFFIXES:
+    if path.suffix not in FORMATS:
         what = f"ends in {path.suffix!r}"
         if str(path) == "-":
             what = "is standard input, which is not read"
-        raise ValueError(f"{path} {what}: pass a file that ends in {', '.join(SUFFIXES)}.")
+        raise ValueError(f"{path} {what}: pass a file that ends in {', '.join(FORMATS)}.")
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a table of features.")
-    return path.suffix
-
-
-# The names of a table's columns, before anything else of it is read -------------------------------
+    return FORMATS[path.suffix]
 
 
 def table_header(sources: Sequence[Path]) -> dict[str, bool]:
-    r"""Return the columns of a table, and whether each holds lists of numbers.
+    r"""Return the columns of a table, and whether each holds lists of numbers; no cell is read.
 
     Only CSV and Parquet files name their columns at the front; of all others there are none.
 
@@ -80,9 +120,24 @@ def table_header(sources: Sequence[Path]) -> dict[str, bool]:
     """
     first, *others = sources
     if others or is_parquet_source(first):
-        return dict.fromkeys(open_files(sources).schema.names, False)
-    if not first.is_file():
-        return {}
-    if first.suffix in {".csv", ".tsv"}:
-        return dict.fromkeys(csv_header(first), False)
-    return parquet_header(first) if first.suffix == ".parquet" else {}
+        return parquet_header(sources)
+    header = FORMATS[first.suffix].header if first.suffix in FORMATS else None
+    return header(first) if header is not None and first.is_file() else {}
+
+
+def file_cells(source: str | os.PathLike[str]) -> Columns:
+    r"""Return the columns of a label file, or of a list of items, as they stand in the file.
+
+    A file of another ending is taken for a CSV file.
+
+    Examples
+    --------
+    >>> _ = Path("codes.csv").write_text("id,label\n007,1.0\n")
+    >>> file_cells(Path("codes.csv"))
+    {'id': array(['007'], dtype=object), 'label': array(['1.0'], dtype=object)}
+    """
+    if is_parquet_source(source):
+        return parquet_columns([source])
+    path = Path(source)
+    read = FORMATS.get(path.suffix.lower(), CSV).cells or csv_columns
+    return read(path)

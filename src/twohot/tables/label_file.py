@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from twohot.base import ArgumentError, IntArray, Labels, as_cells, as_text, counted, first_few
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    IntArray,
+    Labels,
+    as_cells,
+    as_text,
+    counted,
+    first_few,
+    missing_texts,
+)
 from twohot.tables.column_roles import (
     LABELS,
     ColumnChoice,
@@ -23,12 +33,17 @@ from twohot.tables.column_roles import (
     Columns,
     assign_roles,
 )
-from twohot.tables.csv_file import csv_columns
-from twohot.tables.frames import frame_columns, pandas_index
-from twohot.tables.numpy_files import map_array
-from twohot.tables.parquet_files import is_parquet_source, open_files
+from twohot.tables.columns import item_kind, pandas_index
+from twohot.tables.formats import file_cells
+from twohot.tables.parquet_files import is_parquet_source
 from twohot.tables.row_ids import PATH, POSITION, RowIds
-from twohot.tables.table import name_positions
+from twohot.tables.table import (
+    FeatureTable,
+    code_by_name,
+    name_positions,
+    new_classes,
+    noted_missing,
+)
 
 ROW = "row"
 
@@ -168,19 +183,14 @@ def _opened(labels: Any) -> _LabelFile:
     if not isinstance(labels, str | os.PathLike):
         return _LabelFile("labels", {"labels": as_cells(labels, "labels")}, is_file=False)
     path = Path(labels)
-    if path.suffix == ".npy":
-        return _LabelFile(str(labels), {"labels": map_array(path)}, is_file=False)
-    if path.suffix == ".parquet" or is_parquet_source(labels):
-        files = open_files([labels])
-        columns = frame_columns(files.read_columns(files.schema.names))
-        return _LabelFile(str(labels), columns, is_file=True)
-    if path.is_dir():
+    if path.is_dir() and not is_parquet_source(labels):
         advice = (
             "pass a label file, which `twohot apply` writes without `--to`, or make features of "
             "the folder by `twohot extract`."
         )
         raise ArgumentError({"labels": path}, "is a folder", advice)
-    return _LabelFile(str(labels), csv_columns(path), is_file=True)
+    # An array names neither its rows nor its column.
+    return _LabelFile(str(labels), file_cells(labels), is_file=path.suffix != ".npy")
 
 
 def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | None:
@@ -236,3 +246,106 @@ def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) ->
         counts = f"{counted(n_labels, 'label')} for {n_rows} rows of features"
         raise ValueError(f"{origin} has {counts}: {advice}")
     return ids.places_of(positions, origin, known=skipped)
+
+
+# A feature file with its own labels, or with those of a separate file -----------------------------
+
+
+def of_feature_file(
+    table: FeatureTable,
+    labels: Any,
+    choice: ColumnChoice,
+    missing: Collection[str],
+    *,
+    classes: Any,
+) -> FeatureTable:
+    """Return the table of a feature file; with `labels`, these in place of its own."""
+    beside = replace(choice, label=None, id=None, item=None, group=None)
+    if beside != ColumnChoice() or classes is not None:
+        problem = "the source is a feature file, which says itself what its columns are"
+        advice = "leave {classes} and the names of columns out."
+        raise ArgumentError("", problem, advice, classes=...)
+    table = _without_classes(table, missing)
+    if labels is None:
+        _check_same_names(table, choice)
+        return table
+    return _relabelled(table, labels, choice)
+
+
+def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
+    """Return a table without the classes whose names mean that there is no label.
+
+    What was said to mean none when the table was made still does.
+    """
+    texts = dict.fromkeys((*table.missing, *missing_texts(missing)))
+    if not texts:
+        return table
+    table = replace(table, provenance={**table.provenance, **noted_missing(texts)})
+    given = table.coded.without(texts)
+    if given.n_classes == len(table.classes):
+        return table
+    true, groups = table.true_labels, table.superclass
+    if true is not None:
+        true = Labels(true, table.coded.classes).without(texts).codes
+    if groups is not None:
+        groups = groups[np.isin(table.classes, given.classes.tolist())]
+    names = tuple(given.classes.tolist())
+    return replace(table, labels=given.codes, classes=names, true_labels=true, superclass=groups)
+
+
+def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
+    """Raise if a column is chosen that a feature file has not got its own from."""
+    for role, chosen, known in (
+        ("label", choice.label, table.label_column),
+        ("id", choice.id, table.ids.column),
+        ("item", choice.item, table.item_column),
+        ("group", choice.group, None),
+    ):
+        if chosen not in (None, known):
+            own = f", whose {role} is {known!r}" if known else ""
+            problem = f"is for a separate label file, and the source is a feature file{own}"
+            advice = "pass {labels} too, or leave it out."
+            raise ArgumentError({f"{role}_column": chosen}, problem, advice, labels=...)
+
+
+def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> FeatureTable:
+    """Return a table with the labels of a separate file in place of its own."""
+    known = table.ids, table.skipped_ids, lambda: table.coded
+    joined = join_labels(labels, choice, *known, own_name=table.label_column)
+    if table.items is not None:
+        check_item_order(joined, table.items)
+    name, item = str(joined.roles.label), joined.roles.item
+    # A table without labels has no classes of its own.
+    classes, said = table.classes or None, f"column {name!r}"
+    cells = joined.columns[name]
+    coded = code_by_name(cells, classes, name=said, missing=table.missing, extend=True)
+    names = tuple(coded.classes.tolist())
+    grouped = table.superclass is not None
+    made = new_classes(names, classes, grouped=grouped) if classes else ""
+    none = f"no label: {first_few(table.missing)}" if table.missing else ""
+    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words, made, none]))
+    changed: dict[str, Any] = {"provenance": {**table.provenance, "columns": words}}
+    if item is not None and (table.items is None or choice.item is not None):
+        items = [as_text(cell) for cell in joined.columns[item].tolist()]
+        changed |= {"items": items, "item_kind": item_kind(item, items)}
+    if joined.roles.group is not None:
+        changed |= {"groups": joined.columns[joined.roles.group]}
+    return replace(table, labels=coded.codes, classes=names, ids=joined.ids, **changed)
+
+
+def with_used_classes(table: FeatureTable) -> FeatureTable:
+    """Return a table without the classes that none of its labels, given or true, names.
+
+    Those of a source say nothing about labels of another file: an audit would offer them all.
+    """
+    true = table.true_labels
+    named = table.labels if true is None else np.concatenate([table.labels, true])
+    used = np.bincount(named[named >= 0], minlength=len(table.classes)) > 0
+    if used.all() or not used.any():
+        return table
+    place = np.append(np.where(used, np.cumsum(used) - 1, NO_LABEL), NO_LABEL)
+    true = None if true is None else place[true]
+    names = tuple(np.array(table.classes, dtype=object)[used].tolist())
+    groups = None if table.superclass is None else table.superclass[used]
+    labels = place[table.labels]
+    return replace(table, labels=labels, classes=names, true_labels=true, superclass=groups)

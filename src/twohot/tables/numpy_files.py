@@ -34,14 +34,6 @@ from twohot.tables.column_roles import FEATURES, LABELS, ColumnChoice, Columns, 
 KINDS = "biufcSUMm"
 
 
-def read_plain_array(name: str, file: BinaryIO, n_bytes: int) -> NDArray[Any]:
-    """Return the array of an open file that holds so many bytes; errors call it by its name."""
-    check_array_header(name, file, n_bytes)
-    file.seek(0)
-    array: NDArray[Any] = npy_format.read_array(file, allow_pickle=False)
-    return array
-
-
 def check_array_header(name: str, file: BinaryIO, n_bytes: int) -> None:
     """Raise unless an open file of so many bytes begins with the header of the array it holds."""
     shape, dtype = _read_header(name, file)
@@ -118,27 +110,33 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """
     check_regular(path)
     with _friendly(path), zipfile.ZipFile(path) as archive:
-        _check_size(path, archive)
-        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        if len(members) < len(archive.infolist()):
-            names = (info.filename.removesuffix(".npy") for info in archive.infolist())
-            twice = Counter(names).most_common(1)[0][0]
-            raise ValueError(f"two arrays are named {twice!r}")
-        return {name: _member(archive, name, info) for name, info in members.items()}
+        members = [(info.filename.removesuffix(".npy"), info) for info in archive.infolist()]
+        unpacked = sum(info.file_size for _, info in members)
+        if unpacked > SURELY_HELD and unpacked > memory_limit():
+            raise _too_large(path, unpacked)
+        for twice, n_times in Counter(name for name, _ in members).items():
+            if n_times > 1:
+                raise ValueError(f"two arrays are named {twice!r}")
+        try:
+            return {name: _member(archive, name, info) for name, info in members}
+        except MemoryError as error:
+            raise _too_large(path, unpacked) from error
 
 
-def _check_size(path: Path, archive: zipfile.ZipFile) -> None:
-    """Raise if an archive unpacks to more than memory holds, as a small one may."""
-    unpacked = sum(info.file_size for info in archive.infolist())
-    if unpacked > SURELY_HELD and unpacked > memory_limit():
-        sizes = f"{unpacked:,} bytes unpacked, and this process may hold {memory_limit():,}"
-        problem = f"{path} has arrays of {sizes}"
-        raise ArgumentError("", problem, "write them by np.save, which is read in parts.")
+def _too_large(path: Path, unpacked: int) -> ArgumentError:
+    """Return what is said of an archive that memory does not hold, as a small one may be."""
+    sizes = f"{unpacked:,} bytes unpacked, and this process may hold {memory_limit():,} in all"
+    problem = f"{path} has arrays of {sizes}"
+    return ArgumentError("", problem, "write them by np.save, which is read in parts.")
 
 
 def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
-    with archive.open(info) as file:
-        return read_plain_array(name, cast(BinaryIO, file), info.file_size)
+    with archive.open(info) as opened:
+        file = cast(BinaryIO, opened)
+        check_array_header(name, file, info.file_size)
+        file.seek(0)
+        array: NDArray[Any] = npy_format.read_array(file, allow_pickle=False)
+        return array
 
 
 @contextmanager

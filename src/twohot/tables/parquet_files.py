@@ -1,23 +1,43 @@
 """Parquet files that make one table: a file, a folder of files, or several of either.
 
 Paths may be any that fsspec reads: those of this machine, or such as s3://bucket/folder.
+
+Decoding a row group takes as long as a pass over it, or longer. It is therefore done once: the
+features are kept in a scratch file, from which later passes read them. Where there is no room for
+one, row groups are decoded each time.
 """
 
 import hashlib
 import io
 import os
+import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any
+from threading import Lock
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from twohot.base import ArgumentError, IntArray, as_url, counted, load_extra, parse_json
+from twohot.base import (
+    ArgumentError,
+    IntArray,
+    NotFiniteError,
+    as_url,
+    check_finite,
+    counted,
+    load_extra,
+    parse_json,
+)
+from twohot.rows import PartedRows
+from twohot.tables.column_roles import ColumnChoice, assign_roles, choice_among, listed_columns
+from twohot.tables.columns import frame_columns, stack_features
 
 SUFFIX = ".parquet"
 # In a folder that twohot writes part by part: what wrote it, and how many parts there will be.
@@ -86,35 +106,33 @@ class ParquetFiles:
 
     def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
         """Return a part, or some columns of it, as a table of pyarrow."""
-        arrow = load_extra("pyarrow", "parquet", "Parquet files")
-        return arrow.concat_tables(self.read_group(each, columns) for each in self.parts[number])
+        tables = (self.read_group(each, columns) for each in self.parts[number])
+        return _load("pyarrow").concat_tables(tables)
 
     def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
         """Return some columns of a row group, or all of them, as a table of pyarrow."""
         file, group = self.groups[number]
-        with self._open(file) as stored, _reading(self.paths[file]):
+        with self._opened(file) as stored:
             # One thread: others read and compute at the same time.
             return stored.read_row_group(
                 group, columns=columns and list(columns), use_threads=False
             )
 
-    def read_columns(self, columns: Sequence[str]) -> Any:
-        """Return some columns of all rows, as a table of pyarrow."""
-        arrow = load_extra("pyarrow", "parquet", "Parquet files")
-        parts = []
+    def read_columns(self, columns: Sequence[str] | None = None) -> Any:
+        """Return some columns of all rows, or all of them, as a table of pyarrow."""
+        tables = []
         for file in range(len(self.paths)):
-            with self._open(file) as stored, _reading(self.paths[file]):
-                parts.append(stored.read(columns=list(columns), use_threads=False))
-        return arrow.concat_tables(parts)
+            with self._opened(file) as stored:
+                tables.append(stored.read(columns=columns and list(columns)))
+        return _load("pyarrow").concat_tables(tables)
 
     def head(self) -> Any:
         """Return some of the first rows, as a table of pyarrow."""
         for file, footer in enumerate(self.footers):
             if footer.num_rows:
-                with self._open(file) as stored, _reading(self.paths[file]):
-                    arrow = load_extra("pyarrow", "parquet", "Parquet files")
+                with self._opened(file) as stored:
                     batch = next(stored.iter_batches(HEAD_ROWS, use_threads=False))
-                    return arrow.Table.from_batches([batch])
+                    return _load("pyarrow").Table.from_batches([batch])
         files = first_paths(self.paths)
         raise ArgumentError("source", f"has no row in {files}", "pass files with rows.")
 
@@ -123,18 +141,42 @@ class ParquetFiles:
         file, place = self.groups[group]
         return f"row group {place} of {self.paths[file]}"
 
-    def _open(self, file: int) -> Any:
-        return _parquet_file(self.filesystems[file], self.paths[file], self.footers[file])
+    @contextmanager
+    def _opened(self, file: int) -> Iterator[Any]:
+        """Open a file; name it where its content cannot be read though its end could."""
+        path, footer = self.paths[file], self.footers[file]
+        with (
+            _parquet_file(self.filesystems[file], path, footer) as stored,
+            _named(f"{path} is damaged", "write it again."),
+        ):
+            yield stored
+
+
+def _load(module: str) -> Any:
+    return load_extra(module, "parquet", "Parquet files")
 
 
 def open_files(sources: Sequence[Any]) -> ParquetFiles:
     """Return the Parquet files of some paths, or say which of them has other columns."""
-    load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    _load("pyarrow.parquet")
     found = list(chain.from_iterable(_files_of(as_url(source)) for source in sources))
     footers = [_footer(filesystem, path) for filesystem, path in found]
     paths = [path for _, path in found]
     _check_one_schema(paths, footers)
     return ParquetFiles([filesystem for filesystem, _ in found], paths, footers)
+
+
+def parquet_columns(sources: Sequence[Any]) -> dict[str, NDArray[Any]]:
+    """Return all columns of some Parquet files, as they are in memory."""
+    return frame_columns(open_files(sources).read_columns())
+
+
+def parquet_header(sources: Sequence[Any]) -> dict[str, bool]:
+    """Return the columns of Parquet files, and whether each holds lists; no cell is read."""
+    kinds = _load("pyarrow").types
+    lists = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list)
+    schema = open_files(sources).schema
+    return {column.name: any(is_one(column.type) for is_one in lists) for column in schema}
 
 
 def is_parquet_source(source: Any) -> bool:
@@ -154,8 +196,7 @@ def is_parquet_source(source: Any) -> bool:
 
 def read_record(folder: Any) -> dict[str, Any] | None:
     """Return what the run that wrote a folder is known by; None if it was no run of twohot."""
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(f"{as_url(folder)}/{RECORD}")
+    filesystem, path = _load("fsspec").core.url_to_fs(f"{as_url(folder)}/{RECORD}")
     if not filesystem.exists(path):
         return None
     try:
@@ -175,8 +216,7 @@ def first_paths(paths: Sequence[str]) -> str:
 
 def _files_of(source: str) -> list[tuple[Any, str]]:
     """Return the Parquet files of a path, each with its file system."""
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(source)
+    filesystem, path = _load("fsspec").core.url_to_fs(source)
     paths = [path]
     if filesystem.isdir(path):
         inside = (PurePosixPath(each) for each in filesystem.find(path))
@@ -218,37 +258,27 @@ def _footer(filesystem: Any, path: str) -> Any:
 
 
 def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
-    arrow = load_extra("pyarrow", "parquet", "Parquet files")
-    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
-    try:
-        return parquet.ParquetFile(filesystem.open(path, "rb"), metadata=footer)
-    except arrow.ArrowException as error:
-        raise ValueError(f"{path} is not a Parquet file, or is cut short ({error}).") from error
-
-
-def check_once(path: Any, names: Sequence[str]) -> None:
-    """Raise if a Parquet file has two columns of one name."""
-    name, count = Counter(names).most_common(1)[0] if names else ("", 0)
-    if count > 1:
-        raise ArgumentError("", f"{path} has {count} columns named {name!r}", "rename one.")
+    with _named(f"{path} is not a Parquet file, or is cut short", "write it again."):
+        opened = filesystem.open(path, "rb")
+        return _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
 
 
 @contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Name the file whose content cannot be read though its end could."""
-    arrow = load_extra("pyarrow", "parquet", "Parquet files")
+def _named(problem: str, advice: str) -> Iterator[None]:
+    """Say of which file pyarrow speaks; errors of the system name it."""
     try:
         yield
-    except FileNotFoundError:
-        raise
-    except (arrow.ArrowException, OSError) as error:
-        said = " ".join(str(error).split())
-        raise ValueError(f"{path} is damaged ({said}): write it again.") from error
+    except (_load("pyarrow").ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise ValueError(f"{problem} ({' '.join(str(error).split())}): {advice}") from error
 
 
 def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
     first = footers[0].schema.to_arrow_schema()
-    check_once(paths[0], first.names)
+    name, count = Counter(first.names).most_common(1)[0] if first.names else ("", 0)
+    if count > 1:
+        raise ArgumentError("", f"{paths[0]} has {count} columns named {name!r}", "rename one.")
     for path, footer in zip(paths, footers, strict=True):
         other = footer.schema.to_arrow_schema()
         if other.equals(first):
@@ -261,3 +291,132 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
         )
         problem = f"has files of two schemas, {paths[0]} and {path}, which differ in {said}"
         raise ArgumentError("source", problem, "pass those of one schema, or write one again.")
+
+
+# Features that stay in the files, read row group by row group -------------------------------------
+
+
+class ParquetFeatures(PartedRows):
+    """Features of a column of lists, or of many columns of numbers; parts are row groups.
+
+    Parameters
+    ----------
+    files : ParquetFiles
+        Where the rows are.
+    columns : sequence of str
+        The column of lists, or the columns of numbers.
+    n_features : int
+        Numbers of each row.
+    dtype : numpy dtype
+        Of the rows as they are read.
+    """
+
+    def __init__(
+        self, files: ParquetFiles, columns: Sequence[str], n_features: int, dtype: np.dtype[Any]
+    ) -> None:
+        super().__init__(files.bounds, n_features, dtype)
+        self.files = files
+        self.columns = tuple(columns)
+        self._decoded = np.zeros(self.n_parts, dtype=bool)  # and kept in the scratch file
+        self._scratch: IO[bytes] | None = None  # a file without a name
+        self._turn = Lock()  # at the place in that file
+
+    def read_part(self, number: int) -> NDArray[Any]:
+        """Return the rows of a row group: decoded the first time, then as they were kept."""
+        shape = int(self.bounds[number + 1] - self.bounds[number]), self.shape[1]
+        if shape[0] == 0:
+            return np.empty(shape, self.dtype)
+        if self._scratch is not None and self._decoded[number]:
+            rows = np.empty(shape, self.dtype)
+            with self._turn:
+                self._scratch.seek(self._offset(number))
+                n_read = self._scratch.readinto(rows.data.cast("B"))  # type: ignore[attr-defined]
+            if n_read == rows.nbytes:
+                return rows
+        rows = self.decode(number)
+        self._keep(number, rows)
+        return rows
+
+    def decode(self, number: int) -> NDArray[Any]:
+        """Return the rows of a row group, which nobody reads again."""
+        rows = self._decode(number)
+        self._check_finite(number, rows)
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A scratch file stays where it is.
+        forgotten = {"_decoded": np.zeros(self.n_parts, dtype=bool), "_scratch": None}
+        return super().__getstate__() | forgotten | {"_turn": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | {"_turn": Lock()})
+
+    def _check_finite(self, number: int, rows: NDArray[Any]) -> None:
+        try:
+            names = self.columns if len(self.columns) > 1 else ()  # one column holds lists
+            check_finite("X", rows, 0, columns=names)
+        except NotFiniteError as error:
+            where = f"{error.problem} of {self.files.place_of(number)}"
+            raise NotFiniteError("X", where, error.advice) from error
+
+    def _decode(self, number: int) -> NDArray[Any]:
+        table = self.files.read_group(number, self.columns)
+        if len(self.columns) == 1:
+            rows = list_rows(table.column(0), self.shape[1], self.files.place_of(number))
+            return np.ascontiguousarray(rows, dtype=self.dtype)
+        rows = np.empty((table.num_rows, self.shape[1]), self.dtype)
+        for place, column in enumerate(table.columns):
+            rows[:, place] = column.to_numpy()
+        return rows
+
+    def _keep(self, number: int, rows: NDArray[Any]) -> None:
+        """Write rows to the scratch file, if there is room for them."""
+        try:
+            with self._turn:
+                if self._scratch is None:
+                    scratch = tempfile.TemporaryFile(prefix="twohot-", buffering=0)  # noqa: SIM115
+                    self._scratch = scratch
+                    weakref.finalize(self, scratch.close)
+                self._scratch.seek(self._offset(number))
+                written = self._scratch.write(rows.data.cast("B"))
+        except OSError:
+            return
+        self._decoded[number] = written == rows.nbytes
+
+    def _offset(self, number: int) -> int:
+        return int(self.bounds[number]) * self.shape[1] * self.dtype.itemsize
+
+
+def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
+    """Return a column of lists of pyarrow as rows of so many numbers; nulls in them become NaN."""
+    if column.null_count:
+        row = column.is_null().to_pylist().index(True)
+        problem = f"contains no list at row {row} of {place}"
+        raise ArgumentError("X", problem, "drop the row: features must be there.")
+    lengths = _load("pyarrow.compute").list_value_length(column).to_numpy()
+    if len(lengths) and not np.all(lengths == width):
+        row = int(np.argmax(lengths != width))
+        problem = f"contains {lengths[row]} numbers at row {row} of {place}, and others {width}"
+        raise ArgumentError("X", problem, "features of all rows must come from one backbone.")
+    chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
+    return np.asarray(flat.reshape(-1, width))
+
+
+def parquet_parts(
+    sources: Sequence[Any], choice: ColumnChoice
+) -> tuple[dict[str, Any], ColumnChoice]:
+    """Return the columns of Parquet files, the features among them as one that is read in parts.
+
+    The choice comes back with the features under the name that they have there.
+    """
+    files = open_files(sources)
+    head = frame_columns(files.head())
+    named = assign_roles(head, replace(choice_among(head, choice), id="")).features
+    sample = stack_features(head, named)
+    features = ParquetFeatures(files, named, sample.shape[1], sample.dtype)
+    name = listed_columns(named)
+    by_name = replace(choice, features=None)
+    others = [each for each in head if each not in named and by_name.is_text(each)]
+    columns = dict(frame_columns(files.read_columns(others))) if others else {}
+    return {**columns, name: features}, replace(choice, features=name)

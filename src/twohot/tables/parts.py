@@ -40,10 +40,8 @@ from twohot.rows import (
     place_in_map,
     split_index,
 )
-from twohot.tables.feature_file import read_features
-from twohot.tables.numpy_files import map_array
-from twohot.tables.parquet_features import ParquetFeatures
-from twohot.tables.parquet_files import PART_BYTES, RECORD, SUFFIX, read_record
+from twohot.tables.formats import FORMATS
+from twohot.tables.parquet_files import PART_BYTES, RECORD, SUFFIX, ParquetFeatures, read_record
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
@@ -337,9 +335,9 @@ def as_dask(
 def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
     """Return what opens the stored rows of a source anywhere."""
     path = source.resolve()
-    openers = {".features": mapped_features, ".npy": map_array}
-    if mapped_file(stored) is not None and path.suffix in openers:
-        opened = partial(openers[path.suffix], path)
+    mapped = FORMATS[path.suffix].mapped if path.suffix in FORMATS else None
+    if mapped_file(stored) is not None and mapped is not None:
+        opened = partial(mapped, path)
         first = _first_row(stored, opened())
         if first is not None:
             return partial(some_rows, opened, slice(first, first + stored.shape[0]))
@@ -370,11 +368,6 @@ def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
     blocks = list(blocks_of_rows(stored, rows, len(rows))) if len(rows) else []
     nothing = np.empty((0, stored.shape[1]), stored.dtype)
     return blocks[0] if len(blocks) == 1 else np.concatenate([nothing, *blocks])
-
-
-def mapped_features(path: Path) -> Matrix:
-    """Return the features of a feature file, mapped."""
-    return read_features(path).features
 
 
 def some_rows(opened: Callable[[], Matrix], rows: slice) -> Matrix:

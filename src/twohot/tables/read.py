@@ -1,12 +1,11 @@
 """Tables from whatever they are stored in: one function for all formats."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from twohot.base import ArgumentError, as_text, check_regular
 from twohot.tables.column_roles import (
@@ -17,63 +16,19 @@ from twohot.tables.column_roles import (
     choice_among,
     find_stray_features,
 )
-from twohot.tables.columns import stack_features, table_from_columns
-from twohot.tables.formats import checked_suffix, parquet_sources, read_columns
-from twohot.tables.frames import check_same_index, frame_ids, pandas_index
-from twohot.tables.label_file import choice_beside, join_labels, with_labels
-from twohot.tables.labelled_features import read_labelled_features
+from twohot.tables.columns import (
+    check_same_index,
+    frame_ids,
+    pandas_index,
+    stack_features,
+    table_from_columns,
+)
+from twohot.tables.formats import read_source
+from twohot.tables.label_file import choice_beside, join_labels, of_feature_file, with_labels
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable, code_by_name, new_classes, noted_missing
 
-# The name of the file in every error about what it holds, added once, where it is read ------------
 
-
-# Arguments of a reader that may be files too.
-OTHER_FILES = ("labels", "classes")
-Reader = TypeVar("Reader", bound=Callable[..., Any])
-
-
-def naming_source(read: Reader) -> Reader:
-    """Return a reader whose errors name its source, or another file that it was given."""
-
-    @wraps(read)
-    def wrapped(source: Any, *args: Any, **kwargs: Any) -> Any:
-        given = (source, *(kwargs.get(name) for name in OTHER_FILES))
-        files = [Path(entry) for entry in given if isinstance(entry, str | os.PathLike)]
-        if not files:
-            return read(source, *args, **kwargs)
-        with errors_named(*files):
-            return read(source, *args, **kwargs)
-
-    return cast(Reader, wrapped)
-
-
-@contextmanager
-def errors_named(*paths: Path) -> Iterator[None]:
-    """Name the files that are read in an error about their content, unless it names one itself.
-
-    Examples
-    --------
-    >>> with errors_named(Path("pets.csv")):
-    ...     raise ArgumentError({"label_column": "y"}, "is missing", "the columns are 'x'.")
-    Traceback (most recent call last):
-    twohot.base.messages.ArgumentError: label_column='y' is missing (in pets.csv): the columns...
-    """
-    files = " and ".join(map(str, paths))
-    try:
-        yield
-    except ArgumentError as error:
-        if any(file.name in str(error) for file in paths):
-            raise
-        problem = f"{error.problem} (in {files})"
-        raise type(error)(error.arguments, problem, error.advice, **error.mentions) from error
-    except ValueError as error:
-        if any(file.name in str(error) for file in paths):
-            raise
-        raise ValueError(f"{files}: {error}") from error
-
-
-@naming_source
 def read_table(
     source: Any,
     *,
@@ -152,12 +107,47 @@ def read_table(
         group=group_column,
         id=id_column,
     )
-    parts = parquet_sources(source)
-    path = Path(source) if isinstance(source, str | os.PathLike) else None
-    if path is not None and not parts and checked_suffix(path) == ".features":
-        return read_labelled_features(path, labels, choice, classes, missing)
-    own = choice if labels is None else replace(choice, label=None)
-    columns, own, about = read_columns(source, path, own, parts)
+    given = [each for each in (source, labels, classes) if isinstance(each, str | os.PathLike)]
+    with errors_named(*map(Path, given)):
+        return _table(source, labels, choice, classes, missing, labelled=labelled)
+
+
+@contextmanager
+def errors_named(*paths: Path) -> Iterator[None]:
+    """Name the files that are read in an error about their content, unless it names one itself.
+
+    Examples
+    --------
+    >>> with errors_named(Path("pets.csv")):
+    ...     raise ArgumentError({"label_column": "y"}, "is missing", "the columns are 'x'.")
+    Traceback (most recent call last):
+    twohot.base.messages.ArgumentError: label_column='y' is missing (in pets.csv): the columns...
+    """
+    files = " and ".join(map(str, paths))
+    try:
+        yield
+    except ValueError as error:
+        if not paths or any(file.name in str(error) for file in paths):
+            raise
+        if isinstance(error, ArgumentError):
+            problem = f"{error.problem} (in {files})"
+            raise type(error)(error.arguments, problem, error.advice, **error.mentions) from error
+        raise ValueError(f"{files}: {error}") from error
+
+
+def _table(
+    source: Any,
+    labels: Any,
+    choice: ColumnChoice,
+    classes: Any,
+    missing: Collection[str],
+    *,
+    labelled: bool,
+) -> FeatureTable:
+    found = read_source(source, choice if labels is None else replace(choice, label=None))
+    if isinstance(found, FeatureTable):
+        return of_feature_file(found, labels, choice, missing, classes=classes)
+    columns, own, about = found
     named = about.get("classes") if classes is None else _class_names(classes)
     # With a separate label file a column that was chosen may be in either.
     roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
@@ -178,9 +168,7 @@ def read_table(
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
     # A review may have made new classes; whoever names all of them has none.
     how = {"labelled": labelled, "extend": labels is not None and classes is None}
-    table = table_from_columns(
-        features, columns, replace(roles, id=None), named, missing=missing, **how
-    )
+    table = table_from_columns(features, columns, roles, named, missing=missing, **how)
     if labels is not None and named is not None:
         known = [as_text(entry) for entry in named]
         made = new_classes(table.classes, known, grouped="superclass" in about)
@@ -189,9 +177,10 @@ def read_table(
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
-    read_from = {} if path is None else {"read_from": path.name}
+    is_file = isinstance(source, str | os.PathLike)
+    read_from = {"read_from": Path(source).name} if is_file else {}
     kept = {"columns": words, **roles.names, **noted_missing(missing)}
-    named_features = _named_features(columns, roles, features, chosen=feature_column is not None)
+    named_features = _named_features(columns, roles, features, chosen=choice.features is not None)
     return replace(table, ids=ids, provenance={**read_from, **kept, **named_features})
 
 

@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from twohot.base import ArgumentError, IntArray, as_text, check_choice, counted, first_few
+from twohot.base import (
+    ArgumentError,
+    IntArray,
+    as_text,
+    check_choice,
+    check_named,
+    counted,
+    first_few,
+)
 
 POSITION, COLUMN, PATH = "position", "column", "path"
 ID_KINDS = (POSITION, COLUMN, PATH)
@@ -51,6 +59,7 @@ class RowIds:
         An error speaks of the argument that the ids came by, or else of the column of a table.
         """
         ids = cls(cells, COLUMN, column)
+        check_named(ids.values, argument or f"column {column!r}")
         texts = list(ids)
         if "" in texts:
             rows = [row for row, text in enumerate(texts) if not text]

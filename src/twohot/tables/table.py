@@ -147,7 +147,10 @@ class FeatureTable:
     def stray_features(self) -> StrayFeatures | None:
         """The user's columns among the features that may be none."""
         record = self.provenance.get("stray_features")
-        return None if record is None else StrayFeatures.from_json(record)
+        if record is None:
+            return None
+        by_name, by_spread = (tuple(record[by]) for by in ("by_name", "by_spread"))
+        return StrayFeatures(by_name=by_name, by_spread=by_spread)
 
     @property
     def notes(self) -> tuple[str, ...]:

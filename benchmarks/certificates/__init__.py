@@ -1,0 +1,1 @@
+"""Certificates by simulation: what lists and reviews promise, and what they cost."""

@@ -1,0 +1,482 @@
+"""Lists of wrong labels with a guarantee that comes from a random draw alone.
+
+A person checks a few rows, drawn at random from the most doubtful ones. Their verdicts decide how
+long a list of unchecked rows may be, most doubtful first, so that at most a share `fdr` of its
+labels is right.
+
+Conventions
+-----------
+The pool is N rows in a fixed order, most doubtful first; N1 of their labels are wrong, the other
+N0 are right. n of its rows are drawn uniformly without replacement, so that m = N - n are left. A
+threshold t is a prefix of the order. Above it are
+
+    C checked right labels,   R unchecked rows,   V right labels among these R rows.
+
+V is unknown. The false discovery proportion of the list is FDP = V / max(R, 1), and its mean over
+draws is the false discovery rate, FDR. Nothing is random but the draw: copies of rows, classes that
+overlap, people's errors, a bad model and doubts that were fitted on the same labels change nothing.
+The order must be fixed before the draw, ties included, and a verdict must depend on its row alone.
+
+Theorem 1 (FDR)
+---------------
+Take the longest prefix with m (1 + C) ≤ q (n + 1) R. Then
+
+    E[V / max(R, 1)] ≤ q (1 - binom(N1, n + 1) / binom(N, n + 1)) ≤ q.
+
+Proof. Given n0, the number of checked right labels, the checked ones are a uniform subset of the
+right rows, independent of what was drawn of the wrong rows. Let m0 = N0 - n0. Shorten the prefix,
+from the whole pool on, and watch M = V / (1 + C). The next right row to leave is unchecked with
+probability V / (V + C), so that, if C > 0,
+
+    E[M'] = V / (V + C) · (V - 1) / (1 + C) + C / (V + C) · V / C = V / (1 + C) = M,
+
+and E[M'] < M if C = 0 < V: M is a supermartingale. The first time that the rule holds is a stopping
+time of it, hence E[V / (1 + C)] ≤ E[m0 / (n0 + 1)] there. Since n0 is hypergeometric,
+
+    E[m0 / (n0 + 1)] = Σ_k binom(N0, k + 1) binom(N1, n - k) / binom(N, n)
+                     = (binom(N, n + 1) - binom(N1, n + 1)) / binom(N, n),
+
+and binom(N, n + 1) / binom(N, n) = m / (n + 1). The rule gives V / R ≤ q (n + 1) / m · V / (1 + C).
+Take the mean of both sides. ∎
+
+Theorem 2 (every threshold at once)
+-----------------------------------
+Let B_c be such that, with probability at least 1 - δ, the (c + 1)-th smallest element of a uniform
+n-subset of {1, …, N} is at most B_c + 1 for all c ≤ c_max at once. Then with probability at least
+1 - δ, at every threshold with C ≤ c_max,
+
+    V ≤ B_C - C,   and so V is at most the least of min(R, B_C - C) over all longer prefixes.
+
+Thresholds, and the rate that is asked for, may be chosen after the check.
+
+Proof. Number the right rows by their place in the order. If they were all rows, N0 = N, the numbers
+of the checked ones would be such a subset. If N0 < N, put the right rows first in a list of all
+rows; then the (c + 1)-th smallest number in the list is that of the (c + 1)-th checked right row,
+or exceeds N0 where there is none. There are fewer than c + 1 checked right rows above t, so that
+there are at most B_c right rows above it. A longer prefix holds no fewer right labels. ∎
+
+`right_bounds` takes B_c = max {k : P(H(k) ≤ c) > δ'}, where H(k) is hypergeometric: how many of the
+first k rows are drawn. The local level δ' is the largest one whose probability of a miss, computed
+exactly, is at most δ.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaln
+from scipy.stats import binom
+
+from twohot.base import (
+    ArgumentError,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_count,
+    check_within,
+    counted,
+)
+
+# The pool has half as many rows again as are flagged, so that the check sees where the list should
+# end, and at least twice the rows that are drawn, so that as many as were checked are left.
+POOL_PER_FLAGGED = Fraction(3, 2)
+POOL_PER_CHECKED = 2
+# q (n + 1) R / m of the expected list. In simulations a list then has .87 of the wrong labels that
+# the best threshold finds; at twice this number .92.
+EXPECTED_RESOLUTION = 3
+# A threshold above which more right labels were checked than this is not bounded: no list that is
+# worth having reaches as far, and each further checkpoint widens the bound at the others.
+MOST_RIGHT_CHECKED = 60
+# A share of right labels that an empty list is explained by: fewer would be seen with this chance.
+REFUTED_AT = 0.05
+# Halvings of the interval of δ', on a logarithmic scale: its width is then below a relative 1e-5.
+HALVINGS = 20
+WORDS = 2**64
+
+
+@dataclass(frozen=True, eq=False)
+class CheckDraw:
+    """Rows to check, drawn at random from the most doubtful ones."""
+
+    pool: IntArray  # (n_pool,), rows, most doubtful first; fixed before the draw
+    rows: IntArray  # (n_checked,), rows of the pool, in the order in which they were drawn
+    seed: int  # of the draw
+
+    @property
+    def n_left(self) -> int:
+        """Rows of the pool that are not checked."""
+        return len(self.pool) - len(self.rows)
+
+    def extended(self, n_checked: int) -> "CheckDraw":
+        """Return a draw of more rows of the same pool, which begins with the rows of this one."""
+        return _draw(self.pool, n_checked, self.seed)
+
+
+@dataclass(frozen=True)
+class RowsNeeded:
+    """How many rows to check for a list."""
+
+    advised: int  # the list then has most of what can be found
+    least: int  # with fewer, a list of the expected length is impossible
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Every threshold: the prefix of length 1, 2, … of the pool."""
+
+    right_checked: IntArray  # (n_pool,), C: checked labels above the threshold that are right
+    unchecked: IntArray  # (n_pool,), R: unchecked rows above it
+    most_right: IntArray  # (n_pool,), how many of those R labels are right at most (theorem 2)
+    confidence: float  # that all these bounds hold at once
+
+    @property
+    def most_share(self) -> FloatArray:
+        """(n_pool,) largest share of right labels among the unchecked rows above a threshold."""
+        return np.asarray(self.most_right / np.maximum(self.unchecked, 1))
+
+    def longest(self, share: float) -> int:
+        """Return the longest prefix that has at most a share of right labels, 0 without one."""
+        found = np.flatnonzero((self.unchecked > 0) & (self.most_share <= share))
+        return int(found[-1]) + 1 if len(found) else 0
+
+
+@dataclass(frozen=True, eq=False)
+class GuaranteedList:
+    """Unchecked rows of which, on average over draws, at most a share `fdr` have right labels."""
+
+    rows: IntArray  # (n_listed,), most doubtful first
+    found_wrong: IntArray  # checked rows above the same threshold whose labels are wrong
+    fdr: float  # guaranteed by theorem 1
+    n_checked: int
+    smallest: int  # no shorter list can be certified with so many checked rows
+    bounds: Bounds  # of every threshold, also of this one
+    reason: str  # why the list is empty and whether more rows would help; "" if it is not
+
+    @property
+    def most_right(self) -> int:
+        """How many of the listed labels are right at most, with the confidence of the bounds."""
+        above = np.flatnonzero(self.bounds.unchecked == len(self.rows))
+        return int(self.bounds.most_right[above[0]]) if len(self.rows) else 0
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"No list: {self.reason}"
+        n_listed, certainty = len(self.rows), f"{self.bounds.confidence:.0%} certainty"
+        return (
+            f"{counted(n_listed, 'label')}. On average at most {100 * self.fdr:g}% of the labels "
+            f"in such lists are right (FDR). In this one at most {self.most_right} of "
+            f"{n_listed} are, with {certainty}."
+        )
+
+
+# The draw -----------------------------------------------------------------------------------------
+
+
+def doubt_order(doubt: FloatArray) -> IntArray:
+    """Return the rows that have a doubt, the most doubtful first; ties in the order of the rows.
+
+    Examples
+    --------
+    >>> doubt_order(np.array([0.1, np.nan, 0.7, 0.1]))
+    array([2, 0, 3])
+    """
+    order = np.argsort(-doubt, kind="stable")
+    return np.asarray(order[~np.isnan(doubt[order])])
+
+
+def seeded_order(rows: IntArray, seed: int) -> IntArray:
+    """Return rows in a pseudo-random order that any language can repeat.
+
+    The key of row r is the r-th output of SplitMix64, whose state begins at that of the seed; rows
+    are sorted by their keys.
+
+    Examples
+    --------
+    >>> seeded_order(np.arange(6), seed=0)
+    array([5, 2, 0, 3, 1, 4])
+    """
+    golden = 0x9E37_79B9_7F4A_7C15
+    start = int(_mixed(np.array([(seed + 1) * golden % WORDS], dtype=np.uint64))[0])
+    keys = np.uint64(start) + (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(golden)
+    return np.asarray(rows[np.lexsort((rows, _mixed(keys)))])
+
+
+def _mixed(state: IntArray) -> IntArray:
+    """Return the outputs of SplitMix64 for some states; products are modulo 2^64."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
+    return np.asarray(state ^ (state >> np.uint64(31)))
+
+
+def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int = 0) -> CheckDraw:
+    """Draw rows to check, uniformly from the most doubtful ones.
+
+    Parameters
+    ----------
+    doubt : array of shape (n_rows,)
+        The larger, the more doubtful the label; NaN for rows without one.
+    n_flagged : int
+        How many labels an audit flags. The pool has half as many rows again, and at least twice
+        the rows to check.
+    n_checked : int
+        Rows to draw; see `rows_needed`.
+    seed : int
+        Of the draw. A second draw with another seed voids the guarantee of both.
+
+    Examples
+    --------
+    >>> draw = draw_check(np.linspace(1, 0, 50), n_flagged=20, n_checked=5, seed=1)
+    >>> len(draw.pool), draw.rows, draw.n_left
+    (30, array([21, 19, 26,  3, 12]), 25)
+    """
+    check_count("n_flagged", n_flagged, 0)
+    check_count("n_checked", n_checked, 1)
+    order = doubt_order(doubt)
+    n_pool = max(math.ceil(POOL_PER_FLAGGED * n_flagged), POOL_PER_CHECKED * n_checked)
+    return _draw(order[:n_pool], n_checked, seed)
+
+
+def _draw(pool: IntArray, n_checked: int, seed: int) -> CheckDraw:
+    check_count("seed", seed, 0)
+    if n_checked >= len(pool):
+        problem = f"leaves nothing of the {counted(len(pool), 'most doubtful row')} to list"
+        advice = f"pass at most {len(pool) - 1}, or review these rows without a certificate."
+        raise ArgumentError({"n_checked": n_checked}, problem, advice)
+    return CheckDraw(pool, seeded_order(pool, seed)[:n_checked], seed)
+
+
+def rows_needed(n_pool: int, fdr: float, list_size: int) -> RowsNeeded:
+    """Return how many rows of a pool to check for a list of about some length.
+
+    Examples
+    --------
+    >>> rows_needed(300, fdr=0.1, list_size=200)
+    RowsNeeded(advised=45, least=14)
+    """
+    check_count("n_pool", n_pool, 1)
+    least = n_pool / (_level(fdr) * check_count("list_size", list_size, 1))
+    return RowsNeeded(math.ceil(EXPECTED_RESOLUTION * least), max(math.ceil(least) - 1, 1))
+
+
+def smallest_list(n_pool: int, n_checked: int, fdr: float) -> int:
+    """Return the length of the shortest list that so many checked rows can certify.
+
+    Examples
+    --------
+    >>> smallest_list(300, n_checked=45, fdr=0.1)
+    56
+    """
+    return math.ceil((n_pool - n_checked) / (_level(fdr) * (n_checked + 1)))
+
+
+def _level(fdr: float) -> Fraction:
+    """Return the rate as the decimal that was passed, so that the rule has no rounding."""
+    if check_within("fdr", fdr, 0, 1) in (0, 1):
+        raise ArgumentError({"fdr": fdr}, "is not allowed", "pass a number between 0 and 1.")
+    return Fraction(str(float(fdr))).limit_denominator(10**6)
+
+
+# The list -----------------------------------------------------------------------------------------
+
+
+def certify(
+    draw: CheckDraw, wrong: BoolArray, fdr: float, *, confidence: float = 0.95
+) -> GuaranteedList:
+    """Return the longest list of unchecked rows that a check can certify (theorem 1).
+
+    Parameters
+    ----------
+    draw : CheckDraw
+        What `draw_check` returned, before the verdicts.
+    wrong : array of shape (n_checked,)
+        Which of `draw.rows` have wrong labels. Rows that the reviewer skipped, or is not sure of,
+        count as right: leaving them out voids the guarantee.
+    fdr : float
+        Fixed before the check.
+    confidence : float
+        Of the bounds for this draw (theorem 2), beside the guarantee.
+
+    Examples
+    --------
+    >>> draw = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=45)
+    >>> print(certify(draw, draw.rows < 180, fdr=0.1))
+    203 labels. On average at most 10% of the labels in such lists are right (FDR). In this one at
+    most 52 of 203 are, with 95% certainty.
+    >>> print(certify(draw, draw.rows % 2 == 0, fdr=0.1).reason)
+    with 45 checked rows a list needs at least 56 labels, and among 40 checked rows of the 273 most
+    doubtful ones the check found 19 right labels. This is too many for 0.1: more checked rows would
+    not help.
+    """
+    bounds = fdp_bounds(draw, wrong, confidence=confidence)
+    level, n = _level(fdr), len(draw.rows)
+    holds = (bounds.unchecked > 0) & (
+        draw.n_left * level.denominator * (1 + bounds.right_checked)
+        <= level.numerator * (n + 1) * bounds.unchecked
+    )
+    found = np.flatnonzero(holds)
+    above = draw.pool[: found[-1] + 1] if len(found) else draw.pool[:0]
+    smallest = smallest_list(len(draw.pool), n, fdr)
+    return GuaranteedList(
+        rows=above[~np.isin(above, draw.rows)],
+        found_wrong=above[np.isin(above, draw.rows[wrong])],
+        fdr=float(fdr),
+        n_checked=n,
+        smallest=smallest,
+        bounds=bounds,
+        reason="" if len(found) else _why_empty(draw, bounds, level, smallest),
+    )
+
+
+def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) -> str:
+    """Say what stands in the way of a list: too few checked rows, or right labels among them."""
+    n = len(draw.rows)
+    if smallest > draw.n_left:
+        least = math.ceil(1 / level) - 1
+        return (
+            f"{counted(n, 'checked row')} cannot certify {float(level):g} for any list. "
+            f"Check at least {max(least, n + 1)} rows."
+        )
+    n_above = np.arange(1, len(draw.pool) + 1)
+    n_checked = n_above - bounds.unchecked
+    # Of prefixes long enough to be certified, that with the least share of right labels.
+    share = np.where(n_checked > 0, bounds.right_checked / np.maximum(n_checked, 1), 1.0)
+    share[bounds.unchecked < smallest] = np.inf
+    best = int(share.argmin())
+    said = (
+        f"with {counted(n, 'checked row')} a list needs at least {counted(smallest, 'label')}, and "
+        f"among {n_checked[best]} checked rows of the {n_above[best]} most doubtful ones the check "
+        f"found {counted(int(bounds.right_checked[best]), 'right label')}. "
+    )
+    if binom.sf(bounds.right_checked[best] - 1, n_checked[best], float(level)) <= REFUTED_AT:
+        return said + f"This is too many for {float(level):g}: more checked rows would not help."
+    # There C + 1 ≈ 1 + n · share · prefix / pool, which the rule compares with q n · prefix / pool.
+    excess = max(float(level) - share[best], float(level) / EXPECTED_RESOLUTION)
+    more = math.ceil(len(draw.pool) / n_above[best] / excess)
+    return said + f"Check about {max(more, n + 1)} rows."
+
+
+def attempt_level(fdr: float, attempt: int) -> float:
+    """Return the rate to certify at when earlier, smaller draws gave an empty list.
+
+    A check that is extended until a list appears is not a check of fixed size. The k-th attempt
+    uses fdr / 2^(k-1); the lists of the first k together have an FDR of at most (2 - 2^(1-k)) fdr,
+    by a union bound.
+
+    Examples
+    --------
+    >>> attempt_level(0.1, 1), attempt_level(0.1, 2)
+    (0.1, 0.05)
+    """
+    return fdr * 0.5 ** (check_count("attempt", attempt, 1) - 1)
+
+
+# Every threshold ----------------------------------------------------------------------------------
+
+
+def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -> Bounds:
+    """Return how many labels are right at most, for every threshold at once (theorem 2).
+
+    Examples
+    --------
+    >>> draw = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=100)
+    >>> bounds = fdp_bounds(draw, draw.rows < 180)
+    >>> bounds.longest(share=0.2), float(bounds.most_share.min().round(3))
+    (214, 0.103)
+    """
+    wrong = np.asarray(wrong)
+    if wrong.shape != draw.rows.shape or wrong.dtype != np.bool_:
+        problem = f"is {wrong.dtype} of shape {wrong.shape}"
+        advice = f"pass True or False for each of the {len(draw.rows)} rows of the draw."
+        raise ArgumentError("wrong", problem, advice)
+    right_checked = np.cumsum(np.isin(draw.pool, draw.rows[~wrong]), dtype=np.intp)
+    unchecked = np.cumsum(~np.isin(draw.pool, draw.rows), dtype=np.intp)
+    least = right_bounds(len(draw.pool), len(draw.rows), confidence=confidence)
+    is_bounded = right_checked < len(least)
+    above = least[np.minimum(right_checked, len(least) - 1)] - right_checked
+    most_right = np.where(is_bounded, np.minimum(above, unchecked), unchecked)
+    # A longer prefix holds no fewer right labels.
+    most_right = np.minimum.accumulate(most_right[::-1])[::-1]
+    return Bounds(right_checked, unchecked, most_right, confidence)
+
+
+@lru_cache
+def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> IntArray:
+    """Return B: where c right labels were checked, at most B[c] rows above are right (theorem 2).
+
+    Returns
+    -------
+    array of shape (min(n_checked, MOST_RIGHT_CHECKED + 1),)
+
+    Examples
+    --------
+    >>> right_bounds(300, 45)[:4]
+    array([31, 43, 54, 64])
+    """
+    delta = 1 - check_within("confidence", confidence, 0, 1)
+    if not 0 < delta < 1:
+        advice = "pass a number between 0 and 1, as 0.95."
+        raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
+    n_bounds = min(n_checked, MOST_RIGHT_CHECKED + 1)
+    # At δ / n_bounds the probability of a miss is at most δ by a union bound.
+    low, high = delta / n_bounds, delta
+    for _ in range(HALVINGS):
+        middle = math.sqrt(low * high)
+        missed = miss_probability(n_pool, n_checked, _local_bounds(n_pool, n_checked, middle))
+        low, high = (middle, high) if missed <= delta else (low, middle)
+    found = _local_bounds(n_pool, n_checked, low)
+    found.flags.writeable = False  # every caller gets the same array
+    return found
+
+
+def _local_bounds(n_pool: int, n_checked: int, level: float) -> IntArray:
+    """Return max {k : P(H(k) ≤ c) > level} for c = 0, 1, …, by bisection: the tail falls in k."""
+    c = np.arange(min(n_checked, MOST_RIGHT_CHECKED + 1))
+    low, high = c, np.full_like(c, n_pool)  # H(c) ≤ c surely; H(N) = n > c
+    all_draws = _log_binomial(n_pool, n_checked)
+    while np.any(high - low > 1):
+        k = (low + high) // 2
+        ways = _log_binomial(k[:, None], c) + _log_binomial(n_pool - k[:, None], n_checked - c)
+        is_above = np.tril(np.exp(ways - all_draws)).sum(axis=1) > level
+        low, high = np.where(is_above, k, low), np.where(is_above, high, k)
+    return low
+
+
+def miss_probability(n_pool: int, n_checked: int, bounds: IntArray) -> float:
+    """Return the probability that some H(B_c + 1) ≤ c: that a bound of theorem 2 does not hold.
+
+    Examples
+    --------
+    >>> round(miss_probability(300, 45, right_bounds(300, 45)), 4)
+    0.05
+    """
+    counts = np.arange(len(bounds))  # more elements than that so far: no bound can be missed
+    probability = (counts == 0).astype(float)  # of each count, of those that missed nothing
+    missed, at = 0.0, 0
+    for c, to in enumerate(bounds + 1):
+        # P(x of the next rows are drawn, after j) = C(to - at, x) C(N - to, n - j - x) / C(N - at,
+        # n - j): three vectors, by x, by j + x and by j.
+        new = counts[None, :] - counts[:, None]
+        is_possible = (new >= 0) & (probability > 0)[:, None]
+        with np.errstate(invalid="ignore"):  # inf - inf where a count is impossible
+            steps = (
+                _log_binomial(to - at, counts)[np.maximum(new, 0)]
+                + _log_binomial(n_pool - to, n_checked - counts)[None, :]
+                - _log_binomial(n_pool - at, n_checked - counts)[:, None]
+            )
+        probability = probability @ np.exp(np.where(is_possible, steps, -np.inf))
+        missed += float(probability[: c + 1].sum())
+        probability[: c + 1] = 0.0
+        at = to
+    return missed
+
+
+def _log_binomial(total: IntArray | int, chosen: IntArray | int) -> FloatArray:
+    """Return the logarithm of a number of choices, -inf where there is none."""
+    total, chosen = np.broadcast_arrays(total, chosen)
+    is_possible = (chosen >= 0) & (chosen <= total)
+    rest = np.where(is_possible, total - chosen, 0)
+    some = np.where(is_possible, chosen, 0)
+    logarithm = gammaln(total + 1.0) - gammaln(some + 1.0) - gammaln(rest + 1.0)
+    return np.asarray(np.where(is_possible, logarithm, -np.inf))

@@ -1,0 +1,148 @@
+"""A gate for continuous integration: an audit fails if too many labels are wrong.
+
+It ends with code 3, so that a failed gate is told from an error, which has code 1. On request the
+verdict is also written as JUnit XML, which most services show, or as an annotation of GitHub.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from xml.sax.saxutils import quoteattr
+
+import typer
+from typer import Option
+
+from twohot.audit import LabelIssues
+from twohot.base import ArgumentError, check_choice, check_output, whole_file
+from twohot_command.terminal import say
+
+FAILED = 3  # exit code
+# What is compared with the allowed share, each with how it is named.
+COMPARED = {"estimate": "about", "lower": "at least", "upper": "up to"}
+SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+FailAbove = Annotated[
+    str | None,
+    Option(metavar="<share>", help="Exit with code 3 if more labels are wrong: 5% or 0.05."),
+]
+FailOn = Annotated[
+    str,
+    Option(help="With --fail-above: compare the estimate, or the lower or upper end of its range."),
+]
+JUnit = Annotated[Path | None, Option(help="With --fail-above: file for it as JUnit XML.")]
+Annotations = Annotated[
+    bool, Option("--annotations", help="With --fail-above: print it as GitHub annotates it.")
+]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What an audit must hold; without a share that is allowed, nothing."""
+
+    fail_above: float | None  # share of wrong labels that is allowed
+    fail_on: str  # a key of COMPARED
+    junit: Path | None  # where the verdict is written
+    annotations: bool  # whether it is printed for GitHub, too
+
+    def close(self, issues: LabelIssues, source: str) -> None:
+        """Say what was found, and exit with code 3 if it is too much."""
+        if self.fail_above is None:
+            return
+        low, high = issues.noise_interval
+        share = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
+        is_failed = share > self.fail_above
+        found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong"
+        line = f"{found}, {'more than' if is_failed else 'within'} {self.fail_above:.2%}."
+        if self.junit is not None:
+            with whole_file(self.junit) as file:
+                file.write(junit_xml(source, line, is_failed=is_failed).encode())
+        if self.annotations:
+            say(annotation(line, is_failed=is_failed))
+        say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
+        if is_failed:
+            raise typer.Exit(FAILED)
+
+
+def gate_of(
+    fail_above: str | None,
+    fail_on: str,
+    junit: Path | None,
+    inputs: Iterable[Path | None],
+    *,
+    annotations: bool,
+    force: bool,
+) -> Gate:
+    """Return the gate that options ask for."""
+    check_choice("fail_on", fail_on, tuple(COMPARED))
+    asked = {"junit": junit, "annotations": annotations or None}
+    for name, value in asked.items():
+        if fail_above is None and value is not None:
+            advice = "pass {fail_above} too."
+            raise ArgumentError({name: value}, "is about a gate", advice, fail_above=...)
+    if junit is not None:
+        check_output(junit, inputs, force=force, name="junit")
+    return Gate(None if fail_above is None else _share(fail_above), fail_on, junit, annotations)
+
+
+def _share(text: str) -> float:
+    """Return a share as a number, of "5%" or "0.05".
+
+    Examples
+    --------
+    >>> _share("5%"), _share("0.05")
+    (0.05, 0.05)
+    """
+    found = SHARE.fullmatch(text)
+    share = float(found[1]) / (100 if found[2] else 1) if found else math.inf
+    if share > 1:
+        advice = "pass a share of the labels, as 5% or 0.05."
+        raise ArgumentError({"fail_above": text}, "is not allowed", advice)
+    return share
+
+
+def junit_xml(source: str, line: str, *, is_failed: bool) -> str:
+    """Return a verdict as JUnit XML: one test suite with one test.
+
+    Examples
+    --------
+    >>> print(junit_xml("a.csv", "about 7% are wrong.", is_failed=True))
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites>
+     <testsuite name="twohot audit" tests="1" failures="1">
+      <testcase classname="twohot" name="labels of a.csv">
+       <failure message="about 7% are wrong."/>
+      </testcase>
+     </testsuite>
+    </testsuites>
+    <BLANKLINE>
+    """
+    name, said = (quoteattr(NOT_IN_XML.sub("�", text)) for text in (f"labels of {source}", line))
+    failure = [f"   <failure message={said}/>"] if is_failed else []
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "<testsuites>",
+        f' <testsuite name="twohot audit" tests="1" failures="{len(failure)}">',
+        f'  <testcase classname="twohot" name={name}>',
+        *failure,
+        "  </testcase>",
+        " </testsuite>",
+        "</testsuites>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def annotation(line: str, *, is_failed: bool) -> str:
+    """Return a verdict as a workflow command of GitHub.
+
+    Examples
+    --------
+    >>> annotation("about 7% are wrong.", is_failed=True)
+    '::error title=twohot audit::about 7%25 are wrong.'
+    """
+    for mark, written in {"%": "%25", "\r": "%0D", "\n": "%0A"}.items():
+        line = line.replace(mark, written)
+    return f"::{'error' if is_failed else 'notice'} title=twohot audit::{line}"

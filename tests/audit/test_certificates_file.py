@@ -1,0 +1,348 @@
+"""A check from the draw to the certificate: what is taken, what is refused, what is verified."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from audits import audit_rows
+from twohot import LabelIssues, find_label_issues
+from twohot.audit.certificate_file import (
+    _fields_digest,
+    certify_folder,
+    plan_check,
+    read_check,
+    review_of,
+    verdicts_of_draw,
+    verify_certificate,
+    write_check,
+    write_review_certificate,
+)
+from twohot.base import ArgumentError
+from twohot.tables.csv_file import read_csv, write_csv
+from twohot.tables.row_ids import RowIds
+
+N_ROWS = 900
+CLASSES = ("ant", "bee", "cat")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows of which the first 150 are flagged; the most doubtful 140 have wrong labels."""
+    position = np.arange(N_ROWS)
+    return audit_rows(
+        N_ROWS,
+        classes=CLASSES,
+        ids=RowIds.of_column("ticket", [f"T{number}" for number in position]),
+        given_labels=position % 3,
+        suggested_labels=(position + (position < 150)) % 3,
+        second_labels=(position + 2) % 3,
+        label_quality=np.linspace(0, 1, N_ROWS),
+        is_label_issue=position < 150,
+        is_undecided=position < 0,
+    )
+
+
+def verdict(row: int) -> str:
+    return "wrong" if row < 140 else "right"
+
+
+def filled(path: Path, target: Path, change=lambda _row, said: said) -> Path:
+    """Fill check.csv in by the truth, or as a change of it says."""
+    header, *lines = read_csv(path)
+    done = []
+    for line in lines:
+        row = int(line[0].removeprefix("T"))
+        done.append([*line[:-1], change(row, verdict(row))])
+    write_csv(target, header, done)
+    return target
+
+
+@pytest.fixture
+def check(rows, tmp_path):
+    return write_check(tmp_path, rows, 0.1)
+
+
+def test_a_check_is_drawn_certified_and_verified(rows, check, tmp_path):
+    header, *lines = read_csv(tmp_path / "check.csv")
+    assert header == ["id", "item", "given_label", "verdict"]
+    assert [line[0] for line in lines] == [f"T{row}" for row in np.sort(check.draw.rows)]
+    assert {line[3] for line in lines} == {""}
+    again = read_check(tmp_path, rows)
+    np.testing.assert_array_equal(again.draw.rows, check.draw.rows)
+    listed = certify_folder(again, filled(tmp_path / "check.csv", tmp_path / "done.csv"), tmp_path)
+    assert len(listed.rows) > 80
+    _, *found = read_csv(tmp_path / "certified.csv")
+    assert [line[0] for line in found] == [f"T{row}" for row in listed.rows]
+    assert [line[2:] for line in found[:3]] == [
+        [CLASSES[row % 3], CLASSES[(row + 1) % 3]] for row in listed.rows[:3]
+    ]
+    verified = verify_certificate(tmp_path / "certificate.json", rows)
+    np.testing.assert_array_equal(verified.rows, listed.rows)
+
+
+def test_rows_are_45_or_90_whatever_is_flagged():
+    quality = np.linspace(0, 1, 20_000)
+    sizes = [len(plan_check(quality, 2_000, fdr).rows) for fdr in (0.1, 0.05)]
+    assert sizes == [45, 90]
+
+
+GIVEN = np.array([0, 1, 2] * 200)
+NAMES = np.array(CLASSES)
+DRAW = plan_check(np.linspace(0, 1, 600), 150, 0.1)
+
+
+def said(**changes):
+    return {str(row): verdict(row) for row in DRAW.rows.tolist()} | changes
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda pairs: pairs,
+        lambda pairs: {int(row): word == "right" for row, word in pairs.items()},
+        lambda pairs: pd.DataFrame({"id": list(pairs), "verdict": list(pairs.values())}),
+        lambda pairs: {
+            row: CLASSES[GIVEN[int(row)]] if word == "right" else CLASSES[GIVEN[int(row)] - 1]
+            for row, word in pairs.items()
+        },
+        lambda pairs: pd.DataFrame(
+            {
+                "id": list(pairs),
+                "decision": ["reject" if word == "right" else "exclude" for word in pairs.values()],
+            }
+        ),
+    ],
+    ids=["words", "flags", "frame", "true labels", "decisions"],
+)
+def test_verdicts_come_in_any_form(form):
+    found = verdicts_of_draw(form(said()), DRAW, GIVEN, NAMES, RowIds.by_position(600))
+    np.testing.assert_array_equal(found, DRAW.rows < 140)
+
+
+def test_unsure_rows_count_as_right():
+    first = str(DRAW.rows[DRAW.rows < 140][0])
+    found = verdicts_of_draw(said(**{first: "unsure"}), DRAW, GIVEN, NAMES, RowIds.by_position(600))
+    np.testing.assert_array_equal(found, (DRAW.rows < 140) & (DRAW.rows != int(first)))
+
+
+OTHER = next(str(row) for row in range(600) if row not in DRAW.rows)
+FIRST = str(DRAW.rows[0])
+
+
+@pytest.mark.parametrize(
+    ("checked", "says"),
+    [
+        (said(**{OTHER: "right"}), rf"checked has 1 row that the draw does not have \('{OTHER}'\)"),
+        (
+            said(**{FIRST: ""}),
+            rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\): che",
+        ),
+        (said(**{FIRST: None}), r"no verdict on 1 of the 45 rows"),
+        (said(**{FIRST: "perhaps"}), r"'perhaps' of row .*none of the 3 classes"),
+        (said(**{"9000": "right"}), r"names 1 row that is not in the data \('9000'\)"),
+        (
+            pd.DataFrame({"id": [FIRST, *said()], "verdict": ["unsure", *["wrong"] * 45]}),
+            rf"names row '{FIRST}' twice, with different verdicts: keep one",
+        ),
+        (7, r"is a int"),
+    ],
+)
+def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
+    with pytest.raises(ArgumentError, match=says):
+        verdicts_of_draw(checked, DRAW, GIVEN, NAMES, RowIds.by_position(600))
+
+
+@pytest.mark.parametrize(
+    ("n_flagged", "asked", "says"),
+    [
+        (0, {}, r"fdr=0.1 is the rate of a list, and this audit flags no label"),
+        (
+            30,
+            {},
+            r"fdr=0.1 needs 45 checked rows, no less than the 30 labels that are flagged: rev",
+        ),
+        (
+            150,
+            {"n_checked": 9},
+            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and 150",
+        ),
+    ],
+)
+def test_a_check_that_can_certify_nothing_is_refused(n_flagged, asked, says):
+    with pytest.raises(ArgumentError, match=says):
+        plan_check(np.linspace(0, 1, 600), n_flagged, 0.1, **asked)
+
+
+def test_a_draw_is_not_replaced(rows, check, tmp_path):
+    assert check.fdr == 0.1
+    with pytest.raises(
+        FileExistsError, match=r"already holds check\.csv and check\.json, and a sec"
+    ):
+        write_check(tmp_path, rows, 0.1, seed=1)
+
+
+def changed(rows, **columns):
+    return audit_rows(
+        N_ROWS,
+        **{
+            name: columns.get(name, getattr(rows, name))
+            for name in (
+                *("classes", "ids", "given_labels", "suggested_labels", "second_labels"),
+                *("label_quality", "is_label_issue", "is_undecided"),
+            )
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"label_quality": np.linspace(0, 0.99, N_ROWS)},
+        {"given_labels": (np.arange(N_ROWS) + 1) % 3},
+        {"is_label_issue": np.arange(N_ROWS) < 140},
+        {"ids": RowIds.by_position(N_ROWS)},
+    ],
+    ids=lambda columns: next(iter(columns)),
+)
+def test_a_draw_of_another_audit_is_refused(rows, check, tmp_path, columns):
+    assert len(check.draw.rows) == 45
+    other = changed(rows, **columns)
+    with pytest.raises(ArgumentError, match="is of another audit: labels or doubts changed after"):
+        read_check(tmp_path, other)
+
+
+@pytest.fixture
+def certificate(check, tmp_path):
+    certify_folder(check, filled(tmp_path / "check.csv", tmp_path / "done.csv"), tmp_path)
+    return tmp_path / "certificate.json"
+
+
+def change(path, fields):
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+@pytest.mark.parametrize(
+    "fields", [{"listed": []}, {"fdr": 0.2}, {"seed": 1}, {"most_right": 0}, {"more": 1}]
+)
+def test_a_certificate_that_was_changed_is_refused(rows, certificate, fields):
+    change(certificate, fields)
+    with pytest.raises(ArgumentError, match=r"certificate\.json was changed after it was written"):
+        verify_certificate(certificate, rows)
+
+
+def test_a_verdict_that_was_changed_is_seen(rows, certificate):
+    (row, is_wrong), *others = json.loads(certificate.read_text())["checked"]
+    change(certificate, {"checked": [[row, not is_wrong], *others]})
+    with pytest.raises(ArgumentError, match="was changed after it was written"):
+        verify_certificate(certificate, rows)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"listed": []}, r"does not follow from its verdicts \(listed differ\): a verdict or"),
+        ({"seed": 1}, r"has verdicts on other rows than those that its seed draws"),
+        ({"digest": "0"}, r"is of another audit"),
+    ],
+)
+def test_a_certificate_that_was_made_up_is_refused(rows, certificate, fields, says):
+    made = json.loads(certificate.read_text()) | fields
+    change(certificate, made | {"sha256": _fields_digest(made)})
+    with pytest.raises(ArgumentError, match=says):
+        verify_certificate(certificate, rows)
+
+
+def test_a_file_of_another_version_is_refused(rows, certificate):
+    change(certificate, {"format_version": 2})
+    with pytest.raises(ArgumentError, match="has format_version 2, and this twohot reads 1"):
+        verify_certificate(certificate, rows)
+
+
+def test_a_draw_is_no_certificate(rows, check, tmp_path):
+    assert len(check.draw.rows) == 45
+    with pytest.raises(ArgumentError, match=r"check\.json is a draw: pass the certificate"):
+        verify_certificate(tmp_path / "check.json", rows)
+
+
+# Reviews -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def review(rows):
+    found = review_of(rows, until=0.02, seed=3)
+    while found.bound > found.target:
+        found.decide(verdict(found.next().row))
+    return found
+
+
+def test_the_certificate_of_a_review_is_verified(rows, review, tmp_path):
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    again = verify_certificate(path, rows)
+    assert again.bound == review.bound <= review.target
+    assert str(again) == str(review)
+    review.decide("unsure")
+    write_review_certificate(path, rows, review)
+    assert verify_certificate(path, rows).looks == review.looks
+
+
+@pytest.mark.parametrize(
+    ("made_up", "says"),
+    [
+        (lambda fields: {"bound": fields["bound"] - 1}, r"claims a bound of \d+, and its log giv"),
+        (lambda fields: {"looks": fields["looks"][:30] + fields["looks"][31:]}, r"log has row 31"),
+        (lambda fields: {"looks": [["T?", *fields["looks"][0][1:]]]}, r"log has row -1, of the l"),
+        (
+            lambda fields: {"looks": [*fields["looks"][:-1], [*fields["looks"][-1][:2], "wrong"]]},
+            r"claims a bound of \d+, and its log gives",
+        ),
+        (lambda _: {"digest": "0"}, r"is of another audit"),
+        (lambda _: {"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, where row"),
+    ],
+    ids=["bound", "gap", "row", "verdict", "audit", "seed"],
+)
+def test_the_certificate_of_a_review_that_was_made_up_is_refused(
+    rows, review, tmp_path, made_up, says
+):
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    fields = json.loads(path.read_text())
+    made = fields | made_up(fields)
+    change(path, made | {"sha256": _fields_digest(made)})
+    with pytest.raises(ArgumentError, match=says):
+        verify_certificate(path, rows)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"fdr": 0.1}'])
+def test_a_file_that_is_no_check_is_refused(rows, tmp_path, text):
+    (tmp_path / "check.json").write_text(text)
+    with pytest.raises(ArgumentError, match=r"check\.json is none that twohot wrote"):
+        read_check(tmp_path, rows)
+
+
+def test_without_a_draw_there_is_nothing_to_certify(rows, tmp_path):
+    with pytest.raises(FileNotFoundError, match="draw rows first, by twohot audit --draw-check"):
+        read_check(tmp_path, rows)
+
+
+def test_issues_draw_and_certify_as_a_folder_does(rows, tmp_path):
+    check = write_check(tmp_path, rows, 0.1, seed=4)
+    probabilities = np.eye(3)[rows.suggested_labels]
+    issues = find_label_issues(None, rows.given_labels, probabilities=probabilities)
+    issues = LabelIssues(
+        **{
+            **vars(issues),
+            "label_quality": rows.label_quality,
+            "is_label_issue": rows.is_label_issue,
+            "ids": rows.ids,
+        }
+    )
+    draw = issues.draw_check(fdr=0.1, seed=4)
+    np.testing.assert_array_equal(draw.rows, check.draw.rows)
+    done = filled(tmp_path / "check.csv", tmp_path / "done.csv")
+    np.testing.assert_array_equal(
+        issues.certify(done, fdr=0.1, seed=4).rows, certify_folder(check, done, tmp_path).rows
+    )

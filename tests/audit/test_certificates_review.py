@@ -1,0 +1,352 @@
+"""Theorem 3 over all outcomes of small reviews, and the review that stops by it."""
+
+import copy
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twohot.audit.remaining import (
+    GAP_WEIGHTS,
+    GAPS,
+    CertifiedReview,
+    Look,
+    Remaining,
+    SecondLooks,
+    corrected_bound,
+    fewest_looks,
+)
+from twohot.base import ArgumentError
+
+# Which look comes next, given how many were made and found: None is a random one, True and False a
+# row chosen with hindsight, whose label is wrong or right.
+CHOOSERS = {
+    "random": lambda _n_looks, _found: None,
+    "right ones first": lambda n_looks, _found: False if n_looks < 4 else None,
+    "wrong ones first": lambda n_looks, _found: True if n_looks < 3 else None,
+    "in turn": lambda n_looks, _found: (None, True, None, False)[n_looks % 4],
+    "after a hit": lambda _n_looks, found: False if found % 2 else None,
+}
+VERDICTS = {True: "wrong", False: "right"}
+
+
+def chance_of_a_miss(remaining, n_wrong, chooser):
+    """Return the probability that the bound is ever below the truth from now on."""
+    n_right = remaining.left - n_wrong
+    if remaining.bound < n_wrong:
+        return 1.0
+    if not remaining.left:
+        return 0.0
+    n_looks = remaining.found + remaining.n_right
+    chosen = chooser(n_looks, remaining.found)
+    if (chosen is True and not n_wrong) or (chosen is False and not n_right):
+        chosen = None
+    chances = {True: n_wrong / remaining.left, False: n_right / remaining.left}
+    if chosen is not None:
+        chances = {chosen: 1.0}
+    total = 0.0
+    for is_wrong, chance in chances.items():
+        if chance:
+            after = copy.deepcopy(remaining)
+            after.look(VERDICTS[is_wrong], is_random=chosen is None)
+            after.n_right += not is_wrong
+            total += chance * chance_of_a_miss(after, n_wrong - is_wrong, chooser)
+    return total
+
+
+@pytest.mark.parametrize("chooser", CHOOSERS.values(), ids=CHOOSERS)
+@pytest.mark.parametrize(("alpha", "target"), [(0.2, 1), (0.4, 2)])
+def test_the_bound_holds_at_every_moment_of_every_review(chooser, alpha, target):
+    misses = []
+    for n_wrong in range(9):
+        remaining = Remaining(8, target, alpha=alpha)
+        remaining.n_right = 0
+        misses.append(chance_of_a_miss(remaining, n_wrong, chooser))
+    assert max(misses) <= alpha + 1e-12
+
+
+def exact_best(n_rows, target, alpha, looks):
+    """Return the largest total that was never ruled out, in fractions, over all totals."""
+    kept = GAPS * target >= 1
+    gaps = np.rint(GAPS[kept] * target).astype(int).tolist()
+    weights = [Fraction(weight) / Fraction(GAP_WEIGHTS[kept].sum()) for weight in GAP_WEIGHTS[kept]]
+    likelihood = [Fraction(1)] * (n_rows + 1)
+    left, found, best = n_rows, 0, n_rows
+    for is_wrong, is_random in looks:
+        if is_random:
+            for w in range(n_rows + 1):
+                share = min(max(Fraction(w - found, left), Fraction(0)), Fraction(1))
+                likelihood[w] *= share if is_wrong else 1 - share
+        left, found = left - 1, found + is_wrong
+        if not is_random:
+            best = min(best, found + left)
+            continue
+        possible = range(found, found + left + 1)
+        alive = [
+            w
+            for w in possible
+            if sum(
+                weight * likelihood[w - gap]
+                for gap, weight in zip(gaps, weights, strict=True)
+                if w - gap in possible
+            )
+            < likelihood[w] / Fraction(alpha)
+        ]
+        best = min(best, max(alive))
+    return best
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20),
+    st.integers(1, 6),
+)
+def test_the_bound_is_that_of_exact_arithmetic(looks, target):
+    remaining = Remaining(20, target, alpha=0.125)
+    for number, (is_wrong, is_random) in enumerate(looks, start=1):
+        remaining.look(VERDICTS[is_wrong], is_random=is_random)
+        best = exact_best(20, target, 0.125, looks[:number])
+        if remaining.found > best:
+            return  # more was found than the bound allowed, and the test began anew
+        assert remaining.bound == min(best - remaining.found, remaining.left)
+
+
+@given(
+    st.lists(st.sampled_from(["right", "wrong", "unsure"]), max_size=40),
+    st.integers(1, 8),
+)
+def test_the_bound_never_grows_and_ends_at_what_is_unsure(verdicts, target):
+    remaining = Remaining(40, target, alpha=1e-9)  # never refuted by so few looks
+    before = remaining.bound
+    for number, verdict in enumerate(verdicts):
+        remaining.look(verdict, is_random=number % 3 > 0)
+        assert remaining.unsure <= remaining.bound <= remaining.left + remaining.unsure
+        assert remaining.bound <= before
+        before = remaining.bound
+    while remaining.left:
+        remaining.look("right", is_random=True)
+    assert remaining.bound == verdicts.count("unsure")
+
+
+def test_more_than_the_bound_allows_starts_anew():
+    remaining = Remaining(40, 2, alpha=0.4)
+    for _ in range(30):
+        remaining.look("right", is_random=True)
+    assert remaining.bound < 8
+    for _ in range(8):
+        remaining.look("wrong", is_random=False)
+    assert remaining.bound == remaining.left == 2
+
+
+@pytest.mark.parametrize("n_wrong", [0, 3])
+def test_the_looks_needed_are_those_that_reach_the_target(n_wrong):
+    remaining = Remaining(2_000, 20)
+    for number in range(150):
+        remaining.look(VERDICTS[number < n_wrong], is_random=True)
+    for _ in range(remaining.looks_needed(20)):
+        assert remaining.bound > 20
+        remaining.look("right", is_random=True)
+    assert remaining.bound <= 20
+    assert remaining.looks_needed(20) == 0
+
+
+@pytest.mark.parametrize(("n_rows", "target"), [(20, 1), (300, 5), (8_000, 100)])
+def test_no_procedure_needs_fewer_looks(n_rows, target):
+    looks = fewest_looks(n_rows, target)
+    ways = comb(n_rows, target + 1)
+    chances = [comb(n_rows - each, target + 1) / ways for each in (looks - 1, looks)]
+    assert chances[1] <= 0.05 < chances[0]
+    assert Remaining(n_rows, target).looks_needed(target) >= looks
+
+
+# The review --------------------------------------------------------------------------------------
+
+DOUBT = np.linspace(1, 0, 400)
+WRONG = DOUBT > 0.75
+WRONG[[250, 390]] = True
+
+
+def reviewed(*, until=0.02, seed=0, wrong=WRONG, doubt=DOUBT):
+    review = CertifiedReview(doubt, until=until, seed=seed)
+    while review.bound > review.target:
+        review.decide(VERDICTS[bool(wrong[review.next().row])])
+    return review
+
+
+def test_a_review_reads_the_list_then_draws_and_returns_after_a_hit():
+    review = reviewed(until=0.01)
+    kinds = [look.is_random for look in review.looks]
+    first = kinds.index(True)
+    in_order = [look.row for look in review.looks if not look.is_random]
+    assert in_order[:first] == list(range(first))
+    # 45 right labels among the last 50 of the list.
+    assert first == np.count_nonzero(DOUBT > 0.75) + 46
+    hits = [place for place, look in enumerate(review.looks) if kinds[place] and WRONG[look.row]]
+    assert hits
+    assert not any(kinds[hits[0] + 1 : hits[0] + 101])
+    assert review.bound >= np.count_nonzero(WRONG) - review.remaining.found
+    rows = [look.row for look in review.looks]
+    assert len(set(rows)) == len(rows)
+
+
+def test_every_row_is_reviewed_if_it_must_be():
+    review = CertifiedReview(np.array([0.1, np.nan, 0.3, 0.2]), until=0.34)
+    for _ in range(3):
+        review.decide("unsure")
+    assert sorted(look.row for look in review.looks) == [0, 2, 3]
+    assert review.bound == 3
+    with pytest.raises(ArgumentError, match="every row was reviewed"):
+        review.next()
+
+
+def test_a_review_says_how_far_it_is():
+    review = CertifiedReview(DOUBT, until=0.02)
+    assert str(review) == "No bound yet: no row was drawn at random so far."
+    said = set()
+    while review.bound > review.target:
+        review.decide(VERDICTS[bool(WRONG[review.next().row])])
+        said.add(str(review))
+        n_more = review.remaining.looks_needed(review.target)
+        if n_more and len(said) > 1:
+            assert f"at least {n_more} more decisions for 2%" in str(review)
+    assert f"At most {review.bound} of 400 labels ({review.bound / 400:.2%}) are still" in str(
+        review
+    )
+    assert str(review).endswith("95% sure; 2% is reached.")
+
+
+def test_rows_without_a_verdict_may_be_too_many():
+    review = CertifiedReview(DOUBT[:60], until=0.02)
+    for _ in range(60):
+        review.decide("unsure")
+    assert str(review).endswith("95% sure; 60 rows without a clear verdict are more than 2%.")
+
+
+def test_undo_replays_the_log():
+    review = reviewed()
+    bounds = []
+    again = CertifiedReview(DOUBT, until=0.02)
+    for look in review.looks:
+        bounds.append(again.bound)
+        again.decide(look.verdict)
+    for bound in bounds[:-6:-1]:
+        review.undo()
+        assert review.bound == bound
+    review.decide("wrong")
+    assert review.looks[-1].row == again.looks[len(bounds) - 5].row
+
+
+def test_a_replayed_log_gives_the_same_bound():
+    review = reviewed(seed=5)
+    again = CertifiedReview(DOUBT, until=0.02, seed=5)
+    again.replay(review.looks)
+    assert again.bound == review.bound
+    assert again.next() == review.next()
+
+
+LOG = reviewed().looks
+
+
+@pytest.mark.parametrize(
+    ("looks", "seed", "says"),
+    [
+        ([*LOG[:20], *LOG[21:]], 0, r"log has row 21, of the list, as decision 21, where row 20,"),
+        (LOG, 1, r"drawn at random, as decision 147, where row \d+, drawn at random, comes next"),
+        (
+            [Look(0, True, "right")],
+            0,
+            r"row 0, drawn at random, as decision 1, where row 0, of the",
+        ),
+        ([*LOG[:99], Look(99, False, "maybe")], 0, r"verdict='maybe' is not known"),
+    ],
+)
+def test_a_log_that_is_not_of_this_review_is_refused(looks, seed, says):
+    with pytest.raises(ArgumentError, match=says):
+        CertifiedReview(DOUBT, until=0.02, seed=seed).replay(looks)
+
+
+def test_a_log_longer_than_the_data_is_refused():
+    looks = [Look(row, False, "right") for row in (0, 1, 2)]
+    review = CertifiedReview(np.array([0.9, 0.5]), until=0.5)
+    with pytest.raises(ArgumentError, match="has a decision 3, and only 2 rows have labels"):
+        review.replay(looks)
+
+
+def test_the_bound_covers_at_every_look_of_simulated_reviews():
+    missed = 0
+    for seed in range(200):
+        generator = np.random.default_rng(seed)
+        wrong = generator.random(300) < 0.1
+        doubt = generator.normal(size=300) + wrong
+        review = CertifiedReview(doubt, until=0.02, seed=seed)
+        still = int(wrong.sum())
+        is_missed = False
+        while review.remaining.left:
+            row = review.next().row
+            review.decide(VERDICTS[bool(wrong[row])])
+            still -= wrong[row]
+            is_missed |= review.bound < still
+        missed += is_missed
+    assert missed <= 10 + 2 * (200 * 0.05 * 0.95) ** 0.5
+
+
+# A reviewer who errs -----------------------------------------------------------------------------
+
+
+def test_the_corrected_bound_covers_a_reviewer_who_errs():
+    misses = 0
+    for seed in range(200):
+        generator = np.random.default_rng(seed)
+        truth = generator.random(3_000) < 0.2
+        first, second = (truth ^ (generator.random(3_000) < 0.02) for _ in range(2))
+        # All rows were reviewed: what is wrong afterwards was missed, or damaged by a repair.
+        samples = {}
+        for verdict in (False, True):
+            rows = np.flatnonzero(first == verdict)
+            again = generator.choice(rows, 150, replace=False)
+            differ = int(np.count_nonzero(second[again] != verdict))
+            samples[verdict] = SecondLooks(len(rows), 150, differ)
+        found = corrected_bound(0, samples[False], samples[True])
+        misses += found.bound < np.count_nonzero(first != truth)
+        assert 0 <= found.disagreement <= found.error_rate < 0.5
+    assert misses <= 3
+
+
+def test_without_disagreement_and_errors_the_correction_is_small():
+    kept, repaired = SecondLooks(5_000, 5_000, 0), SecondLooks(40, 40, 0)
+    assert corrected_bound(12, kept, repaired).bound == 12
+    assert corrected_bound(12, SecondLooks(0, 0, 0), SecondLooks(0, 0, 0)).bound == 12
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: Remaining(0, 1), r"n_rows=0 is not allowed"),
+        (lambda: Remaining(9, 0), r"target=0 is not allowed"),
+        (lambda: Remaining(9, 1, alpha=1), r"alpha=1 is not allowed"),
+        (lambda: CertifiedReview(DOUBT, until=0.002), r"until=0.002 is less than one of 400"),
+        (lambda: CertifiedReview(DOUBT, until=2), r"until=2 is not allowed"),
+        (lambda: corrected_bound(1, SecondLooks(5, 6, 0), SecondLooks(5, 1, 0)), r"n_again=6"),
+        (lambda: corrected_bound(1, SecondLooks(9, 6, 3), SecondLooks(9, 6, 4)), r"differ in 7 of"),
+    ],
+)
+def test_refusals(call, says):
+    with pytest.raises(ArgumentError, match=says):
+        call()
+
+
+def test_a_target_below_the_rows_without_a_verdict_is_refused():
+    remaining = Remaining(9, 1)
+    remaining.look("unsure", is_random=False)
+    remaining.look("unsure", is_random=False)
+    with pytest.raises(ArgumentError, match=r"target=1 is less than the 2 rows without a clear"):
+        remaining.looks_needed(1)
+
+
+def test_no_look_comes_after_the_last_row():
+    remaining = Remaining(1, 1)
+    remaining.look("right", is_random=True)
+    with pytest.raises(ArgumentError, match="every row was looked at"):
+        remaining.look("right", is_random=True)

@@ -1,0 +1,170 @@
+"""What a person checked: how it is read, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from audits import audit_rows
+from twohot.audit.checked_rows import check_checked, read_checked
+from twohot.base.labels import NO_LABEL
+from twohot.base.messages import ArgumentError
+from twohot.review.decisions import apply_decisions, read_decisions
+from twohot.tables.row_ids import RowIds
+
+GIVEN = np.array([0, 1, 2, NO_LABEL, 1])
+CLASSES = np.array(["cat", "dog", "fox"], dtype=object)
+IDS = RowIds(["T7", "T3", "8", "T1", "T9"])
+
+# What is checked
+
+
+def pairs(checked):
+    """Return a mapping as a user passes it, or pairs of which a row may be named twice."""
+    return read_checked(checked) if isinstance(checked, dict) else checked
+
+
+@pytest.mark.parametrize(
+    ("checked", "rows", "wrong", "labels"),
+    [
+        ({0: "dog", 1: "dog"}, [0, 1], [True, False], [1, 1]),
+        ({4: "right", 2: True}, [2, 4], [False, False], [2, 1]),
+        ({4: "wrong", 2: np.False_}, [2, 4], [True, True], [-1, -1]),
+        ({3: "fox"}, [3], [False], [2]),
+        ({"1": "fox", np.int8(0): "cat", 2.0: "fox"}, [0, 1, 2], [0, 1, 0], [0, 2, 2]),
+        # Said twice, and the same.
+        ([(1, "fox"), ("1", False)], [1], [True], [2]),
+        ([("1", "wrong"), (1, "fox")], [1], [True], [2]),
+        ([(1, "dog"), (1, "right"), (1, True)], [1], [False], [1]),
+        ({}, [], [], []),
+    ],
+    ids=str,
+)
+def test_rows_labels_and_verdicts(checked, rows, wrong, labels) -> None:
+    found = check_checked(pairs(checked), GIVEN, CLASSES)
+    assert found.rows.tolist() == rows
+    assert found.wrong.tolist() == wrong
+    assert found.labels.tolist() == labels
+    assert (found.rows.dtype.kind, found.wrong.dtype.kind, found.labels.dtype.kind) == tuple("ibi")
+
+
+def test_rows_are_found_by_their_ids() -> None:
+    found = check_checked(pairs({"T9": "fox", 8: "right"}), GIVEN, CLASSES, ids=IDS)
+    assert (found.rows.tolist(), found.labels.tolist()) == ([2, 4], [2, 2])
+
+
+def test_labels_may_be_numbers_or_called_like_a_verdict() -> None:
+    found = check_checked(
+        pairs({0: 20, 1: False, 2: "10"}), np.array([0, 1, 1]), np.array([10, 20])
+    )
+    assert (found.wrong.tolist(), found.labels.tolist()) == ([True, True, True], [1, -1, 0])
+    words = np.array(["right", "wrong"])
+    found = check_checked(pairs({0: "wrong", 1: True}), np.array([0, 1]), words)
+    assert (found.wrong.tolist(), found.labels.tolist()) == ([True, False], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("checked", "options", "message"),
+    [
+        ({9: "cat"}, {}, r"names 1 row that is not in the data \('9'\), where ids are positions"),
+        ({-1: "cat", 7: "dog"}, {}, r"names 2 rows that are not in the data \('-1', '7'\), wh"),
+        ({0: "cat"}, {"ids": IDS}, r"not in the data \('0'\), where ids are positions"),
+        ({0.5: "cat"}, {}, r"not in the data \('0.5'\)"),
+        ({"a": "cat"}, {"ids": RowIds(["a", "b", "a", "c", "d"])}, "several rows .* have this id"),
+        ([(0, "dog"), ("0", "right")], {}, "names row '0' twice, with different verdicts: keep"),
+        ([(0, "dog"), ("0", "fox")], {}, "names row '0' twice"),
+        ([(0, True), ("0", False)], {}, "names row '0' twice"),
+        ({0: "owl"}, {}, r"says 'owl' of row '0', none of the 3 classes \('cat', 'dog', 'fox'\)"),
+        ({0: "Right"}, {}, 'no verdict: pass its true label, "right" .True. or "wrong" .False.'),
+        ({0: 1}, {}, "says 1 of row '0', none of"),
+        ({0: None}, {}, "says None of row '0', none of"),
+        ({0: float("nan")}, {}, "says nan of row '0', none of"),
+        ({0: ["cat"]}, {}, r"says \['cat'\] of row '0', none of"),
+        ({3: "right"}, {}, "says 'right' of row '3', which has no given label: pass its true"),
+        ({3: False}, {}, "says False of row '3', which has no given label: pass its true"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused(checked, options, message) -> None:
+    with pytest.raises(ArgumentError, match=f"^checked .*{message}"):
+        check_checked(pairs(checked), GIVEN, CLASSES, **options)
+
+
+# Decisions of a review
+
+MADE = {0: "accept", 1: "reject", 2: "second", 4: "relabel", 6: "new_class", 8: "exclude"}
+
+
+def decisions_table(rows):
+    """Return what the page exports, as text."""
+    named = {"relabel": "owl", "new_class": "yak", "exclude": ""}
+    lines = []
+    for row, kind in MADE.items():
+        given, suggested, second = (
+            rows.label_name(codes[row])
+            for codes in (rows.given_labels, rows.suggested_labels, rows.second_labels)
+        )
+        meant = {"accept": suggested, "reject": given, "second": second}
+        label = meant.get(kind, named.get(kind))
+        lines.append([rows.report_id(), str(row), given, suggested, kind, label, ""])
+    lines.append([rows.report_id(), "10", "dog", "fox", "open", "", "ask Ann"])
+    header = ["report", "id", "given_label", "suggested_label", "decision", "label", "note"]
+    return pd.DataFrame(lines, columns=header)
+
+
+@pytest.fixture
+def exported(tmp_path):
+    table = decisions_table(audit_rows(12))
+    path = tmp_path / "decisions.csv"
+    table.to_csv(path, index=False)
+    return table, path
+
+
+def as_checked(source):
+    rows = audit_rows(12)
+    return check_checked(read_checked(source), rows.given_labels, np.array(rows.classes))
+
+
+@pytest.mark.parametrize("form", ["path", "text", "exported", "read again", "polars"])
+def test_decisions_are_the_labels_that_follow_from_them(exported, form) -> None:
+    table, path = exported
+    sources = {
+        "path": path,
+        "text": str(path),
+        "exported": table,
+        "read again": pd.read_csv(path),
+        "polars": pl.read_csv(path),
+    }
+    found, rows = as_checked(sources[form]), audit_rows(12)
+    applied = apply_decisions(rows, read_decisions(path))
+    is_class = applied.labels < len(rows.classes)
+    expected = np.where(is_class, applied.labels, NO_LABEL)[list(MADE)]
+    assert found.rows.tolist() == list(MADE)
+    np.testing.assert_array_equal(found.labels, expected)
+    np.testing.assert_array_equal(found.wrong, expected != rows.given_labels[list(MADE)])
+
+
+def test_a_file_with_nothing_but_decisions_gives_verdicts() -> None:
+    rows, labels = audit_rows(12), {4: "owl"}
+    table = pd.DataFrame(
+        [(row, kind, labels.get(row)) for row, kind in MADE.items()],
+        columns=["id", "decision", "label"],
+    )
+    found = as_checked(table)
+    assert found.wrong.tolist() == [True, False, True, True, True, True]
+    assert found.labels.tolist() == [-1, rows.given_labels[1], -1, 3, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (pd.DataFrame({"id": ["1"]}), "checked lacks the column 'decision': pass the file of"),
+        (pd.DataFrame({"id": [1], "decision": ["maybe"]}), "decision 'maybe' for row '1': pass"),
+        (5, "checked is a int: pass a mapping"),
+        ([1, 2], "checked is a list: pass a mapping"),
+    ],
+    ids=["column", "decision", "number", "list"],
+)  # fmt: skip
+def test_what_holds_no_decisions_is_refused(source, message) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        read_checked(source)

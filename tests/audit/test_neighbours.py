@@ -1,0 +1,138 @@
+"""Neighbours of all rows, and of each class, against plain searches."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from audits import prepared_once
+from twohot import find_label_issues
+from twohot.audit import neighbours
+from twohot.audit.neighbours import (
+    audited_rows,
+    label_evidence,
+    nearest_of_classes,
+    search_neighbourhood,
+)
+from twohot.base.labels import NO_LABEL
+from twohot.review.records import NO_ROW
+
+
+def prepared(X):
+    rows = X - X.mean(axis=0)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def cosines(X):
+    return prepared(X) @ prepared(X).T
+
+
+def plain_nearest(X, codes, row, k, n_nearest):
+    others = [j for j in range(len(X)) if codes[j] == k and j != row]
+    return sorted(others, key=lambda j: -cosines(X)[row, j])[:n_nearest]
+
+
+@pytest.fixture(scope="module")
+def audited():
+    true = np.arange(120) % 3
+    X = 3 * np.eye(3, 6)[true] + np.random.default_rng(0).normal(0, 0.6, (120, 6))
+    given = np.where(np.arange(120) % 8 == 0, (true + 1) % 3, true)
+    issues = find_label_issues(X, given)
+    return X, audited_rows(X, issues), issues
+
+
+@pytest.mark.parametrize("chunk", [1, 2**22])
+def test_the_nearest_rows_are_those_of_a_plain_search(monkeypatch, chunk) -> None:
+    monkeypatch.setattr(neighbours, "CHUNK_WEIGHTS", chunk)
+    X = np.random.default_rng(1).normal(size=(40, 5))
+    codes = np.arange(40) % 4
+    codes[::9] = NO_LABEL
+    asked, wanted = np.array([3, 0, 17]), np.array([[3, 1], [2, 2], [0, 1]])
+    nearest, alike = nearest_of_classes(prepared_once(X).open(), codes, asked, wanted, n_nearest=4)
+    for place, row in enumerate(asked):
+        for column, k in enumerate(wanted[place]):
+            expected = plain_nearest(X, codes, row, k, 4)
+            assert nearest[place, column].tolist() == expected
+            np.testing.assert_allclose(alike[place, column], cosines(X)[row, expected])
+
+
+def test_a_class_with_too_few_rows_leaves_gaps() -> None:
+    codes = np.array([0, 0, 1, 1, 1])
+    X = np.random.default_rng(2).normal(size=(5, 3))
+    nearest, alike = nearest_of_classes(
+        prepared_once(X).open(), codes, np.array([0]), np.array([[0, 7]]), n_nearest=2
+    )
+    assert nearest.tolist() == [[[1, NO_ROW], [NO_ROW, NO_ROW]]]
+    assert np.isnan(alike).tolist() == [[[False, True], [True, True]]]
+
+
+def test_rows_whose_label_is_flagged_are_no_evidence(audited) -> None:
+    X, rows, issues = audited
+    evidence = label_evidence(rows, issues)
+    assert evidence.rows.tolist() == issues.rows.tolist()
+    assert issues.n_issues >= 15
+    codes = np.where(issues.is_label_issue, NO_LABEL, issues.given)
+    for place, row in enumerate(evidence.rows):
+        suggested, given = issues.predicted[row], issues.given[row]
+        expected = plain_nearest(X, codes, row, suggested, 3)
+        assert evidence.suggested.rows[place].tolist() == expected
+        assert evidence.given.rows[place].tolist() == plain_nearest(X, codes, row, given, 3)
+    # A wrong label is farther from its own class than from the one that it should be.
+    assert np.mean(evidence.suggested.alike[:, 0] > evidence.given.alike[:, 0]) > 0.9
+
+
+def test_the_most_doubtful_rows_are_explained_and_none_where_none_is_flagged(audited) -> None:
+    _, rows, issues = audited
+    assert label_evidence(rows, issues, n_rows=4).rows.tolist() == issues.rows[:4].tolist()
+    none = replace(issues, is_label_issue=np.zeros(120, dtype=bool))
+    assert label_evidence(rows, none).suggested.rows.shape == (0, 3)
+    # Where every label is doubted nothing is left to compare with.
+    every = replace(issues, is_label_issue=np.ones(120, dtype=bool))
+    assert (label_evidence(rows, every).given.rows == NO_ROW).all()
+
+
+# Neighbours of all rows, and of a sample of many ------------------------------------------------
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).normal(1, 2, size=(70, 6))
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+def test_neighbours_are_those_of_an_exact_search(rows, store) -> None:
+    found = search_neighbourhood(prepared_once(store(rows)))
+    search = NearestNeighbors(n_neighbors=11).fit(prepared(rows))
+    distances, places = search.kneighbors(prepared(rows))
+    np.testing.assert_array_equal(found.neighbours, places[:, 1:])
+    np.testing.assert_allclose(found.distances, distances[:, 1:], rtol=1e-5)
+    np.testing.assert_allclose(found.cosines[:, 0], 1 - distances[:, 1] ** 2 / 2, rtol=1e-5)
+    np.testing.assert_array_equal(found.rows, np.arange(70))
+
+
+def test_copies_are_at_distance_zero_and_the_earlier_comes_first(rows) -> None:
+    rows[[9, 40]] = rows[20]
+    found = search_neighbourhood(prepared_once(rows))
+    assert found.neighbours[[9, 20, 40], :2].tolist() == [[20, 40], [9, 40], [9, 20]]
+    np.testing.assert_array_equal(found.distances[[9, 20, 40], :2], 0)
+
+
+def test_of_many_rows_a_sample_is_searched_by_itself(rows) -> None:
+    found, again = (
+        search_neighbourhood(prepared_once(rows), most_rows=30, random_state=1) for _ in range(2)
+    )
+    assert len(np.unique(found.rows)) == 30
+    assert set(found.neighbours.ravel().tolist()) <= set(found.rows.tolist())
+    np.testing.assert_array_equal(found.rows, again.rows)
+    for place, row in enumerate(found.rows):
+        gaps = np.linalg.norm(prepared(rows)[found.rows] - prepared(rows)[row], axis=1)
+        np.testing.assert_allclose(found.distances[place], np.sort(gaps)[1:11], rtol=1e-5)
+
+
+def test_wide_features_are_searched_in_rows_that_fit_in_memory(rows, monkeypatch) -> None:
+    monkeypatch.setattr(neighbours, "MOST_ENTRIES", 60)
+    assert len(search_neighbourhood(prepared_once(rows)).rows) == 10
+    monkeypatch.undo()
+    assert search_neighbourhood(prepared_once(rows[:3])).neighbours.shape == (3, 2)

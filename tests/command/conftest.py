@@ -1,0 +1,49 @@
+"""What several files of these tests read, made once."""
+
+import shutil
+
+import pytest
+from label_tables import NAMES, blobs, run, write_table, wrong_every
+from parquet_source import small_parts
+
+from twohot import LinearProbe
+from twohot.base.labels import code_labels
+from twohot_command import parts
+
+
+@pytest.fixture
+def tiny_memory(monkeypatch):
+    """Let any table be larger than memory, and its parts two row groups."""
+    monkeypatch.setattr(parts, "HELD_SHARE", 0.0)
+    monkeypatch.setattr(parts, "SURELY_HELD", 0)
+    small_parts(monkeypatch, 2)
+
+
+@pytest.fixture(scope="session")
+def noisy(tmp_path_factory):
+    """Return a folder with a table whose every seventh label is wrong, a probe, and an audit."""
+    folder = tmp_path_factory.mktemp("noisy")
+    features, true = blobs()
+    given = wrong_every(true, 7)
+    table = write_table(folder / "table.csv", features, label=given)
+    write_table(folder / "new.csv", features)
+    write_table(folder / "trusted.csv", features, label=[NAMES[k] for k in true])
+    LinearProbe().fit(features, code_labels(given)).save(folder / "probe.safetensors")
+    result = run("audit", table, "-o", folder / "audit", "--quiet")
+    assert result.exit_code == 0, result.output
+    (folder / "said.txt").write_text(result.output)
+    return folder
+
+
+@pytest.fixture
+def work(noisy, tmp_path, monkeypatch):
+    """Work in a copy of that folder."""
+    shutil.copytree(noisy, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def true(noisy):  # noqa: ARG001 - of this table
+    """Return the right labels of that table."""
+    return [NAMES[k] for k in blobs()[1]]

@@ -1,0 +1,212 @@
+"""`twohot audit --draw-check`, `certify` and `verify`, and the gate of `twohot audit`."""
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from label_tables import NAMES, blobs, column, everything, run, write_table, wrong_every
+
+from twohot.tables.csv_file import read_csv, write_csv
+
+N_ROWS = 900
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """A table whose every fifth label is wrong, its audit with a draw, and the true names."""
+    folder = tmp_path_factory.mktemp("certified")
+    features, true = blobs(N_ROWS)
+    table = write_table(folder / "table.csv", features, label=wrong_every(true, 5))
+    said = run("audit", table, "-o", folder / "audit", "--quiet", "--draw-check", 0.1, "--seed", 2)
+    assert said.exit_code == 0, said.output
+    return folder, [NAMES[k] for k in true], said.output
+
+
+def fill(audit, true, target, **changes):
+    """Write check.csv with a verdict on every row, some of them changed."""
+    header, *lines = read_csv(audit / "check.csv")
+    verdicts = {
+        line[0]: "right" if true[int(line[0])] == line[2] else "wrong" for line in lines
+    } | changes
+    write_csv(target, header, [[*line[:3], verdicts[line[0]]] for line in lines])
+    return target
+
+
+@pytest.fixture
+def done(audited, tmp_path):
+    folder, true, _ = audited
+    return folder / "audit", fill(folder / "audit", true, tmp_path / "done.csv")
+
+
+def test_a_list_is_certified_and_verified(audited, done) -> None:
+    _, true, said = audited
+    audit, checked = done
+    n_pool = -(-3 * column(audit / "issues.csv", "is_label_issue").count("true") // 2)
+    assert f"Drawn at random from the {n_pool} most doubtful rows: 45 rows to check." in said
+    assert f"twohot certify {audit} {audit / 'check.csv'}" in said
+    result = run("certify", audit, checked, "--fdr", 0.1)
+    assert result.exit_code == 0, result.output
+    ids = column(audit / "certified.csv", "id")
+    assert f"{len(ids)} labels. On average at most 10% of the labels" in result.output
+    given, suggested = (column(audit / "certified.csv", f"{each}_label") for each in LABELS)
+    right = [true[int(row)] for row in ids]
+    assert np.mean([a == b for a, b in zip(given, right, strict=True)]) < 0.3
+    assert np.mean([a == b for a, b in zip(suggested, right, strict=True)]) > 0.6
+    again = run("verify", audit / "certificate.json")
+    assert again.exit_code == 0, again.output
+    assert f"Valid: {len(ids)} labels. On average" in again.output
+    refused = run("certify", audit, checked)
+    assert refused.exit_code == 1
+    assert "certified.csv" in refused.output
+    assert run("certify", audit, checked, "--force").exit_code == 0
+
+
+LABELS = ("given", "suggested")
+
+
+def test_an_empty_list_is_said_and_certified(audited, tmp_path) -> None:
+    folder, _, _ = audited
+    nothing = dict.fromkeys(column(folder / "audit" / "check.csv", "id"), "unsure")
+    checked = fill(folder / "audit", [""] * N_ROWS, tmp_path / "done.csv", **nothing)
+    result = run("certify", folder / "audit", checked, "--force")
+    assert result.exit_code == 0, result.output
+    assert "No list: with 45 checked rows a list needs at least" in result.output
+    assert column(folder / "audit" / "certified.csv", "id") == []
+    assert run("verify", folder / "audit" / "certificate.json").exit_code == 0
+
+
+def test_another_rate_is_refused(done) -> None:
+    audit, checked = done
+    before = everything(audit)
+    result = run("certify", audit, checked, "--force", "--fdr", 0.2)
+    assert result.exit_code == 1
+    assert "--fdr=0.2 is not the 0.1 that the rows were drawn for: leave it out" in result.output
+    assert everything(audit) == before
+
+
+@pytest.mark.parametrize(
+    ("fdr", "says"),
+    [
+        (0.01, "--draw-check=0.01 needs 450 checked rows, no less than the"),
+        (1, "--draw-check=1.0 is not allowed: pass a number between 0 and 1"),
+    ],
+)
+def test_a_draw_that_cannot_be_is_refused(audited, tmp_path, fdr, says) -> None:
+    folder, _, _ = audited
+    asked = ["-o", tmp_path / "audit", "--quiet", "--draw-check", fdr]
+    result = run("audit", folder / "table.csv", *asked)
+    assert result.exit_code == 1
+    assert says in result.output
+    assert not (tmp_path / "audit" / "check.csv").exists()
+
+
+def test_missing_verdicts_and_a_second_draw_are_refused(audited, tmp_path) -> None:
+    folder, true, _ = audited
+    audit = folder / "audit"
+    first = column(audit / "check.csv", "id")[0]
+    unfinished = fill(audit, true, tmp_path / "done.csv", **{first: ""})
+    result = run("certify", audit, unfinished, "--force")
+    assert result.exit_code == 1
+    assert f"has no verdict on 1 of the 45 rows that were drawn ('{first}')" in result.output
+    table = folder / "table.csv"
+    result = run("audit", table, "-o", audit, "--quiet", "--draw-check", 0.1, "--force")
+    assert result.exit_code == 1
+    assert "a second draw voids both: fill that one in, or choose another folder" in result.output
+
+
+def test_an_audit_without_a_draw_certifies_nothing(audited, tmp_path) -> None:
+    folder, _, _ = audited
+    assert run("audit", folder / "table.csv", "-o", tmp_path / "audit", "--quiet").exit_code == 0
+    result = run("certify", tmp_path / "audit", folder / "table.csv")
+    assert result.exit_code == 1
+    assert "check.json is not there: draw rows first, by twohot audit --draw-check" in result.output
+
+
+def test_another_audit_in_the_folder_is_seen(audited, done, tmp_path) -> None:
+    folder, _, _ = audited
+    _, checked = done
+    features, true = blobs(N_ROWS, seed=1)
+    other = write_table(tmp_path / "other.csv", features, label=wrong_every(true, 5))
+    assert run("audit", other, "-o", tmp_path / "audit", "--quiet").exit_code == 0
+    (tmp_path / "audit" / "check.json").write_bytes((folder / "audit/check.json").read_bytes())
+    result = run("certify", tmp_path / "audit", checked)
+    assert result.exit_code == 1
+    assert "is of another audit: labels or doubts changed after the draw" in result.output
+
+
+# A gate ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    features, true = blobs()
+    labels = wrong_every(true, 7)
+    return write_table(tmp_path_factory.mktemp("gate") / "table.csv", features, label=labels)
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "says"),
+    [
+        (["5%", "--fail-on", "upper"], 3, r"Failed: up to \d+\.\d\d% .*, more than 5\.00%\."),
+        ([".05", "--fail-on", "estimate"], 3, r"Failed: about 14\.67% of the labels of table\.csv"),
+        (["50 %", "--fail-on", "upper"], 0, r"Passed: up to .* within 50\.00%\."),
+        (["5%"], 0, r"Passed: at least 0\.00% of the labels"),  # so few rows may all be right
+    ],
+)
+def test_a_gate_fails_with_code_3(table, tmp_path, asked, code, says) -> None:
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet", "--fail-above", *asked)
+    assert result.exit_code == code, result.output
+    assert re.search(says, result.output)
+    assert (tmp_path / "audit" / "summary.json").exists()
+
+
+def test_labels_that_are_surely_wrong_fail_by_default(audited, tmp_path) -> None:
+    folder, _, _ = audited
+    asked = ["-o", tmp_path / "audit", "--quiet", "--fail-above", "1%"]
+    result = run("audit", folder / "table.csv", *asked)
+    assert result.exit_code == 3, result.output
+    assert "Failed: at least" in result.output
+
+
+def test_a_gate_writes_junit_and_annotations(table, tmp_path) -> None:
+    for allowed, code in (("5%", 3), ("50%", 0)):
+        asked = ["--fail-above", allowed, "--junit", tmp_path / "junit.xml", "--annotations"]
+        asked += ["--fail-on", "estimate"]
+        folder = tmp_path / f"audit{code}"
+        result = run("audit", table, "-o", folder, "--quiet", "--force", *asked)
+        assert result.exit_code == code, result.output
+        (suite,) = ET.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 (our own)
+        assert suite.attrib["failures"] == str(int(code == 3))
+        (case,) = suite
+        assert case.attrib["name"] == "labels of table.csv"
+        assert len(case) == int(code == 3)
+        kind = "error" if code else "notice"
+        assert f"::{kind} title=twohot audit::about 14.67%25 of" in result.output
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["--fail-above", "5 percent"], "--fail-above='5 percent' is not allowed: pass a share"),
+        (["--fail-above", "101%"], "--fail-above='101%' is not allowed"),
+        (["--fail-above", "5%", "--fail-on", "mean"], "--fail-on='mean' is not known: pass one of"),
+        (["--junit", "junit.xml"], "--junit=junit.xml is about a gate: pass --fail-above=… too"),
+        (["--annotations"], "--annotations is about a gate: pass --fail-above=… too"),
+    ],
+)
+def test_a_gate_that_cannot_be_is_refused_before_the_work(table, tmp_path, asked, says) -> None:
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *asked)
+    assert result.exit_code == 1
+    assert says in result.output
+    assert not (tmp_path / "audit").exists()
+
+
+def test_certificates_hold_no_path_and_no_time(done) -> None:
+    audit, checked = done
+    assert run("certify", audit, checked, "--force").exit_code == 0
+    first = (audit / "certificate.json").read_bytes()
+    assert run("certify", audit, checked, "--force").exit_code == 0
+    assert (audit / "certificate.json").read_bytes() == first
+    assert str(audit) not in json.dumps(json.loads(first))

