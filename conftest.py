@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A word of the reason for which tests/review/conftest.py skips a test.
-BROWSER = "chromium"
+# A word of the reason for which tests/review skips a test, what it is about, what to install.
+NEEDED = {
+    "chromium": ("in a browser", "Chromium and its driver", "chromium chromium-driver"),
+    "node is not": ("in node", "node", "nodejs"),
+}
 
 # Sphinx runs these when it builds the site, and puts what it makes of them beside.
 SPHINX_ALONE = ("conf.py", "_*", "examples/*", "reference/*/*", "tutorials/*")
@@ -27,11 +30,12 @@ def _examples_write_elsewhere(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how to run the tests that need a browser, where there is none."""
+    """Say how to run the tests that need a browser or node, where there is none."""
     skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", [])]
-    n_skipped = sum(BROWSER in str(longrepr) for longrepr in skipped)
-    if n_skipped:
-        terminalreporter.write_line(
-            f"{n_skipped} tests of the review page in a browser were skipped. To run them, install "
-            "Chromium and its driver (on Debian: apt-get install chromium chromium-driver)."
-        )
+    for reason, (where, what, packages) in NEEDED.items():
+        n_skipped = sum(reason in str(longrepr) for longrepr in skipped)
+        if n_skipped:
+            terminalreporter.write_line(
+                f"{n_skipped} tests of the review page {where} were skipped. To run them, install "
+                f"{what} (on Debian: apt-get install {packages})."
+            )

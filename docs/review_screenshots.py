@@ -105,18 +105,23 @@ def main() -> None:
         with browser(1280, 900) as driver:
             driver.get(address)
             save(driver, "overview")
-            driver.find_element(By.ID, "tab-review").click()
-            press(driver, "aar2a")
+            driver.find_element(By.ID, "start").click()
+            press(driver, "aar2")
+            save(driver, "focus")
+            press(driver, "af")
+            driver.execute_script("goTo(0)")
             save(driver, "cards")
             press(driver, "l")
             save(driver, "relabel")
             press(driver, Keys.ESCAPE)
             driver.execute_script("scrollTo(0, 0)")
-            driver.find_element(By.ID, "layout").click()
+            driver.find_element(By.CSS_SELECTOR, "[data-layout=table]").click()
+            for box in driver.find_elements(By.CSS_SELECTOR, "tbody input")[5:8]:
+                box.click()
             save(driver, "table")
         with browser(390, 844, dark=True) as driver:
             driver.get(address)
-            driver.find_element(By.ID, "tab-review").click()
+            driver.find_element(By.ID, "start").click()
             save(driver, "phone")
 
 

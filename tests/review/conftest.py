@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_page import Page
 from selenium import webdriver
+
+from twohot.review.page import write_review
+from twohot.review.records import ReviewRows, ReviewSummary
 
 # No traffic of its own, and nothing that a machine without a screen lacks.
 FLAGS = (
@@ -71,3 +75,19 @@ def browser(
     chrome = start_browser(tmp_path_factory.mktemp("profile"), downloads)
     yield chrome
     chrome.quit()
+
+
+@pytest.fixture
+def opened(browser, tmp_path, downloads):
+    """Open a report of rows, in a browser that remembers nothing."""
+
+    def write_and_open(rows: ReviewRows, name: str = "report.html", **summary: Any) -> Page:
+        write_review(tmp_path / name, rows, ReviewSummary(**summary), image_root=tmp_path)
+        return Page(browser, tmp_path / name, downloads)
+
+    browser.get("file:///")
+    browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
+    browser.get_log("browser")
+    yield write_and_open
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert errors == []

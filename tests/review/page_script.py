@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from twohot.review.page import joined_script
+
 # Those that need nothing of a browser but storage.
-WITHOUT_ELEMENTS = ("rows", "csv", "durable", "decisions", "elements")
+WITHOUT_ELEMENTS = ("state", "decision_file", "storage", "filters")
 STAND_INS = """
 "use strict";
 const task = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -36,21 +38,24 @@ class Storage:
     has_room: bool = True
 
 
+def json_of(path: Path) -> str:
+    """Return the data that a page carries."""
+    found = re.search(r'id="report-data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    return found.group(1)
+
+
 def run_page(path: Path, code: str, argument: Any = None, storage: Storage | None = None) -> Any:
     """Return what a function body of JavaScript returns in a page; `argument` is what it sees."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed: the scripts of the report are not tested in it")
     storage = storage or Storage()
-    data = re.search(r'id="report-data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
-    folder = Path(__file__).parents[2] / "src/twohot/review/templates"
-    scripts = "\n".join((folder / f"{name}.js").read_text("utf-8") for name in WITHOUT_ELEMENTS)
     task = {
-        "page": data.group(1),
+        "page": json_of(path),
         "stored": storage.texts,
         "kept": storage.kept,
         "room": storage.has_room,
-        "code": f"(argument, kept) => {{ {scripts}\n{code} }}",
+        "code": f"(argument, kept) => {{ {joined_script(WITHOUT_ELEMENTS)}\n{code} }}",
         "argument": argument,
     }
     done = subprocess.run(  # noqa: S603 (of this folder's own scripts)

@@ -37,27 +37,17 @@ def test_what_is_not_known_is_not_drawn() -> None:
 
 def test_a_logarithmic_axis_spaces_factors_evenly() -> None:
     curve = Curve("a", ((100, 0.7), (1, 0.6), (10, 0.8)))
-    plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(10, 0.8)))
+    plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     assert plot.lines[0].points == ((0, 100), (50, 0), (100, 50))
     assert plot.x_ticks == ((0, "1"), (50, "10"), (100, "100"))
     assert plot.y_ticks[0] == (100, "60 %")
     assert plot.y_ticks[-1] == (0, "80 %")
-    assert plot.chosen == (50, 0)
-
-
-def test_a_plain_axis_spaces_differences_evenly() -> None:
-    curve = Curve("a", ((1, 0.5), (2, 0.5), (5, 0.5)))
-    plot = choice_plot(ChoiceCurve("rounds", (curve,), is_log=False))
-    assert [x for x, _ in plot.lines[0].points] == [0, 25, 100]
-    assert [text for _, text in plot.x_ticks] == ["1", "2", "5"]
-    assert plot.chosen is None
 
 
 def test_what_cannot_be_drawn_is_left_out() -> None:
     curve = Curve("a", ((0, 0.5), (1, math.nan), (10, 0.6), (math.inf, 0.7)))
-    plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(0, 0.5)))
+    plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     assert len(plot.lines[0].points) == 1
-    assert plot.chosen is None
     assert choice_plot(ChoiceCurve("ridge", (Curve("a", ((0, 0.5),)),))) is None
     assert choice_plot(ChoiceCurve("ridge", ())) is None
 
@@ -74,9 +64,9 @@ def test_a_method_has_one_colour_in_every_chart_and_figure() -> None:
         levels=(Method("discriminant (shrinkage 0.1)", 0.65, method="discriminant"),),
     )
     plot = choice_plot(choice)
-    colours = {line.name: line.colour for line in (*plot.lines, *plot.levels)}
+    colours = {line.name: line.colour for line in plot.lines}
     assert colours["robust"] == colours["robust, half-whitened"] == METHOD_COLOURS["robust"]
-    assert [line.is_open for line in plot.lines] == [False, True, False, False]
+    assert [line.mark for line in plot.lines] == ["●", "○", "■", "▲", "◆"]
     assert colours["teacher"] == METHOD_COLOURS["teacher"]
     assert len(set(colours.values())) == 4
     (dot,) = method_dots((Method("robust (ridge 1)", 0.6, method="robust"),)).dots
@@ -88,14 +78,14 @@ def test_many_curves_never_share_a_colour() -> None:
     assert len({line.colour for line in choice_plot(choice).lines}) == 30
 
 
-def test_what_has_no_ridge_is_a_level_line_and_ringed_if_it_was_chosen() -> None:
+def test_what_has_no_ridge_is_a_level_line_and_marked_if_it_was_chosen() -> None:
     average = Method("average of two", 0.8, method="average", chosen=True)
     curve = Curve("robust", ((1, 0.6), (10, 0.7)))
     plot = choice_plot(ChoiceCurve("ridge", (curve,), levels=(average,)))
-    (level,) = plot.levels
+    level = plot.lines[-1]
     assert level.points == ((0.0, 0.0), (100.0, 0.0))
     assert plot.y_ticks[-1] == (0.0, "80 %")
-    assert plot.chosen == (100.0, 0.0)
+    assert level.style == "chosen"
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """The report as a file: what it carries, and what no text can make of it."""
 
 import base64
-import hashlib
 import json
-import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -60,20 +58,6 @@ def test_embedded_json_is_json_without_a_mark_of_html(data) -> None:
     assert not set("<>&\u2028\u2029") & set(text)
 
 
-def test_the_policy_admits_these_scripts_and_this_style_alone(tmp_path) -> None:
-    page = page_of(tmp_path, audit_rows(12))
-    policy = next(m[1]["content"] for m in page.of("meta") if "http-equiv" in m[1])
-
-    def digest(text: str) -> str:
-        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-    scripts = [digest(text) for _, attributes, text in page.of("script") if not attributes]
-    assert re.findall(r"'sha256-([^']*)'", policy) == [*scripts, digest(page.of("style")[0][2])]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert "http" not in policy
-
-
 def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(tmp_path) -> None:
     page = page_of(
         tmp_path,
@@ -83,7 +67,7 @@ def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(tmp_path) -> None:
             messages=HOSTILE,
             details={text: text for text in HOSTILE},
             methods=tuple(Method(text, 0.5, 0.1, chosen=True) for text in HOSTILE),
-            choice=ChoiceCurve(HOSTILE[1], (Curve(HOSTILE[0], ((1, 0.5), (2, 0.6))),), (1, 0.5)),
+            choice=ChoiceCurve(HOSTILE[1], (Curve(HOSTILE[0], ((1, 0.5), (2, 0.6))),)),
         ),
     )
     tags = {tag for tag, *_ in page.found}
@@ -118,12 +102,7 @@ def test_the_page_says_what_turns_its_decisions_into_labels(tmp_path) -> None:
     step = data_of(page)["nextStep"]
     file = f"decisions-{rows.report_id()}.csv"
     assert step.startswith(f"twohot apply {file} --audit <folder of this report> --to <your file")
-    assert [step] == [text for _, _, text in page.of("code") if "decisions" in text]
-
-
-def test_an_audit_that_flags_nothing_has_a_report(tmp_path) -> None:
-    data = data_of(page_of(tmp_path, audit_rows(4, is_label_issue=np.zeros(4, dtype=bool))))
-    assert data["row"] == []
+    assert {step} == {text for _, _, text in page.of("code") if "decisions" in text}
 
 
 def test_the_same_audit_gives_the_same_file(tmp_path) -> None:
@@ -194,10 +173,9 @@ def test_small_pictures_keep_every_pixel(tmp_path) -> None:
         np.testing.assert_array_equal(np.asarray(small), pixels)
 
 
-def test_what_is_no_picture_is_left_out(tmp_path, monkeypatch) -> None:
+def test_what_is_no_picture_is_left_out(tmp_path) -> None:
     (tmp_path / "half.png").write_bytes(b"\x89PNG\r\n\x1a\n half")
-    Image.new("L", (100, 100)).save(tmp_path / "bomb.png")
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 6000)
+    Image.new("1", (10_000, 10_000)).save(tmp_path / "bomb.png")
     for item in ("half.png", "bomb.png", "missing.png", "", "a\0b", "x" * 5000):
         assert thumbnail(tmp_path / item, 64) is None
 

@@ -1,13 +1,12 @@
 """Rows that a page shows for findings, and neighbours: their numbers, and what it carries."""
 
 import json
-import re
 
 import numpy as np
+from page_script import json_of
 from PIL import Image
 
 from audits import HOSTILE, audit_rows
-from twohot.review import page_data
 from twohot.review.page import write_review
 from twohot.review.page_data import finding_columns, neighbours_by_row, rows_of_page
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewSummary, RowFinding
@@ -31,8 +30,7 @@ def evidence_of(rows, suggested, given) -> Evidence:
 
 def data_of(folder, rows, evidence, **options) -> dict:
     write_review(folder / "r.html", rows, ReviewSummary(evidence=evidence), **options)
-    text = (folder / "r.html").read_text(encoding="utf-8")
-    return json.loads(re.search(r'id="report-data">(.*?)</script>', text).group(1))
+    return json.loads(json_of(folder / "r.html"))
 
 
 def test_neighbours_are_numbered_as_a_reviewer_comes_to_them(tmp_path) -> None:
@@ -78,11 +76,11 @@ def test_flagged_rows_come_first_and_every_row_once() -> None:
     assert near == {"copies": {5: [(2, None)], 2: [(5, None), (9, None)]}}
 
 
-def test_a_page_shows_the_first_rows_of_many_and_says_how_many_there_are(monkeypatch) -> None:
-    monkeypatch.setattr(page_data, "MOST_SHOWN", 2)
-    shown = rows_of_page(np.array([4]), (OUTLIERS,), LABELLED)
-    assert shown.tolist() == [4, 7, 3]
-    assert finding_columns((OUTLIERS,), shown)[0]["total"] == 3
+def test_a_page_shows_the_first_rows_of_many_and_says_how_many_there_are() -> None:
+    many = RowFinding("outliers", "alone", np.arange(1500, 0, -1), np.zeros(1500))
+    labelled = np.ones(2000, dtype=bool)
+    shown = rows_of_page(np.array([4]), (many,), labelled)
+    assert shown.tolist() == [4, *range(1500, 500, -1)]
+    (found,) = finding_columns((many,), shown)
     # One beyond the first ones is there if it is flagged.
-    flagged = rows_of_page(np.array([2]), (OUTLIERS,), LABELLED)
-    assert finding_columns((OUTLIERS,), flagged)[0]["rows"] == [1, 2, 0]
+    assert (found["total"], found["rows"]) == (1500, [*range(1, 1001), 0])

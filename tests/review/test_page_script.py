@@ -1,6 +1,8 @@
-"""Decisions in the scripts of the page: kept by row, recovered, imported as `apply` does."""
+"""The page's script without a browser: its modules, filters, and decisions kept and imported."""
 
 import base64
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from page_script import Storage, run_page
 from audits import audit_rows
 from decision_cases import CASES, EXCLUDED
 from twohot.review.decisions import apply_decisions, read_decisions
-from twohot.review.page import write_review
+from twohot.review.page import SCRIPTS, write_review
 from twohot.review.records import ReviewSummary, RowFinding
 
 ROWS = audit_rows(12)
@@ -109,3 +111,61 @@ def test_a_second_copy_is_read_where_the_first_cannot_be_written(page) -> None:
     # An older text that is there gives way to the later copy, also when it is loaded again.
     storage.texts = [[key, '{"rows": [], "at": 1}'] for key, _ in storage.kept]
     assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
+
+
+def test_filters_count_what_each_choice_would_leave(tmp_path) -> None:
+    rows = audit_rows(120, items=tuple(f"text z{i % 7}" for i in range(120)), item_kind="text")
+    odd = RowFinding("odd", "look", np.array([1, 2, 5]), np.zeros(3))
+    write_review(tmp_path / "r.html", rows, ReviewSummary(findings=(odd,)))
+    code = """decide([[0, { kind: "reject", label: report.given[0] }]]);
+    const { view, counts } = look(argument);
+    return [view.map((i) => report.row[i]),
+      Object.fromEntries(FILTERS.map((name) => [name, Object.fromEntries(counts[name])]))];"""
+    wanted = dict.fromkeys(("finding", "given", "suggested", "decision", "close", "confidence"), "")
+    wanted |= {"search": "TEXT Z3", "finding": "wrong", "given": "1", "confidence": "800"}
+    view, counts = run_page(tmp_path / "r.html", code, wanted)
+
+    def matching(*left_out: str) -> list[int]:
+        """The plain twin."""
+        found = [row for row in rows.flagged.tolist() if row % 7 == 3]
+        if "given" not in left_out:
+            found = [row for row in found if rows.given_labels[row] == 1]
+        if "confidence" not in left_out:
+            found = [row for row in found if round(1000 * rows.confidence[row]) >= 800]
+        return found
+
+    assert view == matching()
+    assert counts["close"][""] == len(view)
+    for code in range(4):
+        expected = [row for row in matching("given") if rows.given_labels[row] == code]
+        assert counts["given"].get(str(code), 0) == len(expected)
+    assert counts["confidence"][""] == len(matching("confidence"))
+
+
+def test_undo_takes_back_one_step_after_another(page) -> None:
+    code = """const told = []; watch((rows) => told.push(rows));
+    const accepted = { kind: "accept", label: labelOf(0, "accept") };
+    decide([[0, accepted], [1, { kind: "exclude", label: NO_LABEL }]]);
+    answer([[0, { ...answerOf(0), note: "mine" }]]);
+    const seen = [[...decisions.keys()], [...notes]];
+    undo(); seen.push([...decisions.keys()], [...notes]);
+    undo(); seen.push([...decisions.keys()], canUndo(), undo());
+    return [seen, told];"""
+    seen, told = run_page(page, code)
+    assert seen == [[0, 1], [[0, "mine"]], [0, 1], [], [], False, None]
+    assert told == [[0, 1], [0], [0], [0, 1]]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_modules_import_what_there_is_from_those_before_them(name) -> None:
+    folder = Path(write_review.__code__.co_filename).parent / "templates"
+    text = (folder / f"{name}.mjs").read_text("utf-8")
+    imported = re.findall(r"^import \{([^}]*)\} from \"\./(\w+)\.mjs\";$", text, re.MULTILINE)
+    for names, module in imported:
+        assert SCRIPTS.index(module) < SCRIPTS.index(name)
+        exported = (folder / f"{module}.mjs").read_text("utf-8")
+        for each in names.split(","):
+            pattern = rf"^export (async )?(function|const|let) {each.strip()}\b"
+            assert re.search(pattern, exported, re.MULTILINE), each
+            assert len(re.findall(rf"\b{each.strip()}\b", text)) > 1, f"{each} is not used"
+    assert text.count("\nimport ") + text.startswith("import ") == len(imported)

@@ -198,7 +198,7 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
     )
     with_ridge = {entry.method for entry in choice.tried if entry.ridge is not None}
     levels = tuple(method for method in _methods(choice) if method.method not in with_ridge)
-    return ChoiceCurve("ridge", curves, None, levels)
+    return ChoiceCurve("ridge", curves, levels)
 
 
 def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> tuple[str, ...]:

@@ -214,7 +214,8 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     """Return Q: the mean of the Dirichlet posterior of each row, given counts of anchor rows.
 
     The prior is even noise mixed with confusions of alike classes. Its rate, mixture and strength
-    maximise the Dirichlet-multinomial evidence of all counts.
+    maximise the Dirichlet-multinomial evidence of all counts. The true label is the most frequent
+    one of each class: with more noise than that, names of classes could be exchanged.
     """
     n_classes, sizes = len(counts), counts.sum(axis=1)
     places = np.nonzero(counts)
@@ -230,14 +231,37 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
 
     # Where the search starts; bounds keep trial steps finite: beyond them, the prior is as good as
     # its limit (no noise, all of one kind, a prior that is certain).
-    rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95)
+    most = 1 - 1 / n_classes
+    rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95 * most)
     start = np.array([logit(rate), 0.0, np.log(10.0)])
-    bounds = [(logit(1e-4), logit(0.98)), (-4.0, 4.0), (0.0, np.log(1e4))]
+    bounds = [(logit(1e-4), logit(most)), (-4.0, 4.0), (0.0, np.log(1e4))]
     found = minimize(lambda v: -evidence(v), start, method="Nelder-Mead", bounds=bounds)
     rate, share, strength = expit(found.x[0]), expit(found.x[1]), np.exp(found.x[2])
     prior = rate * ((1 - share) * even + share * alike)
     np.fill_diagonal(prior, 1 - rate)
-    return np.asarray((counts + strength * prior) / (sizes + strength)[:, np.newaxis])
+    return keep_diagonal_largest((counts + strength * prior) / (sizes + strength)[:, np.newaxis])
+
+
+def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
+    """Return the likeliest Q near a given one in which no label is more frequent than the true one.
+
+    In a row that violates this, the true label and those above it get their mean: this is the
+    maximum likelihood of a multinomial under the order constraint.
+
+    Examples
+    --------
+    >>> keep_diagonal_largest(np.array([[0.6, 0.4], [0.7, 0.3]])).tolist()
+    [[0.6, 0.4], [0.5, 0.5]]
+    """
+    n_classes, own = len(noise), np.diagonal(noise)
+    others = noise.copy()
+    np.fill_diagonal(others, -np.inf)
+    others = -np.sort(-others, axis=1)[:, :-1]
+    totals = np.cumsum(np.column_stack([own, others]), axis=1)
+    largest = (totals / np.arange(1, n_classes + 1)).max(axis=1)
+    kept = np.minimum(noise, largest[:, np.newaxis])
+    np.fill_diagonal(kept, largest)
+    return np.asarray(kept)
 
 
 # The weights -----------------------------------------------------------------------------------

@@ -7,11 +7,13 @@ import math
 from dataclasses import dataclass
 
 from twohot.base import method_colours
-from twohot.review.records import ChoiceCurve, Method
+from twohot.review.records import ChoiceCurve, Curve, Method
 
 # Steps between ticks of an axis that is not logarithmic.
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 MOST_TICKS = 6
+# What tells methods apart without colours: filled, and open for half-whitened rows.
+MARKS = ("●○", "■□", "▲△", "◆◇", "▼▽", "★☆")
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class DrawnLine:
     name: str
     colour: str  # of the method
     points: tuple[tuple[float, float], ...]  # joined in their order
-    is_open: bool = False  # open marks, a broken line
+    mark: str  # one of MARKS
+    style: str = "curve"  # or "open" (of half-whitened rows), "level" (from side to side), "chosen"
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,9 @@ class Plot:
     """A choice curve ready to be drawn; y grows downwards, as on every screen."""
 
     x_name: str
-    lines: tuple[DrawnLine, ...]
-    levels: tuple[DrawnLine, ...]  # from side to side
+    lines: tuple[DrawnLine, ...]  # curves, then levels
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    chosen: tuple[float, float] | None
 
 
 def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
@@ -107,13 +108,12 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
     Examples
     --------
-    >>> from twohot.review.records import Curve
     >>> curve = Curve("GCE", ((1, 0.6), (10, 0.8), (100, 0.7)))
     >>> plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     >>> plot.lines[0].points
     ((0.0, 100.0), (50.0, 0.0), (100.0, 50.0))
     """
-    curves = [_marks(curve.points, is_log=choice.is_log) for curve in choice.curves]
+    curves = [_marks(curve.points) for curve in choice.curves]
     marks = [mark for curve in curves for mark in curve]
     if not marks:
         return None
@@ -126,42 +126,38 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
         x, y = mark
         return _share(x, xs[0], xs[-1]), round(100 - _share(y, y_ticks[0], y_ticks[-1]), 2)
 
-    def level_line(level: Method) -> DrawnLine:
-        y = place((xs[0], level.agreement))[1]
-        return DrawnLine(level.name, colours[level.method or level.name], ((0.0, y), (100.0, y)))
+    def line(of: Curve | Method, points: list[tuple[float, float]], style: str) -> DrawnLine:
+        method = of.method or of.name
+        mark = MARKS[list(colours).index(method) % len(MARKS)][style == "open"]
+        return DrawnLine(of.name, colours[method], tuple(points), mark, style)
 
-    names = [curve.method or curve.name for curve in choice.curves]
-    colours = method_colours([*names, *(level.method or level.name for level in levels)])
-    taken = _marks((choice.chosen or (math.nan, math.nan),), is_log=choice.is_log)
-    ends = [level_line(level).points[1] for level in levels if level.chosen]
+    all_drawn: list[Curve | Method] = [*choice.curves, *levels]
+    colours = method_colours(of.method or of.name for of in all_drawn)
+    lines = [
+        line(curve, list(map(place, sorted(drawn))), "open" if curve.whiten else "curve")
+        for curve, drawn in zip(choice.curves, curves, strict=True)
+    ]
+    for level in levels:
+        y = place((xs[0], level.agreement))[1]
+        lines.append(line(level, [(0.0, y), (100.0, y)], "chosen" if level.chosen else "level"))
     return Plot(
         choice.x_name,
-        tuple(
-            DrawnLine(
-                curve.name,
-                colours[curve.method or curve.name],
-                tuple(place(mark) for mark in sorted(drawn)),
-                curve.whiten,
-            )
-            for curve, drawn in zip(choice.curves, curves, strict=True)
-        ),
-        tuple(map(level_line, levels)),
+        tuple(lines),
         # The values that were tried, thinned out evenly where they are many.
         tuple(
-            (_share(x, xs[0], xs[-1]), f"{10**x if choice.is_log else x:.3g}")
+            (_share(x, xs[0], xs[-1]), f"{10**x:.3g}")
             for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
         ),
         tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
-        next(iter([*map(place, taken), *ends]), None),
     )
 
 
-def _marks(points: tuple[tuple[float, float], ...], *, is_log: bool) -> list[tuple[float, float]]:
-    """Return the points that can be drawn, x as its logarithm if it is asked for."""
+def _marks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
+    """Return the points that can be drawn, x as its logarithm."""
     return [
-        (math.log10(x) if is_log else float(x), float(y))
+        (math.log10(x), float(y))
         for x, y in points
-        if math.isfinite(x) and math.isfinite(y) and (x > 0 or not is_log)
+        if x > 0 and math.isfinite(x) and math.isfinite(y)
     ]
 
 

@@ -9,14 +9,24 @@ scripts by their hashes and no address but those of the pictures.
 import base64
 import hashlib
 import json
+import math
 import os
+import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from twohot.base import NO_LABEL, ArgumentError, check_count, json_safe, page_templates, whole_file
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    check_count,
+    json_safe,
+    page_templates,
+    whole_file,
+)
 from twohot.review.charts import choice_plot, method_dots
 from twohot.review.page_data import (
     PictureFiles,
@@ -33,21 +43,21 @@ from twohot.review.records import ReviewRows, ReviewSummary
 EMBED_LIMIT = 2000
 # In pixels: what a card shows, on a screen with two dots a pixel nearly sharp.
 THUMBNAIL_SIZE = 192
-# In this order: each uses the ones before.
+# Modules of the page's script; each imports from those before it alone.
 SCRIPTS = (
-    "rows",
-    "csv",
-    "durable",
-    "decisions",
+    "state",
+    "decision_file",
+    "storage",
+    "filters",
     "elements",
-    "neighbours",
-    "findings",
-    "maps",
-    "page",
-    "relabel",
-    "notes",
+    "map",
+    "overview",
+    "views",
+    "dialogs",
     "review",
 )
+IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
@@ -140,23 +150,22 @@ def write_review(
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
     }
-    style, *scripts = (
-        (files("twohot.review") / "templates" / name).read_text("utf-8")
-        for name in ("review.css", *(f"{script}.js" for script in SCRIPTS))
-    )
+    style, script = _template("review.css"), joined_script()
+    headline, sentences = _answer(rows, summary)
     text = PAGES.get_template("review.html").render(
         report=report,
         next_step=next_step,
         summary=summary,
         messages=[*summary.messages, *warning],
-        numbers=_numbers(rows, summary),
+        headline=headline,
+        sentences=sentences,
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
         data=embedded_json(data),
         style=style,
         style_hash=_hash(style),
-        scripts=scripts,
-        script_hashes=[_hash(script) for script in scripts],
+        script=script,
+        script_hash=_hash(script),
     )
     with whole_file(target) as file:
         # Half characters are spelt out; in the JSON that is their escape.
@@ -176,25 +185,52 @@ def embedded_json(data: Any) -> str:
     return text.translate(ESCAPES)
 
 
-def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:
-    """Return the numbers at the top of the report: what, how many, and a remark."""
+def joined_script(names: Sequence[str] = SCRIPTS) -> str:
+    """Return modules of the page's script as one script, in which all names are known to all.
+
+    A page that is opened from a disk may import nothing: imports and exports are left out.
+
+    Examples
+    --------
+    >>> script = joined_script(["state"])
+    >>> script.startswith('"use strict";'), "export" in script
+    (True, False)
+    """
+    modules = (_template(f"{name}.mjs") for name in names)
+    return '"use strict";\n' + "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in modules)
+
+
+def _template(name: str) -> str:
+    return (files("twohot.review") / "templates" / name).read_text("utf-8")
+
+
+def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
+    """Return how many labels are wrong, and how many of those are flagged."""
     counts = summary.counts or rows.counts()
-    n_labelled = counts.n_rows - counts.n_unlabelled
-    share = f"{100 * counts.n_flagged / max(n_labelled, 1):.1f} % of the labels"
-    numbers = [
-        ("rows", f"{counts.n_rows:,}", f"{len(rows.classes):,} classes"),
-        ("flagged", f"{counts.n_flagged:,}", share),
-        ("undecided", f"{counts.n_undecided:,}", "flagged, top two close"),
-    ]
+    n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
+    headline, said, n_wrong = f"{flagged} flagged", [], math.nan
     if summary.noise_rate is not None:
-        remark = "estimated"
-        if summary.noise_interval is not None:
-            least, most = (100 * share for share in summary.noise_interval)
-            remark = f"estimated; between {least:.1f} and {most:.1f} %"
-        numbers.insert(1, ("wrong labels", f"{100 * summary.noise_rate:.1f} %", remark))
+        n_wrong = summary.noise_rate * n_labelled
+        headline = f"About {summary.noise_rate:.0%} of the labels are wrong"
+        least, most = summary.noise_interval or (math.nan, math.nan)
+        between = f" (between {least:.1%} and {most:.1%})" if summary.noise_interval else ""
+        said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
+    close = f", {_number(counts.n_undecided, 'close call')} among them" * bool(counts.n_undecided)
+    said.append(f"The audit flags {flagged}{close}.")
+    if counts.n_flagged and summary.counts is None:  # else the page has only some of them
+        expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
+        missed = n_wrong - expected
+        more = f"; about {missed:,.0f} more wrong labels are not flagged" * (missed >= 1.5)
+        said[-1] += f" About {expected:,.0f} of these are wrong{more}."
+    said.append(f"The data have {_number(counts.n_rows, 'row')} of {len(rows.classes):,} classes.")
     if counts.n_unlabelled:
-        numbers.append(("without a label", f"{counts.n_unlabelled:,}", "never flagged"))
-    return numbers
+        without = _number(counts.n_unlabelled, "row")
+        said[-1] += f" Of these, {without} without a label are never flagged."
+    return headline, said
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:

@@ -199,11 +199,9 @@ class Curve:
 class ChoiceCurve:
     """What was tried on the way to the choice."""
 
-    x_name: str  # what was varied, for instance "ridge"
+    x_name: str  # what was varied, for instance "ridge", over orders of magnitude
     curves: tuple[Curve, ...]
-    chosen: tuple[float, float] | None = None  # the point that was taken
     levels: tuple[Method, ...] = ()  # what has no x: level lines
-    is_log: bool = True  # whether x spans orders of magnitude
 
 
 @dataclass(frozen=True, eq=False)

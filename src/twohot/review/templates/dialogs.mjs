@@ -1,23 +1,29 @@
-"use strict";
-/* The dialog in which any class can be found and chosen, or a new one named. */
+/* Dialogs: to choose any class or name a new one, to write a note, and to be asked once more. */
+
+import { NO_LABEL, answer, answerOf, className, classOrder, counted, newClasses, notes, report, rowName } from "./state.mjs";
+import { stripped } from "./decision_file.mjs";
+import { byId, element } from "./elements.mjs";
+import { decideRows, goOn, goTo, page, say } from "./views.mjs";
+
+/* ---- another label ---- */
 
 /* Classes shown at a time; typing finds the others. */
 const MATCHES = 40;
-let relabelled = 0;
+let relabelled = [];   /* the rows that get a label */
 let matches = [];
 let chosen = 0;
 
-function openRelabel(i) {
-  relabelled = i;
-  byId("relabel-title").textContent = `Choose a label for ${rowName(i)}`;
+export function openRelabel(rows) {
+  relabelled = rows;
+  byId("relabel-title").textContent = `Choose a label for ${rows.length > 1 ? counted(rows.length, "row") : rowName(rows[0])}`;
   byId("relabel-search").value = "";
   showMatches();
   byId("relabel").showModal();
   byId("relabel-search").focus();
 }
 
-function showMatches() {
-  const i = relabelled;
+export function showMatches() {
+  const [i] = relabelled;
   const name = stripped(byId("relabel-search").value);
   const typed = name.toLowerCase();
   const likely = [report.suggested[i], report.second[i], report.given[i]].filter((code) => code !== NO_LABEL);
@@ -49,11 +55,12 @@ function markMatch() {
 
 function relabelTo(label) {
   byId("relabel").close();
-  take(relabelled, decisionFor(relabelled, label));
-  goTo(page.view.indexOf(relabelled) + 1);
+  page.cursor = Math.max(page.view.indexOf(relabelled[0]), 0);
+  decideRows(relabelled, "relabel", label);
+  if (relabelled.length === 1) goOn();
 }
 
-function onRelabelKey(event) {
+export function onRelabelKey(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step) {
     chosen = Math.min(Math.max(chosen + step, 0), matches.length - 1);
@@ -62,4 +69,54 @@ function onRelabelKey(event) {
     if (matches.length) relabelTo(matches[chosen]);
   } else return;
   event.preventDefault();
+}
+
+/* ---- a note ---- */
+
+let notedRow = 0;
+
+export function openNote([i]) {
+  notedRow = i;
+  byId("note-title").textContent = `A note on ${rowName(i)}`;
+  byId("note-text").value = notes.get(i) ?? "";
+  byId("note").showModal();
+  byId("note-text").focus();
+}
+
+/* One step, which one undo takes back; a note that is empty is none. */
+export function keepNote(event) {
+  const note = byId("note-text").value.trim();
+  if (event.submitter?.value !== "save" || note === (notes.get(notedRow) ?? "")) return;
+  answer([[notedRow, { ...answerOf(notedRow), note }]]);
+  say(`${rowName(notedRow, "Row")}: ${note ? "noted" : "note taken away"}`);
+}
+
+/* Enter alone begins a line. */
+export function onNoteKey(event) {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  byId("note").querySelector("form").requestSubmit(byId("note-save"));
+}
+
+/* The row that had the focus may have been drawn again. */
+export function onNoteClosed() {
+  goTo(page.view.indexOf(notedRow));
+}
+
+/* ---- asked once more ---- */
+
+/* Rows above which one step is asked about. */
+const MANY = 100;
+let confirmed = () => {};
+
+/* Do something with rows, at once if they are few. */
+export function askIfMany(n, question, action) {
+  if (n <= MANY) return action();
+  confirmed = action;
+  byId("confirm-title").textContent = question;
+  byId("confirm").showModal();
+}
+
+export function onConfirm(event) {
+  if (event.submitter?.value === "yes") confirmed();
 }

@@ -1,0 +1,209 @@
+/* The elements that all views of a row are made of. Text goes in as textContent only. */
+
+import { NO_LABEL, className, decisions, hasSecond, idName, isDoubted, notes, report, rowName } from "./state.mjs";
+
+/* Pictures up to this side, in pixels, are shown pixel by pixel. */
+const TINY = 64;
+/* Ids up to this many characters stay on one line. */
+const SHORT_ID = 20;
+/* Characters of a name from which on its end stands apart, and of that end. */
+const LONG_NAME = 18;
+const TAIL = 5;
+/* Characters of a name that a sentence shows. */
+const BRIEF = 40;
+
+export const byId = (id) => document.getElementById(id);
+
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+/* A probability in words: the ends of the scale are never reached. */
+export function percent(thousandths) {
+  if (thousandths >= 995) return "> 99 %";
+  return thousandths < 5 ? "< 1 %" : `${Math.round(thousandths / 10)} %`;
+}
+
+/* The end of a name stands apart, so that one line cuts the middle: long names differ at their ends. */
+export function labelChip(label, role, meaning) {
+  const name = className(label);
+  const letters = [...name];
+  const [head, tail] = letters.length > LONG_NAME ? [letters.slice(0, -TAIL).join(""), letters.slice(-TAIL).join("")] : [name, ""];
+  return element("bdi", { className: `label ${role}`, title: `${meaning}: ${name}` }, element("span", { textContent: head }), tail);
+}
+
+/* The id of a row, which leads to the row alone. */
+export function idLink(i, text = rowName(i)) {
+  const className = text.length <= SHORT_ID ? "id is-short" : "id";
+  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Look at ${rowName(i)} alone; its address is a link to it`, tabIndex: -1 });
+}
+
+/* ---- what a row is about ---- */
+
+/* The picture of an entry of a gallery, { thumbnails, links }: embedded, or else linked; the large one
+   follows where it is asked for. */
+export function picture(gallery, i, name, isLarge = false) {
+  const box = element("div", { className: "picture" });
+  const embedded = gallery.thumbnails[i];
+  const source = embedded ?? (i < gallery.thumbnails.length ? "" : gallery.links[i]);
+  const fail = () => box.replaceChildren("no picture");
+  if (!source) { fail(); return box; }
+  const image = element("img", { alt: name, decoding: "async" });
+  image.addEventListener("error", fail);
+  image.addEventListener("load", () => {
+    image.classList.toggle("is-tiny", Math.max(image.naturalWidth, image.naturalHeight) <= TINY);
+  });
+  image.src = source;
+  box.append(image);
+  if (isLarge && embedded && gallery.links[i]) {
+    const whole = element("img");
+    whole.addEventListener("load", () => { image.src = whole.src; });
+    whole.src = gallery.links[i];
+  }
+  return box;
+}
+
+/* The path of a picture as a link to it, or the text of a row. */
+export function itemText(i) {
+  if (!report.items) return null;
+  if (report.kind !== "image") return element("div", { className: "text", dir: "auto", textContent: report.items[i] });
+  const name = element("bdi", { textContent: report.items[i] });
+  const address = report.links[i];
+  return element("div", { className: "path", title: report.items[i] },
+    address ? element("a", { href: address, target: "_blank", rel: "noopener", tabIndex: -1 }, name) : name);
+}
+
+export function noteText(i) {
+  return notes.has(i) ? element("p", { className: "note", dir: "auto", textContent: notes.get(i) }) : null;
+}
+
+/* Why a row is worth a look, beside a wrong label. */
+export function marks(i) {
+  const mark = (textContent, title) => element("span", { className: "mark", textContent, title });
+  const found = report.findings.filter((finding) => finding.rank.has(i)).map((finding) => mark(finding.name, finding.meaning));
+  return report.undecided[i] ? [mark("close call", "The two likeliest classes are about equally likely"), ...found] : found;
+}
+
+/* ---- labels and probabilities ---- */
+
+/* Decisions for a label that is shown anyway; its colour says which. */
+const SHOWN_AS = { accept: "suggested", reject: "given", second: "second" };
+
+/* What was decided, unless a button beside it shows this kind. */
+export function outcome(i, buttons) {
+  const decision = decisions.get(i);
+  if (!decision || buttons.includes(decision.kind)) return null;
+  const made = decision.kind === "exclude" ? element("span", { className: "excluded", textContent: "excluded" })
+    : labelChip(decision.label, SHOWN_AS[decision.kind] ?? "other", "your label");
+  return element("span", { className: "outcome" }, "⇒", made);
+}
+
+/* How probable it is that the label is wrong; what the candidates have is in the title. */
+export function wrongScore(i) {
+  const told = [[report.suggested[i], report.confidence[i], "suggestion"], [report.second[i], report.secondConfidence[i], "second candidate"]]
+    .filter(([code, score]) => code !== NO_LABEL && score !== null).map(([code, score, role]) => `${role} ${className(code)}: ${percent(score)}`);
+  return element("span", { className: "wrong", title: told.join("\n") }, "label wrong ", element("strong", { textContent: percent(report.wrong[i]) }));
+}
+
+export function describe(i) {
+  return `${rowName(i, "Row")}: given ${className(report.given[i])}, suggested ${className(report.suggested[i])}`;
+}
+
+/* The mean similarity of the nearest rows of a kind, in hundredths; null where there are none. */
+function similarity(i, kind) {
+  const pairs = report.neighbours?.[kind]?.[i] ?? [];
+  return pairs.length ? pairs.reduce((sum, [, alike]) => sum + alike, 0) / pairs.length : null;
+}
+
+function brief(label) {
+  const name = className(label);
+  return name.length > BRIEF ? `“${name.slice(0, BRIEF)}…”` : `“${name}”`;
+}
+
+/* One sentence: why the label of a row is doubted, or why else it is here. */
+export function why(i) {
+  const found = report.findings.find((finding) => finding.rank.has(i));
+  if (!isDoubted(i)) return found ? `${found.name}: ${found.meaning}` : "The label is the likeliest class.";
+  const given = brief(report.given[i]), suggested = brief(report.suggested[i]);
+  const said = report.undecided[i] && report.second[i] !== NO_LABEL
+    ? `A close call: ${suggested} (${percent(report.confidence[i])}) or ${brief(report.second[i])} (${percent(report.secondConfidence[i] ?? 0)})`
+    : `${given} is wrong with a probability of ${percent(report.wrong[i])}`;
+  const [near, far] = [similarity(i, "nearSuggested"), similarity(i, "nearGiven")];
+  if (near === null || far === null) return `${said}; the likeliest class is ${suggested}.`;
+  const nearer = (one, other, high, low) => `rows labelled ${one} are nearer than rows labelled ${other} (similarity ${(high / 100).toFixed(2)} against ${(low / 100).toFixed(2)}).`;
+  return near >= far ? `${said}: ${nearer(suggested, given, near, far)}` : `${said}, although ${nearer(given, suggested, far, near)}`;
+}
+
+/* ---- decisions ---- */
+
+/* What a button says, before the name of a class or alone, what it does, and its key. */
+const BUTTONS = {
+  accept: ["Accept", "", "Accept the suggestion", "a"], reject: ["Keep", "", "Keep the given label", "r"],
+  second: ["2nd", " best", "Take the second candidate", "2"], relabel: ["Other…", "", "Choose another label, or name a new class", "l"],
+  exclude: ["Exclude", "", "Take the row out", "x"], note: ["Note…", "", "Write a note", "n"],
+};
+/* Buttons name the classes where all names are short; longer ones would be cut. */
+const ARE_SHORT = report.classes.every((name) => name.length <= 10);
+/* Kinds of decisions that end in what the button opens. */
+const OPENED_BY = { new_class: "relabel" };
+
+/* The decisions that a row offers. */
+export function choices(i) {
+  return ["accept", "reject", "second", "relabel", "exclude", "note"]
+    .filter((kind) => (kind !== "accept" || isDoubted(i)) && (kind !== "second" || hasSecond(i)));
+}
+
+export function actionButton(kind, i) {
+  const [word, alone, meaning, key] = BUTTONS[kind];
+  const label = { accept: report.suggested, reject: report.given, second: report.second }[kind]?.[i];
+  const made = decisions.get(i)?.kind;
+  const button = element("button", { type: "button", className: `do-${kind}`, title: `${meaning}${label === undefined ? "" : `: ${className(label)}`} (${key})`,
+    tabIndex: -1, "aria-pressed": String((OPENED_BY[made] ?? made) === kind || (kind === "note" && notes.has(i))) },
+    element("span", {}, word, ...(label === undefined || !ARE_SHORT ? [alone] : [" ", element("bdi", { textContent: className(label) })])), element("kbd", { textContent: key, ariaHidden: "true" }));
+  button.dataset.action = kind;
+  return button;
+}
+
+export function actionButtons(i) {
+  return element("div", { className: "actions" }, ...choices(i).map((kind) => actionButton(kind, i)));
+}
+
+/* ---- the rows that are nearest, by which a label is doubted ---- */
+
+/* What there is to see of a neighbour, its picture, its text, or what it is called, and a remark. */
+function neighbour(number, remark) {
+  const others = report.neighbours;
+  const name = idName(others.id[number]);
+  const made = element("li", { className: "neighbour", title: name });
+  if (report.kind === "image") made.append(picture(others, number, name), remark);
+  else made.append(remark, element("span", { dir: "auto", textContent: others.items ? others.items[number] : name }));
+  return made;
+}
+
+/* The nearest rows of a kind under a heading; none for a row that is not among the most suspicious. */
+export function nearest(i, kind, heading) {
+  const pairs = report.neighbours?.[kind]?.[i];
+  if (!pairs) return null;
+  const remark = ([number, alike]) => {
+    if (alike !== null) return element("small", { textContent: (alike / 100).toFixed(2), title: "similarity: cosine of the features" });
+    const label = report.neighbours.label[number];
+    return label === NO_LABEL ? element("small", { textContent: "no label" }) : labelChip(label, "other", "labelled");
+  };
+  return element("div", { className: "nearest" }, heading,
+    pairs.length ? element("ol", {}, ...pairs.map((pair) => neighbour(pair[0], remark(pair))))
+      : element("p", { className: "remark", textContent: "no row whose label is not in doubt" }));
+}
+
+/* Copies of a row, then the nearest rows with the suggested and with the given label. */
+export function neighbourLists(i) {
+  const heading = (text, ...chip) => element("p", { className: "remark" }, text, ...chip);
+  return [nearest(i, "copies", heading("nearly the same")),
+    nearest(i, "nearSuggested", heading("nearest ", labelChip(report.suggested[i], "suggested", "labelled"))),
+    nearest(i, "nearGiven", heading("nearest ", labelChip(report.given[i], "given", "labelled")))];
+}

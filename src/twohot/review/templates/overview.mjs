@@ -1,0 +1,75 @@
+/* The overview: which labels are given for which class, other issues, and the ways to their rows. */
+
+import { className, counted, report } from "./state.mjs";
+import { byId, element, labelChip } from "./elements.mjs";
+import { CORRELATIONS, SHARES, drawMap } from "./map.mjs";
+
+const N_CONFUSIONS = 8;
+
+function findingLine(finding, number, pick) {
+  const total = counted(finding.total, "row");
+  const shown = finding.rows.length < finding.total ? `${total}, ${finding.rows.length.toLocaleString("en")} shown` : total;
+  const button = element("button", { type: "button", title: "Look at these rows" },
+    element("strong", { textContent: finding.name }), element("span", { className: "count", textContent: shown }));
+  button.addEventListener("click", () => pick(number));
+  return element("li", {}, button, element("p", { className: "remark", textContent: finding.meaning }));
+}
+
+function alikeLine([first, second, mixing]) {
+  return element("li", { className: "alike" }, labelChip(first, "other", "class"), " and ", labelChip(second, "other", "class"),
+    element("span", { className: "count", textContent: `mixed to ${mixing} %`, title: `${className(first)} and ${className(second)}` }));
+}
+
+/* Fill the overview; pick(number of a finding) leads to its rows. */
+export function showFindings(pick) {
+  byId("findings")?.replaceChildren(...report.findings.map((finding, number) => findingLine(finding, number, pick)));
+  byId("alike-classes")?.replaceChildren(...report.alikeClasses.map(alikeLine));
+}
+
+/* The largest shares off the diagonal, each with the flagged rows that show it. */
+function largestConfusions() {
+  const n = report.classes.length;
+  const found = [];
+  report.noise.forEach((value, place) => {
+    const [row, column] = [Math.floor(place / n), place % n];
+    if (row !== column && value > 0) found.push({ row, column, value });
+  });
+  const counts = new Map();
+  for (let i = 0; i < report.nFlagged; i++) {
+    const place = report.suggested[i] * n + report.given[i];
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  found.sort((a, b) => b.value - a.value || a.row - b.row || a.column - b.column);
+  return found.slice(0, N_CONFUSIONS).map((entry) => ({ ...entry, count: counts.get(entry.row * n + entry.column) ?? 0 }));
+}
+
+function confusionLine({ row, column, value, count }, pick) {
+  const button = element("button", { type: "button", title: "Review these rows" },
+    element("span", {}, labelChip(row, "suggested", "true class"), " given as ", labelChip(column, "given", "given")),
+    element("span", { className: "count", textContent: `${(value / 10).toFixed(1)} % · ${count} flagged` }));
+  button.addEventListener("click", () => pick(row, column));
+  return element("li", {}, button);
+}
+
+/* Fill the maps of the overview; pick(true class, given label) leads to the rows. */
+export function drawMaps(pick) {
+  const share = (value) => `${(value / 10).toFixed(1)} %`;
+  const natural = report.classes.map((_, code) => code);
+  if (report.noise) {
+    drawMap(byId("noise-map"), {
+      name: "Share of each true class by given label", values: report.noise, order: report.order ?? natural, ends: SHARES, pick,
+      format: (value) => Math.round(value / 10), unit: " %",
+      describe: (row, column, value) => `${share(value)} of ${className(row)} are given as ${className(column)}`,
+    });
+    byId("confusions").replaceChildren(...largestConfusions().map((entry) => confusionLine(entry, pick)));
+  }
+  if (report.correlation) {
+    /* A class of one row has no correlation with itself. */
+    const known = (code) => report.correlation[code * report.classes.length + code] !== null;
+    drawMap(byId("correlation-map"), {
+      name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), ends: CORRELATIONS, pick: null,
+      format: (value) => (value / 1000).toFixed(2).replace("0.", "."), unit: "",
+      describe: (row, column, value) => `${className(row)} and ${className(column)}: ${(value / 1000).toFixed(3)}`,
+    });
+  }
+}

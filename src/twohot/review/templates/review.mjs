@@ -1,0 +1,308 @@
+/* What keys and buttons do. */
+
+import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, rowName, undo } from "./state.mjs";
+import { changesFromCsv, decisionsAsCsv, textOfBytes } from "./decision_file.mjs";
+import { LOST, SAVED, durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
+import { actionButton, byId, choices, element } from "./elements.mjs";
+import { FLAGGED } from "./filters.mjs";
+import { drawMaps, showFindings } from "./overview.mjs";
+import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
+import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
+
+/* ---- deciding ---- */
+
+/* What is typed, and not only pressed. */
+const DIALOGS = { relabel: openRelabel, note: openNote };
+
+/* Decide what is selected, or else the current row and move on to the next. */
+function takeAndMove(kind) {
+  const i = page.view[page.cursor];
+  if (i === undefined || page.isDone) return;
+  if (page.selected.size && kind !== "note") return takeSelected(kind);
+  if (kind in DIALOGS) return DIALOGS[kind]([i]);
+  decideRows([i], kind);
+  if (decisions.has(i)) goOn();
+}
+
+function takeSelected(kind) {
+  const rows = [...page.selected];
+  if (kind in DIALOGS) return DIALOGS[kind](rows);
+  askIfMany(rows.length, `Decide ${counted(rows.length, "row")} at once?`, () => decideRows(rows, kind));
+}
+
+/* One step, which one undo takes back. */
+function acceptShown() {
+  const rows = openSuggestions();
+  askIfMany(rows.length, `Accept ${counted(rows.length, "suggestion")} at once?`, () => {
+    decide(rows.map((i) => [i, { kind: "accept", label: labelOf(i, "accept") }]));
+    say(`${counted(rows.length, "suggestion")} accepted (u undoes it).`);
+  });
+}
+
+function undoLast() {
+  if (!canUndo()) return say("Nothing to undo.");
+  const rows = undo();
+  const place = page.view.indexOf(rows[0]);
+  if (place >= 0) goTo(place);
+  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : `${rows.length} decisions undone`);
+}
+
+function onListClick(event) {
+  const holder = event.target.closest("[data-row]");
+  if (!holder) return;
+  const i = Number(holder.dataset.row);
+  const place = page.view.indexOf(i);
+  page.cursor = place;
+  markCurrent();
+  const button = event.target.closest("[data-action]");
+  if (button) return onAction(i, button);
+  if (page.layout !== "table" || event.target.closest("a")) return;
+  if (event.target.closest("input") || event.ctrlKey || event.metaKey) toggleSelected(i);
+  else if (event.shiftKey) selectTo(place);
+  if (!event.shiftKey) page.anchor = place;
+}
+
+function onAction(i, button) {
+  const kind = button.dataset.action;
+  if (kind === "more") openMenu(i, button);
+  else if (kind in DIALOGS) DIALOGS[kind]([i]);
+  /* A second click on the same button opens the row again. */
+  else if (decisions.get(i)?.kind === kind) { decide([[i, undefined]]); say(`${rowName(i, "Row")}: open again`); }
+  else {
+    decideRows([i], kind);
+    if (page.layout === "focus") goOn();
+  }
+}
+
+/* The decisions of a line of the table that have no button there. */
+function openMenu(i, button) {
+  const menu = byId("row-menu");
+  menu.replaceChildren(...choices(i).filter((kind) => kind !== "accept" && kind !== "reject").map((kind) => {
+    const choice = actionButton(kind, i);
+    choice.tabIndex = 0;
+    choice.addEventListener("click", () => { menu.hidePopover(); onAction(i, choice); });
+    return choice;
+  }));
+  menu.showPopover();
+  const { left, bottom } = button.getBoundingClientRect();
+  menu.style.left = `${Math.min(left, innerWidth - menu.offsetWidth - 8)}px`;
+  menu.style.top = `${Math.min(bottom, innerHeight - menu.offsetHeight - 8)}px`;
+  menu.firstChild.focus();
+}
+
+/* ---- files ---- */
+
+function exportDecisions() {
+  const name = `decisions-${report.report}.csv`;
+  const address = URL.createObjectURL(new Blob([decisionsAsCsv()], { type: "text/csv" }));
+  element("a", { href: address, download: name }).click();
+  /* The browser has taken the file over long before. */
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+  const noted = notes.size ? ` and ${counted(notes.size, "note")}` : "";
+  say(`${counted(decisions.size, "decision")}${noted} saved as ${name}. Next: ${report.nextStep}`);
+}
+
+async function importDecisions(file) {
+  try {
+    const changes = changesFromCsv(textOfBytes(await file.arrayBuffer()));
+    answer(changes);
+    refreshView();
+    say(`${counted(changes.length, "decision")} imported (u undoes it).`);
+  } catch (error) {
+    say(`Nothing was imported: ${error.message}.`, true);
+  }
+}
+
+/* ---- the page as a whole ---- */
+
+function showTab(name) {
+  for (const tab of ["overview", "review"]) {
+    byId(tab).hidden = tab !== name;
+    byId(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
+    byId(`tab-${tab}`).tabIndex = tab === name ? 0 : -1;
+  }
+  document.body.dataset.tab = name;
+  scrollTo(0, 0);
+}
+
+/* Open the rows at a place of the view. */
+function openReview(place) {
+  showTab("review");
+  goTo(place);
+}
+
+/* Lead to the rows that some filters leave: { name: value }. */
+function lookAt(filters) {
+  byId("filters").reset();
+  page.isReversed = false;
+  byId("filter-finding").value = FLAGGED;
+  for (const [name, value] of Object.entries(filters)) {
+    const select = byId(`filter-${name}`);
+    /* Only classes that some row has are offered. */
+    if (![...select.options].some((option) => option.value === String(value))) select.append(element("option", { value }));
+    select.value = value;
+  }
+  refreshView();
+  openReview(0);
+}
+
+function pickPair(trueClass, given) {
+  lookAt({ suggested: trueClass, given: given === trueClass ? "" : given });
+}
+
+/* Review the flagged labels one after another, from the first open one on. */
+function start() {
+  setLayout("focus");
+  lookAt({});
+  openReview(Math.max(page.view.findIndex((i) => !decisions.has(i)), 0));
+}
+
+/* Open the row that the address names, whatever the filters. */
+function openLinked() {
+  const id = /^#row=(.*)$/s.exec(location.hash)?.[1];
+  if (id === undefined) return;
+  let i;
+  try { i = placeOf.get(decodeURIComponent(id)); } catch { /* no address of a row */ }
+  if (i === undefined) return say("The row of this address is not on this page.", true);
+  setLayout("focus");
+  if (!page.view.includes(i)) lookAt({ finding: i < report.nFlagged ? FLAGGED : "" });
+  openReview(page.view.indexOf(i));
+}
+
+/* ---- keys ---- */
+
+/* A key that is held down moves on; what it decides, it decides once. */
+const MOVES = new Set(["j", "k", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"]);
+const KEYS = {
+  j: () => goTo(page.cursor + 1),
+  k: () => goTo(page.cursor - 1),
+  ArrowRight: () => goTo(page.cursor + 1),
+  ArrowLeft: () => goTo(page.cursor - 1),
+  ArrowDown: () => goTo(page.cursor + columnsShown()),
+  ArrowUp: () => goTo(page.cursor - columnsShown()),
+  a: () => takeAndMove("accept"),
+  r: () => takeAndMove("reject"),
+  2: () => takeAndMove("second"),
+  l: () => takeAndMove("relabel"),
+  x: () => takeAndMove("exclude"),
+  n: () => takeAndMove("note"),
+  u: undoLast,
+  s: () => page.layout === "table" && toggleSelected(page.view[page.cursor]),
+  f: () => { setLayout(page.layout === "focus" ? page.list : "focus"); goTo(page.cursor); },
+  Escape: () => {
+    if (page.selected.size) return selectRows([]);
+    if (page.layout !== "focus") return;
+    setLayout(page.list);
+    goTo(page.cursor);
+  },
+  "/": () => byId("search").focus(),
+};
+
+function onKey(event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open], :popover-open")) return;
+  if (event.target.closest("input:not([type=checkbox]), select")) {
+    /* From the filters back to the rows. */
+    if (event.key === "Enter" || event.key === "Escape") { goTo(page.cursor); event.preventDefault(); }
+    return;
+  }
+  if (event.target.closest("[role=tablist], [role=application], .text") && event.key.startsWith("Arrow")) return;
+  if (event.key === "?") byId("keys").showModal();
+  else if (!byId("review").hidden && Object.hasOwn(KEYS, event.key)) {
+    if (event.repeat && !MOVES.has(event.key)) return event.preventDefault();
+    KEYS[event.key]();
+    if (event.shiftKey && page.layout === "table" && MOVES.has(event.key)) selectTo(page.cursor);
+    else page.anchor = page.cursor;
+  }
+  else return;
+  event.preventDefault();
+}
+
+function onTabKey(event) {
+  if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+  const other = byId("overview").hidden ? "overview" : "review";
+  showTab(other);
+  byId(`tab-${other}`).focus();
+}
+
+/* ---- what is kept ---- */
+
+/* Another window decided in the same report. */
+function onStorage(event) {
+  if (event.key !== null && !event.key.startsWith(partKey(""))) return;
+  loadDecisions();
+  redraw(page.view);
+}
+
+saving.onChange = () => {
+  const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
+  byId("saved").textContent = words;
+  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : "Decisions are kept in this browser; export them to take them along";
+  if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
+  byId("storage-warning").hidden = false;
+  addEventListener("beforeunload", (ending) => ending.preventDefault());
+};
+
+function listen() {
+  const on = (id, kind, action) => byId(id).addEventListener(kind, action);
+  on("tab-overview", "click", () => showTab("overview"));
+  on("tab-review", "click", () => openReview(page.cursor));
+  on("start", "click", start);
+  document.querySelector(".tabs").addEventListener("keydown", onTabKey);
+  on("search", "input", refreshView);
+  for (const select of byId("filters").querySelectorAll("select")) {
+    select.addEventListener("change", refreshView);
+    select.addEventListener("focus", recount);
+  }
+  on("filters", "submit", (event) => event.preventDefault());
+  on("direction", "click", () => { page.isReversed = !page.isReversed; refreshView(); });
+  for (const button of byId("layout").children) button.addEventListener("click", () => { setLayout(button.dataset.layout); goTo(page.cursor); });
+  on("card-size", "change", () => { byId("list").dataset.size = byId("card-size").value; });
+  on("clear-filters", "click", () => { byId("filters").reset(); page.isReversed = false; refreshView(); });
+  on("more-filters", "click", () => {
+    const isOpen = byId("filters").classList.toggle("is-open");
+    byId("more-filters").setAttribute("aria-expanded", String(isOpen));
+  });
+  on("accept-shown", "click", acceptShown);
+  for (const button of byId("bulk").querySelectorAll("[data-bulk]")) button.addEventListener("click", () => takeSelected(button.dataset.bulk));
+  on("bulk-clear", "click", () => selectRows([]));
+  on("list", "click", onListClick);
+  on("relabel-search", "input", showMatches);
+  on("relabel-search", "keydown", onRelabelKey);
+  on("note-text", "keydown", onNoteKey);
+  on("note", "submit", keepNote);
+  on("note", "close", onNoteClosed);
+  on("confirm", "submit", onConfirm);
+  on("undo", "click", undoLast);
+  on("export", "click", exportDecisions);
+  on("import", "click", () => byId("import-file").click());
+  on("import-file", "change", async () => {
+    if (byId("import-file").files.length) await importDecisions(byId("import-file").files[0]);
+    byId("import-file").value = "";
+  });
+  on("help", "click", () => byId("keys").showModal());
+  document.addEventListener("keydown", onKey);
+  addEventListener("storage", onStorage);
+  addEventListener("hashchange", openLinked);
+  addEventListener("beforeprint", fillPrint);
+  addEventListener("afterprint", () => byId("print").replaceChildren());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawMaps(pickPair));
+}
+
+/* ---- when the page opens ---- */
+
+loadDecisions();
+fillFilters();
+showFindings((number) => lookAt({ finding: number }));
+drawMaps(pickPair);
+listen();
+document.body.dataset.layout = page.layout;
+document.body.dataset.tab = "overview";
+for (const button of byId("layout").children) button.setAttribute("aria-pressed", String(button.dataset.layout === page.layout));
+refreshView();
+openLinked();
+durableParts().then((kept) => {
+  if (!takeCopies(kept)) return;
+  loadDecisions();
+  redraw(page.view);
+  showProgress();
+}).catch(() => {});

@@ -1,0 +1,178 @@
+/* Decisions and notes kept in the browser under the name of this report, in two copies: localStorage,
+   which other windows hear of, and IndexedDB, which a killed browser cannot lose: browsers write
+   localStorage to disk seconds later, and a transaction of strict durability before it completes. */
+
+import { NO_LABEL, answerOf, decisionFor, decisions, keep, labelOf, notes, placeOf, report, watch } from "./state.mjs";
+
+/* Decisions are stored in parts of this many rows of the data: one key press writes one part. */
+const PART = 500;
+const DATABASE = "twohot-review";
+const STORE = "parts";   /* key and text are those of localStorage */
+const rowsOfPart = new Map();
+report.row.forEach((row, i) => {
+  const part = Math.floor(row / PART);
+  if (!rowsOfPart.has(part)) rowsOfPart.set(part, []);
+  rowsOfPart.get(part).push(i);
+});
+
+const elsewhere = new Map();   /* part → what is stored of rows that this page does not show */
+const copies = new Map();      /* key → text that localStorage may have no room for */
+
+/* Where what was written last is: nowhere, in the second copy alone, or in the first. */
+export const LOST = 0;
+const SECOND = 1;
+export const SAVED = 2;
+/* What the reviewer is told; the state is null while it is written. */
+export const saving = { state: null, onChange() {} };
+
+function tell(state) {
+  saving.state = state;
+  saving.onChange();
+}
+
+export function partKey(part) {
+  return `twohot:rows:${report.report}:${part}`;
+}
+
+watch((rows) => {
+  tell(null);
+  const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
+  Promise.all([...parts].map(storePart)).then((found) => tell(Math.min(...found)));
+});
+
+/* A part is { rows, at }: [id, decision or null, note] of every row that is answered. */
+async function storePart(part) {
+  const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
+    const { decision, note = "" } = answerOf(i);
+    return [report.id[i], decision ? storedForm(decision) : null, note];
+  });
+  rows.push(...(elsewhere.get(part) ?? []));
+  /* Of two copies the later one counts. */
+  const text = JSON.stringify({ rows, at: Date.now() });
+  copies.set(partKey(part), text);
+  const isStored = storeText(partKey(part), text);
+  const isKept = await keepDurably(partKey(part), text);
+  return isStored ? SAVED : isKept ? SECOND : LOST;
+}
+
+/* A code, the name of a new class in an array, or the kind. */
+function storedForm({ kind, label }) {
+  if (kind === "new_class") return [label];
+  return kind === "relabel" ? label : kind;
+}
+
+/* ---- the first copy ---- */
+
+function storeText(key, text) {
+  try {
+    localStorage.setItem(key, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/* The later of what localStorage has and what this page wrote or recovered. */
+function latestText(key) {
+  let stored = null;
+  try {
+    stored = localStorage.getItem(key);
+  } catch {
+    /* A browser that keeps nothing tells so when something is to be kept. */
+  }
+  const copy = copies.get(key) ?? null;
+  return writtenAt(copy) > writtenAt(stored) ? copy : stored;
+}
+
+/* When a part was written; one that is not there or makes no sense was never. */
+function writtenAt(text) {
+  try {
+    return JSON.parse(text)?.at ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/* ---- the second copy ---- */
+
+const durable = new Promise((resolve) => {
+  try {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => resolve(null);
+  } catch {
+    resolve(null);   /* a browser without one still has localStorage */
+  }
+});
+
+async function keepDurably(key, text) {
+  const database = await durable;
+  return new Promise((resolve) => {
+    try {
+      const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+      transaction.oncomplete = () => resolve(true);
+      transaction.onabort = () => resolve(false);
+      transaction.objectStore(STORE).put(text, key);
+    } catch {
+      resolve(false);
+    }
+  });
+}
+
+/* The second copies of all parts, as [key, text]. */
+export async function durableParts() {
+  const database = await durable;
+  if (!database) return [];
+  const store = database.transaction(STORE).objectStore(STORE);
+  const range = IDBKeyRange.bound(partKey(""), partKey("\uffff"));
+  const answered = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+  const [keys, texts] = await Promise.all([answered(store.getAllKeys(range)), answered(store.getAll(range))]);
+  return keys.map((key, place) => [key, texts[place]]);
+}
+
+/* Take what localStorage lost, whether it can be copied back or not; whether there was any. */
+export function takeCopies(kept) {
+  const lost = kept.filter(([key, text]) => writtenAt(text) > writtenAt(latestText(key)));
+  for (const [key, text] of lost) {
+    copies.set(key, text);
+    storeText(key, text);
+  }
+  return lost.length > 0;
+}
+
+/* ---- what is stored, as decisions ---- */
+
+export function loadDecisions() {
+  for (const part of rowsOfPart.keys()) loadPart(part);
+}
+
+function loadPart(part) {
+  for (const i of rowsOfPart.get(part)) keep(i, {});
+  const others = [];
+  for (const entry of storedRows(partKey(part))) {
+    const [id, stored, note] = entry;
+    const i = placeOf.get(id);
+    if (i === undefined) others.push(entry);
+    else keep(i, { decision: storedDecision(i, stored), note: typeof note === "string" ? note : null });
+  }
+  elsewhere.set(part, others);
+}
+
+/* Other pages may write into the same storage: what makes no sense is passed over. */
+function storedRows(key) {
+  try {
+    const rows = JSON.parse(latestText(key) ?? "{}")?.rows;
+    return Array.isArray(rows) ? rows.filter(Array.isArray) : [];
+  } catch {
+    return [];
+  }
+}
+
+function storedDecision(i, entry) {
+  if (Number.isInteger(entry)) return report.classes[entry] === undefined ? null : decisionFor(i, entry);
+  if (Array.isArray(entry)) return typeof entry[0] === "string" && entry[0] ? decisionFor(i, entry[0]) : null;
+  if (entry === "exclude") return { kind: entry, label: NO_LABEL };
+  if (labelOf(i, entry) === NO_LABEL) return null;
+  return { kind: entry, label: labelOf(i, entry) };
+}

@@ -1,0 +1,112 @@
+"""One review page in a real browser: what a reviewer can do there, and what is to be seen."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
+
+
+class Page:
+    """One report in the browser."""
+
+    def __init__(self, browser: webdriver.Chrome, path: Path, downloads: Path) -> None:
+        self.browser, self.address, self.downloads = browser, path.as_uri(), downloads
+        self.load()
+
+    def load(self) -> None:
+        self.browser.get(self.address)
+        self.browser.find_element(By.ID, "tab-review").click()
+
+    def script(self, code: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(code, *arguments)
+
+    def wait(self, condition: Any) -> None:
+        WebDriverWait(self.browser, 60, 0.05).until(lambda _: condition())
+
+    def press(self, *keys: str) -> None:
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def chord(self, held: str, key: str) -> None:
+        ActionChains(self.browser).key_down(held).send_keys(key).key_up(held).perform()
+
+    def note(self, text: str) -> None:
+        """Write a note on the current row."""
+        self.press("n", text)
+        self.chord(Keys.CONTROL, Keys.ENTER)
+
+    def choose(self, name: str, value: object) -> None:
+        select = self.browser.find_element(By.ID, name)
+        if not select.is_displayed():
+            self.click("more-filters")
+        Select(select).select_by_value(str(value))
+
+    def click(self, name: str) -> None:
+        self.script("scrollTo(0, 0)")
+        self.browser.find_element(By.ID, name).click()
+
+    def layout(self, name: str) -> None:
+        self.script("scrollTo(0, 0)")
+        self.browser.find_element(By.CSS_SELECTOR, f"[data-layout={name}]").click()
+
+    def shown(self) -> list[int]:
+        """Numbers, in the data, of the rows in the page."""
+        return self.script(
+            "return [...document.querySelectorAll('#list [data-row]')]"
+            ".map(made => report.row[made.dataset.row])"
+        )
+
+    def texts(self, selector: str) -> list[str]:
+        return self.script(
+            "return [...document.querySelectorAll(arguments[0])].map(made => made.textContent)",
+            selector,
+        )
+
+    def current(self) -> int:
+        return self.script(
+            "return report.row[document.querySelector('[aria-current=true]').dataset.row]"
+        )
+
+    def decided(self) -> dict[int, list[str]]:
+        pairs = self.script(
+            "return [...decisions].map(([i, d]) => [report.row[i], d.kind, className(d.label)])"
+        )
+        return {row: rest for row, *rest in pairs}
+
+    def noted(self) -> dict[int, str]:
+        return dict(self.script("return [...notes].map(([i, text]) => [report.row[i], text])"))
+
+    def said(self, name: str) -> str:
+        return self.script("return document.getElementById(arguments[0]).textContent", name)
+
+    def export(self) -> Path:
+        target = self.downloads / f"decisions-{self.script('return report.report')}.csv"
+        target.unlink(missing_ok=True)
+        self.click("export")
+        # A browser names the file before it has written it.
+        self.wait(lambda: target.exists() and target.stat().st_size)
+        return target
+
+    def bring(self, path: Path) -> str:
+        """Import a file and return what the page says about it."""
+        self.script("document.getElementById('status').textContent = ''")
+        self.browser.find_element(By.ID, "import-file").send_keys(str(path))
+        self.wait(lambda: self.said("status"))
+        return self.said("status")
+
+
+@contextmanager
+def window_of(browser: webdriver.Chrome, width: int, height: int) -> Iterator[None]:
+    """Give the browser another window for a while: that of a phone if it is narrow."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,0 +1,326 @@
+"""Decisions in a real browser: made by keys and buttons, undone, kept, exported and imported."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser_page import Page
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from audits import ANIMALS, HOSTILE, audit_rows
+from twohot.review.decisions import apply_decisions, read_decisions
+from twohot.review.page import write_review
+from twohot.review.records import ReviewSummary
+from twohot.tables.csv_file import read_csv, unguarded
+
+
+def test_keys_decide_move_and_undo(opened) -> None:
+    rows = audit_rows(24)
+    page = opened(rows)
+    order = page.shown()
+    page.press("a", "r", "2", "j", "k")
+    assert page.current() == order[3]
+    names = np.array(ANIMALS)
+    expected = {
+        order[0]: ["accept", names[rows.suggested_labels[order[0]]]],
+        order[1]: ["reject", names[rows.given_labels[order[1]]]],
+        order[2]: ["second", names[rows.second_labels[order[2]]]],
+    }
+    assert page.decided() == expected
+    page.layout("cards")
+    pressed = page.texts("[aria-pressed=true] bdi")
+    assert pressed == [label for _, label in expected.values()]
+    page.layout("table")
+    assert page.said("progress-text") == "3 of 12 reviewed"
+    page.press("u")
+    assert page.current() == order[2]
+    page.press("u", "u", "u")
+    assert page.decided() == {}
+    assert page.current() == order[0]
+    page.press(Keys.ARROW_UP, Keys.ARROW_DOWN)
+    assert page.current() == order[1]
+
+
+def test_all_that_is_listed_is_accepted_in_one_step_which_is_asked_about(opened) -> None:
+    rows = audit_rows(240)  # more than a page of them is flagged
+    page = opened(rows)
+    page.press("r")
+    first = page.decided()
+    page.choose("filter-confidence", 900)
+    sure = [i for i in rows.flagged.tolist() if round(1000 * rows.confidence[i]) >= 900]
+    assert sorted(page.shown()) == sorted(sure)
+    (row,) = first
+    wanted = [i for i in sure if i != row]
+    assert page.said("accept-shown") == f"Accept all {len(wanted)}"
+    page.click("accept-shown")
+    names = np.array(ANIMALS)[rows.suggested_labels]
+    accepted = {**first, **{i: ["accept", names[i]] for i in wanted}}
+    assert page.decided() == accepted
+    assert not page.browser.find_element(By.ID, "accept-shown").is_enabled()
+    page.press("u")
+    page.click("clear-filters")
+    page.click("accept-shown")
+    assert page.said("confirm-title") == "Accept 119 suggestions at once?"
+    assert page.decided() == first
+    page.browser.find_element(By.CSS_SELECTOR, "#confirm [value=no]").click()
+    assert page.decided() == first
+    page.click("accept-shown")
+    page.browser.find_element(By.CSS_SELECTOR, "#confirm [value=yes]").click()
+    assert len(page.decided()) == 120
+    page.press("u")
+    assert page.decided() == first
+
+
+def test_any_class_can_be_typed(opened) -> None:
+    classes = tuple(f"kind {k}" for k in range(300))
+    page = opened(audit_rows(8, classes=classes))
+    first, second, *_ = page.shown()
+    page.press("l")
+    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#relabel-list li")) < 50
+    page.press("299", Keys.ENTER)
+    assert page.decided() == {first: ["relabel", "kind 299"]}
+    # Keys typed in the dialog are text, and what is found there may be the suggestion itself.
+    page.press("l", "a", "r", "u", Keys.ESCAPE)
+    assert page.decided() == {first: ["relabel", "kind 299"]}
+    page.press("l", Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
+    assert page.decided()[second][0] == "accept"
+
+
+def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened) -> None:
+    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+    first, second, third, *_ = page.shown()
+    page.press("x")
+    assert page.decided() == {first: ["exclude", ""]}
+    assert page.current() == second
+    page.press("l", "  yak ", Keys.ENTER)
+    assert page.decided()[second] == ["new_class", "yak"]
+    # A class that was made up is offered again; a known one is no new class.
+    page.press("l", "ya", Keys.ENTER)
+    assert page.decided()[third] == ["new_class", "yak"]
+    page.press("l", "cat")
+    assert page.texts("#relabel-list bdi") == ["cat"]
+    page.press(Keys.ESCAPE, "k")
+    page.note("ask Maria")
+    assert page.noted() == {third: "ask Maria"}
+    assert page.decided()[third] == ["new_class", "yak"]
+    assert page.current() == third
+    page.note(" again")
+    assert page.noted() == {third: "ask Maria again"}
+    page.press("n", "not kept", Keys.ESCAPE)
+    assert page.noted() == {third: "ask Maria again"}
+    page.export()
+    assert page.said("status").startswith("3 decisions and 1 note saved as ")
+    assert page.said("progress-text") == "3 of 6 reviewed"
+    shown = """return [...document.querySelectorAll('.card')].map(
+        made => made.querySelector(arguments[0])?.textContent ?? '')"""
+    assert page.script(shown, ".note")[:3] == ["", "", "ask Maria again"]
+    assert page.script(shown, "[aria-pressed=true] > span")[:2] == ["Exclude", "Other…"]
+    assert page.script(shown, ".outcome")[:3] == ["", "⇒yak", "⇒yak"]
+    page.choose("filter-decision", "noted")
+    assert page.shown() == [third]
+    page.choose("filter-decision", "exclude")
+    assert page.shown() == [first]
+    page.click("clear-filters")
+    page.press("u", "u", "u", "u")
+    assert page.noted() == {}
+    assert page.decided() == {first: ["exclude", ""]}
+    page.press("u")
+    assert page.decided() == {}
+
+
+@pytest.mark.parametrize("name", [HOSTILE[0], "__proto__"])
+def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name) -> None:
+    rows = audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text")
+    page = opened(rows)
+    first, second, third, *_ = page.shown()
+    page.script("decideRows([0], 'relabel', arguments[0])", name)
+    page.script("openNote([1]); byId('note-text').value = arguments[0]", name)
+    # The page goes back to the row when the dialog has closed, which is after the click.
+    page.script("byId('note').addEventListener('close', () => { window.noteClosed = true })")
+    page.browser.find_element(By.ID, "note-save").click()
+    page.wait(lambda: page.script("return window.noteClosed"))
+    page.script("goTo(2)")
+    page.press("x")
+    decided, noted = page.decided(), page.noted()
+    assert decided == {first: ["new_class", name], third: ["exclude", ""]}
+    assert noted == {second: name}
+    path = page.export()
+    page.load()
+    assert (page.decided(), page.noted()) == (decided, noted)
+    applied = apply_decisions(rows, read_decisions(path))
+    assert applied.classes[applied.labels[first]] == name
+    assert applied.notes == {second: name}
+    assert np.flatnonzero(applied.excluded).tolist() == [third]
+    page.script("put([0, 1, 2].map((i) => [i, {}])); past.length = 0")
+    assert "3 decisions imported" in page.bring(path)
+    assert (page.decided(), page.noted()) == (decided, noted)
+    page.press("u")
+    assert (page.decided(), page.noted()) == ({}, {})
+    assert page.script("return window.hacked") is None
+
+
+def test_decisions_of_an_older_report_are_imported_and_leave_notes_alone(opened, tmp_path) -> None:
+    rows = audit_rows(12)
+    page = opened(rows)
+    page.note("mine")
+    first = page.shown()[0]
+    columns = "report,id,decision,label"
+    (tmp_path / "old.csv").write_text(f"{columns}\n{rows.report_id()},{first},reject,\n")
+    assert "1 decision imported" in page.bring(tmp_path / "old.csv")
+    assert page.decided()[first][0] == "reject"
+    assert page.noted() == {first: "mine"}
+
+
+def test_buttons_decide_and_open_again(opened) -> None:
+    page = opened(audit_rows(8, items=tuple("abcdefgh"), item_kind="text"))
+    row = page.shown()[1]
+    button = "#list li:nth-child(2) [data-action=accept]"
+    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    assert page.decided()[row][0] == "accept"
+    assert page.current() == row
+    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    assert page.decided() == {}
+
+
+def test_decisions_survive_a_reload_and_stay_with_their_report(opened) -> None:
+    rows = audit_rows(12)
+    other = audit_rows(12, given_labels=np.array(rows.given_labels[::-1]))
+    page = opened(rows)
+    page.press("a", "r")
+    decided = page.decided()
+    page.load()
+    assert page.decided() == decided
+    assert len(decided) == 2
+    beside = opened(other, "other.html")
+    assert beside.decided() == {}
+    beside.press("2")
+    page.load()
+    assert page.decided() == decided
+    # The same audit written again is the same report.
+    assert opened(rows, "again.html").decided() == decided
+
+
+def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, downloads) -> None:
+    write_review(tmp_path / "r.html", audit_rows(12), ReviewSummary())
+    page = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
+    page.press("a", "r", "a", "u", "x", "l", "yak", Keys.ENTER)
+    page.note("mine")
+    decided, noted = page.decided(), page.noted()
+    kept = """const done = arguments[0];
+        durable.then((database) => {
+          const store = database.transaction(STORE).objectStore(STORE);
+          store.get(partKey(0)).onsuccess = (event) => done(event.target.result);
+        });"""
+    # Reading waits for the writes before it.
+    assert '"reject"' in page.browser.execute_async_script(kept)
+    again = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
+    again.wait(lambda: again.decided() == decided)
+    assert again.noted() == noted
+    assert (len(decided), len(noted)) == (4, 1)
+
+
+def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
+    page = opened(audit_rows(12))
+    for nonsense in (
+        '{"rows": [["0", "dance"], ["2", 99], ["4", "relabel"], ["6", {}], ["8", [7]], 3, null]}',
+        '{"rows": {"0": "accept"}}',
+        "[",
+        "null",
+        "7",
+    ):
+        page.script("localStorage.setItem(partKey(0), arguments[0])", nonsense)
+        page.load()
+        assert (page.decided(), page.noted()) == ({}, {})
+
+
+def test_two_windows_of_a_report_agree(opened, browser) -> None:
+    rows = audit_rows(12)
+    first = opened(rows)
+    window = browser.current_window_handle
+    browser.switch_to.new_window("window")
+    second = Page(browser, Path(first.address.removeprefix("file://")), first.downloads)
+    second.press("a")
+    decided = second.decided()
+    assert len(decided) == 1
+    browser.close()
+    browser.switch_to.window(window)
+    first.wait(lambda: first.decided() == decided)
+    assert first.said("progress-text") == "1 of 6 reviewed"
+
+
+def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
+    page = opened(audit_rows(12))
+    warning = page.browser.find_element(By.ID, "storage-warning")
+    page.script(
+        "for (const kind of [Storage, IDBObjectStore]) for (const set of ['setItem', 'put'])"
+        "  kind.prototype[set] = () => { throw new Error('full'); }"
+    )
+    assert not warning.is_displayed()
+    page.press("a", "r")
+    page.wait(warning.is_displayed)
+    page.wait(lambda: page.said("saved") == "Not saved")
+    assert len(page.decided()) == 2
+    assert len(read_decisions(page.export())) == 2
+
+
+def test_decisions_are_shown_again_where_the_browser_has_no_room(opened) -> None:
+    page = opened(audit_rows(12))
+    page.script("localStorage.setItem('full', 'x'.repeat(5 * 1024 * 1024 - 64))")
+    page.press("a", "r", "x")
+    page.note("mine")
+    decided, noted = page.decided(), page.noted()
+    page.wait(page.browser.find_element(By.ID, "storage-warning").is_displayed)
+    page.wait(lambda: page.said("saved") == "✓ Saved")
+    # No question about leaving the page stands in the way.
+    page.script(
+        "addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)"
+    )
+    page.load()
+    page.wait(lambda: page.decided() == decided)
+    assert page.noted() == noted
+    page.script("onStorage({ key: null })")  # of another window, which has no room either
+    assert page.decided() == decided
+
+
+def test_a_key_that_is_held_down_decides_one_row(opened) -> None:
+    page = opened(audit_rows(40))
+    held = """for (const repeat of [false, true, true]) {
+      document.activeElement.dispatchEvent(
+        new KeyboardEvent("keydown", { key: arguments[0], repeat, bubbles: true }));
+    }"""
+    for decided, key in enumerate("ar2x", start=1):
+        page.script(held, key)
+        assert len(page.decided()) == decided
+    page.script(held, "u")
+    assert len(page.decided()) == 3
+    place = page.script("return page.cursor")
+    page.script(held, "j")
+    assert page.script("return page.cursor") == place + 3
+
+
+def test_an_import_that_does_not_fit_changes_nothing(opened, tmp_path) -> None:
+    page = opened(audit_rows(12))
+    page.press("a", "a")
+    decided = page.decided()
+    text = page.export().read_text(encoding="utf-8-sig")
+    (tmp_path / "changed.csv").write_text(text.replace(",accept,", ",dance,"), encoding="utf-8")
+    answer = page.bring(tmp_path / "changed.csv")
+    assert answer == "Nothing was imported: row 8 has the unknown decision dance."
+    assert page.decided() == decided
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"])), min_size=2)))
+def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, lines) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    if not (folder / "csv.html").exists():
+        write_review(folder / "csv.html", audit_rows(2), ReviewSummary())
+    if not browser.current_url.endswith("csv.html"):
+        browser.get((folder / "csv.html").as_uri())
+    text = browser.execute_script("return csvText(arguments[0])", lines)
+    assert browser.execute_script("return parseCsv(arguments[0])", text) == lines
+    (folder / "csv.csv").write_bytes(text.encode())
+    assert [[unguarded(f) for f in line] for line in read_csv(folder / "csv.csv")] == lines

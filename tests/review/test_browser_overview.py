@@ -1,0 +1,107 @@
+"""The overview of a report in a real browser: what it says, its maps, and where they lead."""
+
+import re
+
+import numpy as np
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from audits import ANIMALS, audit_rows
+from twohot.review.records import Method
+
+
+def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
+    noise = np.array([[0.8, 0, 0, 0.2], [0.3, 0.7, 0, 0], [0, 0, 1, 0], [0, 0, 0.1, 0.9]])
+    rows = audit_rows(40)
+    page = opened(
+        rows,
+        corruption=noise,
+        correlation=np.eye(4),
+        class_order=np.array([3, 1, 0, 2]),
+        methods=(Method("teacher", 0.7, 0.01), Method("student", 0.8, 0.01, chosen=True)),
+    )
+    page.click("tab-overview")
+    cells = page.script(
+        "return [...document.querySelectorAll('#noise-map tbody tr')].map("
+        "line => [...line.cells].map(cell => cell.textContent))"
+    )
+    order = [3, 1, 0, 2]
+    assert [line[0] for line in cells] == [ANIMALS[k] for k in order]
+    percent = np.array([[int(text) for text in line[1:]] for line in cells])
+    np.testing.assert_array_equal(percent, np.rint(100 * noise[np.ix_(order, order)]))
+    lines = page.texts("#confusions li")
+    assert [line.split()[0] for line in lines] == ["dog", "cat", "owl"]
+    assert "30.0 %" in lines[0]
+    page.browser.find_element(By.CSS_SELECTOR, "#confusions button").click()
+    shown = page.shown()
+    assert shown
+    assert all(rows.suggested_labels[i] == 1 and rows.given_labels[i] == 0 for i in shown)
+
+
+def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -> None:
+    correlation = np.array([[0.5, 0.1, np.nan, 0.2], [0.1, 0.6, np.nan, 0.3], [np.nan] * 4])
+    correlation = np.vstack([correlation, [0.2, 0.3, np.nan, 0.7]])
+    page = opened(audit_rows(40), correlation=correlation, class_order=np.array([3, 1, 0, 2]))
+    page.click("tab-overview")
+    cells = page.script(
+        "return [...document.querySelectorAll('#correlation-map tbody tr')].map("
+        "line => [...line.cells].map(cell => cell.textContent))"
+    )
+    assert [line[0] for line in cells] == [ANIMALS[k] for k in (3, 1, 0)]
+    shades = "return document.querySelector('#correlation-map tbody td > *').style.background"
+    red, _, blue = map(int, re.findall(r"\d+", page.script(shades)))
+    assert red > blue  # as in figures; shares are blue
+    assert [line[1:] for line in cells] == [
+        [".70", ".30", ".20"],
+        [".30", ".60", ".10"],
+        [".20", ".10", ".50"],
+    ]
+
+
+def test_long_names_of_classes_can_be_read_above_and_beside_a_map(opened) -> None:
+    classes = ("a ticket about billing", "a ticket about refunds", "delivery that is late", "owl")
+    page = opened(audit_rows(40, classes=classes), corruption=np.eye(4), correlation=np.eye(4))
+    page.click("tab-overview")
+    headings = page.script(
+        "return [...document.querySelectorAll('#noise-map th span')].map(made => [made.textContent,"
+        "made.scrollWidth <= made.clientWidth && made.scrollHeight <= made.clientHeight])"
+    )
+    assert headings == [[name, True] for name in classes * 2]
+
+
+def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
+    n_classes = 40
+    classes = tuple(f"k{k}" for k in range(n_classes))
+    noise = np.eye(n_classes)
+    noise[3, 5] = 0.5
+    page = opened(audit_rows(80, classes=classes), corruption=noise)
+    pixel = """const canvas = document.querySelector('#noise-map canvas');
+        return [canvas.width, [...canvas.getContext('2d').getImageData(...arguments, 1, 1).data]]"""
+    width, diagonal = page.script(pixel, 7, 7)
+    assert width == n_classes
+    ground, confused = page.script(pixel, 3, 5)[1], page.script(pixel, 5, 3)[1]
+    assert diagonal == [10, 98, 184, 255]  # the accent: the largest value
+    assert confused not in (ground, diagonal)
+    page.click("tab-overview")
+    assert page.texts("#noise-map .is-left span")[:2] == ["k0", "k2"]  # every other one fits
+    assert page.texts(".heat-scale") == ["0 %100 %"]
+    page.script("document.querySelector('.heat-cells').focus()")
+    page.press(*[Keys.ARROW_DOWN] * 3, *[Keys.ARROW_RIGHT] * 6, Keys.ARROW_LEFT)
+    assert page.texts(".heat-value") == ["50.0 % of k3 are given as k5"]
+    page.press(Keys.ENTER)
+    assert page.script("return [byId('filter-suggested').value, byId('filter-given').value]") == [
+        "3",
+        "5",
+    ]
+
+
+def test_arrow_keys_move_within_a_map_of_few_classes(opened) -> None:
+    page = opened(audit_rows(40), corruption=np.eye(4))
+    page.click("tab-overview")
+    page.script("document.querySelector('#noise-map button').focus()")
+    page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert page.script("return document.activeElement.title") == "0.0 % of dog are given as fox"
+    stops = (
+        "return [...document.querySelectorAll('#noise-map button')].filter(b => b.tabIndex >= 0)"
+    )
+    assert len(page.script(stops)) == 1

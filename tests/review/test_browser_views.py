@@ -1,0 +1,406 @@
+"""The rows of a report in a real browser: what stands where, as text, on screens of any size."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from browser_page import Page, window_of
+from PIL import Image
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from audits import HOSTILE, audit_rows
+from twohot.base.labels import NO_LABEL
+from twohot.review.decisions import apply_decisions, read_decisions
+from twohot.review.page import write_review
+from twohot.review.records import (
+    AlikeClasses,
+    ChoiceCurve,
+    Curve,
+    Method,
+    ReviewRows,
+    ReviewSummary,
+    RowFinding,
+)
+from twohot.tables.csv_file import read_csv
+from twohot.tables.row_ids import RowIds
+
+
+def flagged(rows: ReviewRows, key: Any, **order: Any) -> list[int]:
+    """Flagged row numbers in the order of a key: the plain twin of the page's sorting."""
+    return sorted(rows.flagged.tolist(), key=key, **order)
+
+
+def test_rows_stand_in_the_order_asked_for(opened) -> None:
+    rows = audit_rows(40)
+    page = opened(rows)
+    assert page.shown() == flagged(rows, lambda i: rows.label_quality[i])
+    page.choose("sort", "confidence")
+    assert page.shown() == flagged(rows, lambda i: -rows.confidence[i])
+    page.click("direction")
+    assert page.shown() == flagged(rows, lambda i: rows.confidence[i])
+    page.choose("sort", "given")
+    page.click("direction")
+    assert page.shown() == flagged(rows, lambda i: rows.given_labels[i])
+    page.choose("sort", "row")
+    assert page.shown() == list(range(0, 40, 2))
+    page.browser.find_element(By.XPATH, "//th/button[starts-with(text(), 'Row')]").click()
+    assert page.shown() == list(range(38, -1, -2))
+    assert page.texts("th[aria-sort=descending]") == ["Row ↓"]
+
+
+def test_filters_leave_the_rows_that_match(opened) -> None:
+    rows = audit_rows(40, items=tuple(f"text {i}" for i in range(40)), item_kind="text")
+    page = opened(rows)
+    page.choose("sort", "row")
+    page.choose("filter-given", 2)
+    assert page.shown() == [i for i in range(0, 40, 2) if rows.given_labels[i] == 2]
+    page.choose("filter-close", 1)
+    wanted = [i for i in range(0, 40, 6) if rows.given_labels[i] == 2]
+    assert page.shown() == wanted
+    # Only what is there is offered, each with its number of rows.
+    offered = page.texts("#filter-suggested option")
+    assert offered == [f"any suggested ({len(wanted)})", f"owl ({len(wanted)})"]
+    assert page.texts("#filter-close option")[2].startswith("clear (")
+    assert page.said("more-filters") == "Filters (2)"
+    page.click("clear-filters")
+    page.browser.find_element(By.ID, "search").send_keys("no such row")
+    assert "No row matches" in page.said("list")
+    page.click("clear-filters")
+    assert len(page.shown()) == 20
+    page.browser.find_element(By.ID, "search").send_keys("TEXT 1")
+    assert sorted(page.shown()) == [10, 12, 14, 16, 18]
+    page.browser.find_element(By.ID, "search").send_keys(Keys.ENTER)
+    page.press("a")
+    page.click("clear-filters")
+    page.choose("filter-decision", "open")
+    assert len(page.shown()) == 19
+    page.choose("filter-decision", "accept")
+    assert page.shown() == [18]
+
+
+def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
+    # Of two rows each, the first is flagged.
+    items = tuple(text for text in HOSTILE for _ in range(2))
+    ids = RowIds([text + ", 2nd" * (row % 2) for row, text in enumerate(items)], "column", "ticket")
+    rows = audit_rows(len(items), classes=HOSTILE, items=items, item_kind="text", ids=ids)
+    n_classes = len(HOSTILE)
+    page = opened(
+        rows,
+        title=HOSTILE[0],
+        corruption=np.full((n_classes, n_classes), 1 / n_classes),
+        correlation=np.eye(n_classes),
+        methods=tuple(Method(text, 0.5) for text in HOSTILE),
+        choice=ChoiceCurve(
+            HOSTILE[1], tuple(Curve(text, ((1, 0.1), (2, 0.2))) for text in HOSTILE)
+        ),
+        messages=HOSTILE,
+        details={text: text for text in HOSTILE},
+    )
+    assert page.browser.title == HOSTILE[0]
+    assert page.script("return window.hacked") is None
+    assert page.script("return document.scripts.length") == 2
+    assert page.script("return document.querySelectorAll('img, iframe, object').length") == 0
+    cards = page.script(
+        "return [...document.querySelectorAll('.card')].map(made => ["
+        "made.querySelector('.text').textContent, made.querySelector('.given').textContent])"
+    )
+    expected = [(rows.items[i], HOSTILE[rows.given_labels[i]]) for i in rows.flagged.tolist()]
+    for (text, label), (item, name) in zip(cards, expected, strict=True):
+        assert text == (item if len(item) <= 2000 else item[:2000] + "…")
+        assert label == name
+    page.press(*"a" * len(HOSTILE), "l", Keys.ESCAPE)
+    decided = page.decided()
+    assert len(decided) == len(HOSTILE)
+    path = page.export()
+    read = read_decisions(path)
+    names = rows.id_texts()
+    assert {names.index(d.id): [d.decision, d.label] for d in read} == decided
+    assert apply_decisions(rows, read).n_changed == len(HOSTILE)
+    page.press(*"u" * len(HOSTILE))
+    assert f"{len(HOSTILE)} decisions imported" in page.bring(path)
+    assert page.decided() == decided
+    # As a spreadsheet sees them, no field is a formula.
+    assert not any(field[:1] in set("=+-@\t\r\n") for line in read_csv(path) for field in line)
+    assert page.script("return window.hacked") is None
+
+
+def test_the_page_may_run_nothing_and_load_nothing_from_elsewhere(opened, browser) -> None:
+    page = opened(audit_rows(4))
+    page.browser.set_script_timeout(60)
+    blocked = page.browser.execute_async_script(
+        """
+        const done = arguments[0], blocked = [];
+        document.addEventListener("securitypolicyviolation", (event) => {
+          blocked.push(event.effectiveDirective);
+          if (blocked.length === 3) done(blocked);
+        });
+        const script = document.createElement("script");
+        script.textContent = "window.hacked = 1";
+        document.body.append(script);
+        const image = document.createElement("img");
+        image.src = "https://example.invalid/spy.png";
+        document.body.append(image);
+        fetch("https://example.invalid/").catch(() => {});
+        """
+    )
+    assert sorted(blocked) == ["connect-src", "img-src", "script-src-elem"]
+    assert page.script("return window.hacked") is None
+    # What was blocked on purpose is in the log.
+    browser.get_log("browser")
+
+
+@pytest.mark.usefixtures("opened")
+def test_pictures_are_shown_embedded_linked_or_as_missing(tmp_path, browser) -> None:
+    names = ["a b#1.png", "missing.png", "broken.png", "linked?.png"]
+    for name in (names[0], names[3]):
+        Image.new("RGB", (300, 200), "red").save(tmp_path / name)
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    rows = audit_rows(
+        4,
+        items=tuple(names),
+        item_kind="image",
+        given_labels=np.zeros(4, dtype=int),
+        suggested_labels=np.ones(4, dtype=int),
+        is_label_issue=np.ones(4, dtype=bool),
+        label_quality=np.arange(4) / 4,
+    )
+    write_review(
+        tmp_path / "report.html", rows, ReviewSummary(), image_root=tmp_path, embed_limit=3
+    )
+    page = Page(browser, tmp_path / "report.html", tmp_path)
+    state = """return [...document.querySelectorAll('.card')].map(made => {
+        const image = made.querySelector('img');
+        return image ? [image.src.slice(0, 5), image.naturalWidth]
+            : made.querySelector('.picture').textContent;
+    })"""
+    page.wait(lambda: page.script(state)[3] == ["file:", 300])
+    assert page.script(state)[:3] == [["data:", 192], "no picture", "no picture"]
+    links = page.script("return [...document.querySelectorAll('.path a')].map(made => made.href)")
+    assert links[0] == (tmp_path / names[0]).as_uri()
+    assert "2 of the first 3 pictures could not be read" in page.said("overview")
+    page.layout("focus")  # the file itself, once it is there
+    page.wait(lambda: page.script("return document.images[0].naturalWidth") == 300)
+
+
+def test_a_card_has_one_probability_and_the_others_behind_it(opened) -> None:
+    rows = audit_rows(
+        6,
+        items=tuple("abcdef"),
+        item_kind="text",
+        second_labels=np.array([2, 0, 1, 0, NO_LABEL, 0]),  # row 2: the given label
+        confidence=np.array([0.6, 1, 0.5, 1, 0.7, 1]),
+        second_confidence=np.array([0.25, 0, 0.4, 0, np.nan, 0]),
+        label_quality=np.array([0.1, 1, 0.2, 1, 0.3, 1]),
+    )
+    page = opened(rows)
+    assert page.texts(".card .wrong") == [
+        "label wrong 90 %",
+        "label wrong 80 %",
+        "label wrong 70 %",
+    ]
+    assert page.script(
+        "return [...document.querySelectorAll('.wrong')].map(made => made.title)"
+    ) == [
+        "suggestion dog: 60 %\nsecond candidate fox: 25 %",
+        "suggestion fox: 50 %\nsecond candidate dog: 40 %",
+        "suggestion owl: 70 %",
+    ]
+
+
+def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
+    rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
+    copies = RowFinding(
+        HOSTILE[0], HOSTILE[1], np.array([3, 10]), np.zeros(2), (np.array([10]), np.array([3]))
+    )
+    page = opened(
+        rows,
+        findings=(copies, RowFinding("outliers", "alone", np.array([7, 1]), np.zeros(2))),
+        alike_classes=(AlikeClasses(0, 2, 0.914),),
+    )
+    flagged = page.shown()
+    assert flagged == rows.flagged.tolist()  # wrong labels are what one starts with
+    page.click("tab-overview")
+    assert "mixed to 91 %" in page.said("alike-classes")
+    page.browser.find_element(By.CSS_SELECTOR, "#findings li:nth-child(2) button").click()
+    assert page.shown() == [7, 1]
+    assert page.said("progress-text") == "0 of 2 reviewed"
+    # Nothing is suggested for a row that is not doubted: it is kept, or gets another label.
+    actions = "return [...document.querySelector('.card').querySelectorAll('[data-action]')]"
+    offered = page.script(actions + ".map(b => b.dataset.action)")
+    assert offered == ["reject", "second", "relabel", "exclude", "note"]
+    page.press("2")
+    assert page.said("progress-text") == "1 of 2 reviewed"
+    page.choose("filter-finding", 0)
+    assert page.shown() == [3, 10]
+    assert page.texts(".neighbour") == ["dogtext 10", "dogtext 3"]
+    assert page.texts(".card .mark")[0] == HOSTILE[0]
+    page.choose("filter-finding", "")
+    assert sorted(page.shown()) == [0, 1, 2, 3, 4, 6, 7, 8, 10]
+    applied = apply_decisions(rows, read_decisions(page.export()))
+    assert np.flatnonzero(applied.labels != rows.given_labels).tolist() == [7]
+    page.click("clear-filters")
+    assert page.shown() == flagged
+    assert page.script("return window.hacked") is None
+
+
+def test_a_long_class_name_is_read_on_its_card_and_stays_within_it(opened) -> None:
+    classes = ("cat " * 15, "dog " * 500, "fox", "owl")
+    page = opened(audit_rows(8, classes=classes, items=tuple("abcdefgh"), item_kind="text"))
+    chips = page.script(
+        "return [...document.querySelectorAll('.card .labels .label')].map(chip => ["
+        "chip.textContent, chip.scrollHeight - chip.clientHeight, chip.clientHeight])"
+    )
+    hidden = {name: [cut, height] for name, cut, height in chips}
+    assert hidden[classes[0]][0] <= 1  # a pixel of rounding
+    assert hidden[classes[1]][0] > 100
+    assert hidden[classes[1]][1] < 100
+    # On one line the middle is cut: the end, by which long names differ, is there.
+    page.layout("table")
+    cut = """const chip = document.querySelector('td .label'), [head] = chip.children;
+        return [head.scrollWidth > head.clientWidth, chip.lastChild.data]"""
+    page.choose("filter-given", 1)
+    assert page.script(cut) == [True, classes[1][-5:]]
+
+
+def test_on_a_phone_filters_fold_away_and_the_first_card_is_in_sight(opened, browser) -> None:
+    rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
+    with window_of(browser, 390, 844):
+        page = opened(rows)
+        end = "return document.querySelector('.card').getBoundingClientRect().bottom"
+        search = browser.find_element(By.ID, "search")
+        assert page.script(end) < 844
+        assert not search.is_displayed()
+        page.click("more-filters")
+        assert search.is_displayed()
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rows_leave_the_page_small(opened) -> None:
+    n_rows = 200_000
+    items = tuple(f"text of row {i}" for i in range(n_rows))
+    page = opened(audit_rows(n_rows, items=items, item_kind="text"))
+    count = "return document.querySelectorAll('*').length"
+    n_elements = page.script(count)
+    assert n_elements < 3000
+    assert len(page.shown()) == 48
+    page.choose("sort", "row")
+    assert page.shown()[:2] == [0, 2]
+    page.click("direction")
+    assert page.shown()[:2] == [n_rows - 2, n_rows - 4]
+    page.browser.find_element(By.ID, "search").send_keys("199998")
+    assert page.shown() == [199998]
+    page.browser.find_element(By.ID, "search").send_keys(Keys.ENTER)
+    page.press("a")
+    page.click("clear-filters")
+    page.browser.find_element(By.CSS_SELECTOR, "#pager-bottom button:last-child").click()
+    page.press("k", "a", "a")
+    assert page.said("progress-text") == "3 of 100,000 reviewed"
+    assert abs(page.script(count) - n_elements) < 100
+
+
+def test_a_phone_shows_the_page_without_scrolling_sideways(opened, browser) -> None:
+    rows = audit_rows(12, classes=("a" * 200, "b" * 60, "c", "d"), items=("x" * 900,) * 12)
+    rows = replace(rows, ids=RowIds([f"{'y' * 400}{row}" for row in range(12)], "column", "nr"))
+    wide = "return document.documentElement.scrollWidth"
+    with window_of(browser, 320, 640):
+        page = opened(rows, title="t" * 300, corruption=np.eye(4), methods=(Method("m" * 60, 0.5),))
+        page.press("a")
+        for layout in ("focus", "cards", "table"):
+            page.layout(layout)
+            assert page.script(wide) <= 320
+        page.click("tab-overview")
+        page.click("details")
+        assert page.script(wide) <= 320
+
+
+def test_every_control_has_a_name(opened) -> None:
+    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+    unnamed = page.script(
+        "return [...document.querySelectorAll('button, input, select')].filter(made =>"
+        "!made.textContent.trim() && !made.ariaLabel && !made.labels?.length)"
+        ".map(made => made.outerHTML)"
+    )
+    assert unnamed == []
+
+
+def test_lines_of_the_table_are_selected_and_decided_together(opened) -> None:
+    page = opened(audit_rows(40))
+    rows = page.shown()
+    lines = page.browser.find_elements(By.CSS_SELECTOR, "tbody td.number")
+    lines[2].click()
+    shift = ActionChains(page.browser).key_down(Keys.SHIFT).click(lines[5])
+    shift.key_up(Keys.SHIFT).key_down(Keys.CONTROL).click(lines[8]).click(lines[3])
+    shift.key_up(Keys.CONTROL).perform()
+    selected = [rows[place] for place in (2, 4, 5, 8)]
+    assert page.said("bulk-count") == "4 selected"
+    page.browser.find_element(By.CSS_SELECTOR, "[data-bulk=accept]").click()
+    assert sorted(page.decided()) == sorted(selected)
+    page.press("u")
+    assert page.decided() == {}
+    assert not page.browser.find_element(By.ID, "bulk").is_displayed()
+    page.press("s", "j")
+    page.chord(Keys.SHIFT, Keys.ARROW_DOWN)
+    assert page.said("bulk-count") == "2 selected"
+    page.press("l", "yak", Keys.ENTER)
+    assert list(page.decided().values()) == [["new_class", "yak"]] * 2
+    page.click("select-page")
+    page.press(Keys.ESCAPE)
+    page.click("select-page")
+    page.press("x")
+    assert {made[0] for made in page.decided().values()} == {"exclude"}
+    assert len(page.decided()) == 20
+
+
+def test_the_menu_of_a_line_has_the_other_decisions(opened) -> None:
+    page = opened(audit_rows(8))
+    row = page.shown()[0]
+    page.browser.find_element(By.CSS_SELECTOR, "[data-action=more]").click()
+    assert page.texts("#row-menu button > span")[1:] == ["Other…", "Exclude", "Note…"]
+    page.browser.find_element(By.CSS_SELECTOR, "#row-menu [data-action=exclude]").click()
+    assert page.decided() == {row: ["exclude", ""]}
+
+
+def test_a_screen_shows_25_lines_of_the_table_and_the_buttons_of_all_cards(opened, browser) -> None:
+    rows = audit_rows(120, items=("a text of some length " * 9,) * 120, item_kind="text")
+    with window_of(browser, 1280, 800):
+        page = opened(rows)
+        bottoms = """return [...document.querySelectorAll(arguments[0])].map(
+            made => made.getBoundingClientRect().bottom)"""
+        buttons = page.script(bottoms, ".card:nth-child(-n + 4) .actions")
+        assert max(buttons) < 800
+        page.press("j", "j", "j", "j", "k")  # to the second line and back
+        assert page.script("return scrollY") == 0
+        page.layout("table")
+        assert sum(bottom <= 800 for bottom in page.script(bottoms, "tbody tr")) >= 25
+        page.script("document.querySelector('.table-scroll').scrollTop = 400")
+        assert page.script(bottoms, "thead td")[0] < 200
+
+
+def test_the_tab_key_stops_at_the_current_row_alone(opened) -> None:
+    page = opened(audit_rows(96, items=("text",) * 96, item_kind="text"))
+    stops = """return [...document.querySelectorAll('#list *')].filter(made => made.tabIndex >= 0)
+        .map(made => made.closest('[data-row]')?.getAttribute('aria-current'))"""
+    for layout in ("cards", "table"):
+        page.layout(layout)
+        found = page.script(stops)
+        assert len(found) < 20
+        assert set(found) - {None} == {"true"}
+
+
+def test_paper_has_all_rows_that_match(opened) -> None:
+    rows = audit_rows(240, items=HOSTILE[:12] * 20, item_kind="text")
+    page = opened(rows)
+    page.press("a", "x")
+    page.note("mine")
+    page.script("dispatchEvent(new Event('beforeprint'))")
+    lines = page.texts("#print tbody tr")
+    assert len(lines) == 120
+    assert lines[0].startswith("238")
+    assert "excluded" in lines[1]
+    assert lines[2].endswith("mine")
+    page.script("dispatchEvent(new Event('afterprint'))")
+    assert page.texts("#print tr") == []
+    assert page.script("return window.hacked") is None
