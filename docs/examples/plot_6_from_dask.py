@@ -2,9 +2,9 @@
 Features in Dask
 ================
 
-After this page you can fit a probe and find wrong labels in a Dask collection, for features that do
-not fit into memory or are on a cluster. The chunks stay on their workers. The results are the same
-as in memory, up to rounding.
+After this page you can fit a probe and find wrong labels in a Dask collection. Use one if the
+features do not fit into memory, or are on a cluster. The chunks stay on their workers. The results
+are the same as in memory, up to rounding.
 
 Run ``pip install "twohot[dask]"`` first.
 """

@@ -2,10 +2,10 @@
 The paper in pictures
 =====================
 
-After this page you can explain why a model becomes more accurate if you train it again on its own
-outputs, and when it does not. The paper is *Rethinking Self-Distillation: Label Averaging and
-Enhanced Soft Label Refinement with Partial Labels* (Jeong and Chung, ICLR 2025). Its answer:
-**every round averages labels over similar rows**. This page compares its theory with measurements.
+After this page you can explain why a model may become more accurate if you train it again on its
+own outputs. The paper is *Rethinking Self-Distillation: Label Averaging and Enhanced Soft Label
+Refinement with Partial Labels* (Jeong and Chung, ICLR 2025). Its answer: **every round averages
+labels over similar rows**. This page compares its theory with measurements.
 """
 
 # %%

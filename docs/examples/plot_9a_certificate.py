@@ -2,9 +2,9 @@
 A list and a review with a guarantee
 ====================================
 
-After this page you can make a list of wrong labels with a guaranteed error rate, and run a review
-that stops at a guaranteed share of wrong labels. A guarantee needs a person who checks a few rows
-that are drawn at random. This page uses the digits and a simulated reviewer.
+After this page you can make a list of wrong labels with a guaranteed error rate, and stop a review
+at a guaranteed share of wrong labels. A guarantee needs a person who checks a few random rows. This
+page uses the digits and a simulated reviewer.
 """
 
 # %%
