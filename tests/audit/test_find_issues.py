@@ -754,6 +754,12 @@ def test_frames_of_other_rows_are_not_audited_together():
     judged = pd.DataFrame(np.eye(int(Y.max()) + 1)[Y], index=frame.index)
     with pytest.raises(ValueError, match="probabilities has another index than y"):
         find_label_issues(None, labels, probabilities=judged)
+    for rows, y in ((frame, Y), (X, labels)):
+        groups = pd.Series(np.arange(len(X)), index=frame.index if rows is X else labels.index)
+        with pytest.raises(ValueError, match="groups has another index than"):
+            find_label_issues(rows, y, probe=JUDGE, groups=groups)
+    with pytest.raises(ValueError, match="groups has another index than X"):
+        forecast(frame, Y, groups=names)
     # An index that nobody chose says nothing.
     bare = find_label_issues(frame.reset_index(drop=True).to_numpy(), labels, probe=JUDGE)
     assert bare.to_pandas().index.equals(labels.index)

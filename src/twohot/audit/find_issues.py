@@ -153,6 +153,8 @@ def find_label_issues(
         rows = check_sliceable(rows, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
+    for owner, data in (("X", X), ("y", y)):
+        check_same_index("groups", groups, owner, pandas_index(data))
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
     labels = given.present()
     if probabilities is not None:
