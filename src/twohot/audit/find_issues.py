@@ -289,6 +289,12 @@ def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
     if verdict.n_copies:
         rows = counted(verdict.n_copies, "row")
         said.append(f"Copies and near-duplicates: {rows}, judged without each other.")
+    if verdict.n_split:
+        rows = counted(verdict.n_split, "row")
+        said.append(
+            f"Copies and near-duplicates: {rows} with copies in other folds, because the groups or "
+            "folds that you passed divide them."
+        )
     single = labels.classes[labels.sizes == 1].tolist()
     if single:
         said.append(
