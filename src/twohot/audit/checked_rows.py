@@ -191,8 +191,13 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     rows, true = checked.rows[named], checked.labels[named]
     second[rows] = np.where(first[rows] == true, second[rows], first[rows])
     first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
-    share = float(np.mean(doubt[verdict.codes != NO_LABEL]))
+    labelled = verdict.codes != NO_LABEL
+    share = float(np.mean(doubt[labelled]))
     low, high = verdict.interval
+    # What was checked bounds the share, whatever the others are.
+    n_right = np.count_nonzero(labelled[checked.rows] & ~checked.wrong)
+    n_wrong, n_labels = np.count_nonzero(checked.wrong), np.count_nonzero(labelled)
+    low, high = max(low, n_wrong / n_labels), min(high, 1 - n_right / n_labels)
     return replace(
         verdict,
         first=first,

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from twohot.audit.issues import (
     repeated_index_note,
 )
 from twohot.base import (
+    NO_LABEL,
     ArgumentError,
     BoolArray,
     Labels,
@@ -223,7 +225,12 @@ def _judge_unseen(
     true = labels.codes.copy()
     true[checked.rows] = checked.labels
     judged = probe.fit_coded(rows, Labels(true, labels.classes), **how)
-    return reach_verdict(judged.anchored, labels.codes)
+    verdict = reach_verdict(judged.anchored, labels.codes)
+    # The interval is of the labels that were fitted, in which what was checked is right.
+    n_fitted, n_labels = np.count_nonzero(true != NO_LABEL), np.count_nonzero(labels.labelled)
+    n_wrong = np.count_nonzero(checked.wrong)
+    low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
+    return replace(verdict, interval=(low, min(high, 1.0)))
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
