@@ -100,7 +100,8 @@ def find_label_issues(
         them, else the labels of `y` in order. For text that is a number one of these is needed.
     groups : array, list or series of shape (n_samples,), optional
         Rows of one group (a patient, a document, a video) are never in different folds. Copies and
-        near-duplicates are one group anyway.
+        near-duplicates are one group anyway, except for clones of `probe`, which may take rows of
+        any kind.
     checked : mapping, data frame or path, optional
         What is known of some rows: row id (position by default) to its true label, or to "right" or
         "wrong"; or the decisions that the review page exported. Checked rows keep their verdict,
