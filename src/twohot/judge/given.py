@@ -71,7 +71,6 @@ def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
         all_codes=codes,
         weights=None,
         groups=np.arange(n_rows),
-        n_copies=0,
         folds=np.arange(n_rows) % N_FOLDS,
         n_classes=n_classes,
         whole=nowhere,
@@ -103,7 +102,10 @@ def judge_by_probe(
             raise ArgumentError("probe", problem, "pass probabilities out of fold, or no probe.")
         return judge_given(outputs, codes), ()
     # Rows are whatever the classifier takes, texts for instance: dealt by what it says of them.
-    key = distance_from_mean(outputs, n_jobs=count_threads(n_jobs))
+    key = np.zeros(len(codes))  # rows without a label are in no fold
+    key[labels.labelled] = distance_from_mean(
+        outputs[labels.labelled], n_jobs=count_threads(n_jobs)
+    )
     known = check_groups(groups, len(codes))
     folds = assign_folds(key, codes, N_FOLDS, groups=known, random_state=0)
     given, unseen = compare_with_clone(probe, X, codes, folds)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from twohot.base import ArgumentError, BoolArray, FloatArray, IntArray, check_count, is_integer
-from twohot.judge.folds import assign_folds, duplicate_groups, merge_groups
+from twohot.judge.folds import assign_folds, duplicate_groups, merge_groups, numbered
 from twohot.probes import LABELS
 from twohot.rows import Coordinates, shares_of_labels
 
@@ -33,12 +33,13 @@ class Sample:
     codes: IntArray  # (n,), given labels
     all_codes: IntArray  # (n_rows,), of all rows; NO_LABEL without one
     weights: FloatArray | None  # (n,)
-    groups: IntArray  # (n,), rows of one group are in one fold, copies among them
-    n_copies: int  # rows that have a copy or a near-duplicate
+    groups: IntArray  # (n,), rows of one group are in one fold
     folds: IntArray  # (n,), which fold each row is held out in
     n_classes: int
     whole: Coordinates  # of all rows
     searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
+    n_copies: int = 0  # rows with a copy that are in one fold with all of their copies
+    n_split: int = 0  # rows with a copy in another fold
 
     @property
     def n_folds(self) -> int:
@@ -48,18 +49,13 @@ class Sample:
     @property
     def shared(self) -> BoolArray:
         """(n,), rows that share a group with another row."""
-        return share_group(self.groups)
+        _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
+        return np.asarray(sizes[group] > 1)
 
     @property
     def points(self) -> FloatArray:
         """(n, m), the rows along the axes that are searched."""
         return np.asarray(self.searched.rows.X)
-
-
-def share_group(groups: IntArray) -> BoolArray:
-    """Return which rows share a group with another row."""
-    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.asarray(sizes[group] > 1)
 
 
 def sample_size(n_rows: int, n_classes: int) -> int:
@@ -94,10 +90,8 @@ def draw_sample(
     wide = whole.leading().in_axes(index)
     wide.rows.attach(LABELS, codes[index])
     searched = wide.leading(SEARCH_AXES)
-    own = _copies(searched, N_FOLDS)
-    n_copies = int(share_group(own).sum())
-    if groups is not None:
-        own = merge_groups(own, groups[index])
+    copies = _copies(searched, N_FOLDS)
+    own = copies if groups is None else _with_copies(groups[index], copies, N_FOLDS)
     if cv is None or is_integer(cv):
         n_folds = N_FOLDS if cv is None else check_count("cv", cv, 2)
         if n_folds > len(index):
@@ -107,21 +101,23 @@ def draw_sample(
             order[index], codes[index], n_folds, groups=own, random_state=random_state
         )
         if not folds.any():
-            problem = "keeps all rows with a label together, with copies and near-duplicates"
-            raise ArgumentError("groups", problem, "pass at least two groups that share no copy.")
+            problem = "keeps all rows with a label together"
+            raise ArgumentError("groups", problem, "pass at least two groups of such rows.")
     else:
         folds = _folds_of(cv, codes)[index]
+    n_copies, n_split = _count_copies(copies, folds)
     return Sample(
         index=index,
         codes=codes[index],
         all_codes=codes,
         weights=None if weights is None else weights[index],
         groups=own,
-        n_copies=n_copies,
         folds=folds,
         n_classes=n_classes,
         whole=whole,
         searched=searched,
+        n_copies=n_copies,
+        n_split=n_split,
     )
 
 
@@ -136,6 +132,25 @@ def _copies(searched: Coordinates, n_folds: int) -> IntArray:
     groups = duplicate_groups(unit, n_jobs=searched.rows.n_jobs)
     is_large = np.bincount(groups)[groups] > len(groups) / n_folds
     return np.where(is_large, len(groups) + np.arange(len(groups)), groups)
+
+
+def _with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
+    """Return groups that keep copies of a row together too.
+
+    Copies may link groups to a chain that fills more than a fold. Most rows would then be held out
+    at once, and judged by the few that are left: rows of such a chain keep the groups as given.
+    """
+    chains = merge_groups(groups, copies)
+    is_large = np.bincount(chains)[chains] > len(chains) / n_folds
+    return numbered(np.where(is_large, len(chains) + groups, chains))
+
+
+def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
+    """Return how many rows with a copy are in one fold with all their copies, and how many not."""
+    _, copy_of, sizes = np.unique(copies, return_inverse=True, return_counts=True)
+    placed = np.unique(np.column_stack([copy_of, folds]), axis=0)
+    n_places = np.bincount(placed[:, 0], minlength=len(sizes))
+    return int(sizes[(sizes > 1) & (n_places == 1)].sum()), int(sizes[n_places > 1].sum())
 
 
 def _drawn(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -> IntArray:
