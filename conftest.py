@@ -14,6 +14,8 @@ NEEDED = {
 # Sphinx runs these when it builds the site, and puts what it makes of them beside.
 SPHINX_ALONE = ("conf.py", "_*", "examples/*", "reference/*/*", "tutorials/*")
 collect_ignore_glob = [f"docs/{name}" for name in SPHINX_ALONE]
+# They have no examples, and pytest would import several modules of one name for these.
+collect_ignore_glob += ["tests/conftest.py", "tests/*/conftest.py"]
 
 # The same examples on every run: a test that fails does so for everyone.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

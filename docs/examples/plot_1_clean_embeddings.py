@@ -1,20 +1,19 @@
 """
-From embeddings to a clean data set
-===================================
+Clean a dataset of embeddings
+=============================
 
-You have embeddings and labels, and some of the labels are wrong. This page finds them, shows
-them, corrects them, and trains a classifier that hardly notices that they were wrong.
+After this page you can find the wrong labels of a dataset, look at them, correct them, and train
+a classifier that tolerates them.
 
-The data are scikit-learn's digits: 1,797 small pictures, whose 64 grey values serve as
-embeddings. We make 30 % of the labels wrong ourselves, so that we can count afterwards what was
-found.
+The data are scikit-learn's digits: 1,797 small images. Their 64 grey values serve as embeddings.
+We replace about 30 % of the labels by wrong ones, so we can count how many of them are found.
 """
 
 # %%
 # The data
 # --------
-# Labels are replaced at random, each wrong one by any of the nine others. A fifth of the rows is
-# kept with clean labels, to test on; nothing is chosen by looking at it.
+# Each wrong label is one of the nine other digits, at random. A fifth of the rows keeps its clean
+# labels for the test. No choice depends on these rows.
 
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -32,9 +31,8 @@ print(f"{len(labels)} rows, {noise.flipped.sum()} with a wrong label")
 # %%
 # Find the wrong labels
 # ---------------------
-# One call. It fits a linear classifier several times, each time without a part of the rows, and
-# asks it about the rows that it has not seen: a label that it learnt by heart would look right
-# otherwise.
+# Call ``find_label_issues``. It fits linear classifiers by cross-validation and predicts held-out
+# rows. A classifier that was trained on a wrong label may have memorised it.
 
 from twohot import find_label_issues
 
@@ -46,7 +44,7 @@ print(
 )
 
 # %%
-# How good is that? We know the truth here.
+# The true labels are known here, so we can compute precision and recall.
 
 flagged = issues.is_label_issue
 print(f"of the flagged labels {noise.flipped[flagged].mean():.1%} are wrong")
@@ -55,13 +53,13 @@ print(f"of the wrong labels {flagged[noise.flipped].mean():.1%} are flagged")
 # %%
 # Look at them
 # ------------
-# A table has one line for each row of the data, in the same order. These are the most doubtful
-# ones.
+# ``to_pandas`` returns one line per row of the data, in the same order. These are the most doubtful
+# labels.
 
 issues.to_pandas().sort_values("probability_wrong", ascending=False).head()
 
 # %%
-# Beside every picture: the label it came with, and the one that is suggested.
+# Above every image: the given label, and the suggestion.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -76,20 +74,20 @@ for row, axis in zip(doubtful, axes.flat, strict=True):
 # %%
 # Correct them
 # ------------
-# ``corrected_labels`` takes the suggestion for every flagged row that is more probably wrong than
-# right and no close call. In earnest a person should look first: ``issues.report("report.html")``
-# writes a page to do it in, and ``issues.apply("decisions.csv")`` returns the labels that follow
-# from what was decided there.
+# ``corrected_labels`` accepts the suggestion for every flagged row whose label is probably wrong,
+# unless two suggestions are about equally probable. On your own data, review the labels first:
+# ``issues.report("report.html")`` writes a page for the review, and
+# ``issues.apply("decisions.csv")`` returns the labels after it.
 
 corrected = issues.corrected_labels()
 print(f"wrong before: {np.mean(labels != true_labels):.1%}")
 print(f"wrong after:  {np.mean(np.asarray(corrected).astype(int) != true_labels):.1%}")
 
 # %%
-# Or train on the labels as they are
-# ----------------------------------
-# ``AutoProbe`` tries several ways of learning from doubtful labels and takes what predicts labels
-# best that it has not seen, wrong as some of them are.
+# Or train on the noisy labels
+# ----------------------------
+# ``AutoProbe`` tries several classifiers for noisy labels and combines those that predict held-out
+# labels best. It needs no clean labels. Measure it on the clean test rows:
 
 from sklearn.linear_model import LogisticRegression
 
@@ -97,18 +95,18 @@ from twohot import AutoProbe
 
 probe = AutoProbe().fit(embeddings, labels)
 plain = LogisticRegression(max_iter=1000).fit(embeddings, labels)
-print(f"AutoProbe:          {probe.score(test_embeddings, test_labels):.1%} right on clean labels")
-print(f"LogisticRegression: {plain.score(test_embeddings, test_labels):.1%}")
+print(f"AutoProbe:          accuracy {probe.score(test_embeddings, test_labels):.1%}")
+print(f"LogisticRegression: accuracy {plain.score(test_embeddings, test_labels):.1%}")
 
 # %%
-# With labels drawn wrong at random that is a gain. With few wrong labels there is none, and people
-# make other mistakes than dice do: :doc:`plot_5_will_it_help` asks beforehand, and
-# :doc:`/explanation/limits` says where it does not work.
+# The gain is large because the wrong labels are random. If few labels are wrong, there is no gain,
+# and the errors of people are harder. :doc:`plot_5_will_it_help` shows how to find out first, and
+# :doc:`/explanation/limits` lists the limits.
 #
-# What it tried, and how well each agreed with held-out labels:
+# ``choice_`` contains what was tried, and the agreement of each candidate with held-out labels:
 
 print(probe.choice_)
 
 # %%
-# The probe is a scikit-learn classifier. ``probe.save("probe.safetensors")`` keeps it in a file
-# that holds numbers and no code; ``twohot.load`` reads it.
+# The probe is a scikit-learn classifier. ``probe.save("probe.safetensors")`` writes a file with
+# numbers and no code. ``twohot.load`` reads it.

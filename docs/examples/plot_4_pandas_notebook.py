@@ -2,15 +2,15 @@
 In a notebook, with pandas
 ==========================
 
-Your rows are in a data frame, with an index of their own, and you want the verdicts beside them.
-Everything that twohot returns keeps the index, so that nothing has to be put in order again.
+After this page you can audit the labels of a data frame, join the results to your rows, and
+correct the label column. Everything that twohot returns has the index of your data frame.
 """
 
 # %%
 # A data frame
 # ------------
 # scikit-learn's digits: 64 columns of grey values, a column of labels, and an index of names. A
-# fifth of the labels is made wrong, and some are taken away.
+# fifth of the labels is wrong, and some are missing.
 
 import pandas as pd
 from sklearn.datasets import load_digits
@@ -30,7 +30,7 @@ frame["label"].value_counts(dropna=False).sort_index()
 # %%
 # The audit
 # ---------
-# Columns in, columns out. In a notebook the result shows its most doubtful rows.
+# Pass columns. In a notebook, the result shows the most doubtful rows.
 
 from twohot import find_label_issues
 
@@ -39,28 +39,27 @@ issues = find_label_issues(features, frame["label"])
 issues
 
 # %%
-# Beside your rows
+# Join the results
 # ----------------
-# ``to_pandas`` has the index of the data, so that ``join`` is right. Rows without a label are never
-# flagged; they have a suggestion all the same.
+# ``to_pandas`` returns a frame with your index, so you can ``join`` it. Rows without a label are
+# never flagged, but they have a suggestion.
 
 verdicts = frame[["label"]].join(issues.to_pandas())
 verdicts[["label", "is_label_issue", "probability_wrong", "predicted_label", "confidence"]].head(8)
 
 # %%
-# Questions are asked as of any data frame. Which labels are given for which?
+# Which labels are confused? Count given labels against suggestions:
 
 flagged = verdicts[verdicts["is_label_issue"]]
 pd.crosstab(flagged["given_label"], flagged["predicted_label"])
 
 # %%
-# How wrong are the labels of each class?
+# Which classes have the most wrong labels? Average the probability by class:
 
 verdicts.groupby("given_label")["probability_wrong"].mean().round(2)
 
 # %%
-# A histogram tells how clear the cases are: most labels are almost certainly right or almost
-# certainly wrong, and what lies between is worth a look.
+# Most labels are almost certainly right or almost certainly wrong. Review the labels between:
 
 import matplotlib.pyplot as plt
 
@@ -71,17 +70,17 @@ _ = axis.set(xlabel="probability that the label is wrong", ylabel="rows", yscale
 # %%
 # The corrected column
 # --------------------
-# Suggestions are taken for flagged rows that are not close calls, and, because we ask for it, for
-# rows without a label.
+# ``corrected_labels`` accepts the suggestions for flagged rows, unless two suggestions are about
+# equally probable. With ``unlabelled=True`` it also fills missing labels.
 
 frame["label"] = issues.corrected_labels(unlabelled=True)
 right = frame["label"].astype(int) == truth[frame.index]
-print(f"right now: {right.mean():.1%} of all rows")
+print(f"right after the correction: {right.mean():.1%} of all rows")
 
 # %%
-# Why this one?
-# -------------
-# The rows that outvoted the label, the strongest first.
+# Explain one label
+# -----------------
+# ``explain_label`` returns the rows that outvoted the label, the strongest first.
 
 from twohot import explain_label
 

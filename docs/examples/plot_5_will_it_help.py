@@ -1,12 +1,12 @@
 """
-Will it help here?
-==================
+Will it help on my data?
+========================
 
-Not every data set needs a method for wrong labels, and some are beyond any. ``forecast`` looks at
-features and noisy labels, without a clean label anywhere, and says which of the two it is.
+After this page you can find out, before you train or review anything, whether a method for noisy
+labels helps on your data. ``forecast`` needs features and noisy labels, but no clean labels.
 
-Here it is asked about the same digits four times: with few wrong labels, many, very many, and
-with labels that were shuffled.
+This page runs it on the same digits four times: with few, many and very many wrong labels, and
+with shuffled labels.
 """
 
 # %%
@@ -30,8 +30,8 @@ cases = {
 cases["shuffled"] = np.random.default_rng(0).permutation(truth)
 
 # %%
-# Ask
-# ---
+# Run the forecast
+# ----------------
 
 from twohot import forecast
 
@@ -40,7 +40,7 @@ for name, answer in answers.items():
     print(f"{name:>10}: {answer.advice.action.value}")
 
 # %%
-# Everything that is known of one case, in words:
+# Print the evidence for one case:
 
 from textwrap import fill
 
@@ -48,10 +48,9 @@ for line in str(answers["70% wrong"]).splitlines():
     print(fill(line, 95, subsequent_indent="  "))
 
 # %%
-# Was it right?
-# -------------
-# We have clean test labels, which the forecast has never seen. Beside each other: a plain probe,
-# and what ``AutoProbe`` chooses by itself.
+# Compare with the test accuracy
+# ------------------------------
+# The forecast did not use the clean test labels. Compare a plain probe with ``AutoProbe`` on them.
 
 import matplotlib.pyplot as plt
 
@@ -71,15 +70,15 @@ for number, (label, colour) in enumerate([("plain probe", "#56B4E9"), ("AutoProb
     bars = axis.bar(places + 0.4 * number - 0.2, heights, 0.38, label=label, color=colour)
     axis.bar_label(bars, fmt="%.1f", padding=2)
 axis.set_xticks(places, list(cases))
-axis.set(ylabel="right on clean test rows, %", ylim=(0, 112))
+axis.set(ylabel="accuracy on clean test rows, %", ylim=(0, 112))
 _ = axis.legend(ncols=2, loc="upper right")
 
 # %%
-# With few wrong labels there is little to gain, with many there is much, and from shuffled labels
-# nobody learns anything: one digit in ten is right by chance.
+# With few wrong labels the gain is small, with many it is large. With shuffled labels the
+# predictions are no better than chance, one in ten.
 #
-# What it cannot know
-# -------------------
-# If most labels of a class are moved to one other class, the data look like clean data with other
-# names, and no method can tell from the labels alone. Features that say nothing about the classes
-# look like labels that are wrong. :doc:`/explanation/limits` has these cases.
+# What the forecast cannot detect
+# -------------------------------
+# If most labels of a class are changed to one other class, the data look like clean data with other
+# class names. No method can detect this from the labels alone. Features without information about
+# the classes look like wrong labels. :doc:`/explanation/limits` shows these cases.

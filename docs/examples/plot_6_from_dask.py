@@ -2,17 +2,17 @@
 Features in Dask
 ================
 
-Features that do not fit into memory, or live on a cluster, are passed as Dask collections. The
-chunks stay where they are; coefficients go to them, and sums come back. Results are those of
-arrays in memory, up to rounding.
+After this page you can fit a probe and find wrong labels in a Dask collection. Use one if the
+features do not fit into memory, or are on a cluster. The chunks stay on their workers. The results
+are the same as in memory, up to rounding.
 
-For this you need ``pip install "twohot[dask]"``.
+Run ``pip install "twohot[dask]"`` first.
 """
 
 # %%
-# A collection
+# A Dask array
 # ------------
-# Here it is made from arrays, 12,000 rows in chunks of 2,000. Yours would come from
+# Make one from 12,000 rows, in chunks of 2,000. For your own data, use
 # ``dask.dataframe.read_parquet`` or ``dask.array.from_zarr``.
 
 import dask.array as da
@@ -29,30 +29,29 @@ labels = da.from_array(noise.given_labels, chunks=2000)
 features
 
 # %%
-# A fit
-# -----
-# The same call. With a ``distributed.Client`` active its workers do the work; without one, Dask's
-# threads do.
+# Fit a probe
+# -----------
+# The call is the same. If a ``distributed.Client`` is active, its workers compute. Otherwise the
+# threads of Dask do.
 
 from twohot import LinearProbe
 
 probe = LinearProbe(loss="gce").fit(features, labels)
-print(f"right on the true labels: {(probe.predict(rows) == truth).mean():.1%}")
+print(f"accuracy on the true labels: {(probe.predict(rows) == truth).mean():.1%}")
 
 in_memory = LinearProbe(loss="gce").fit(rows, noise.given_labels)
 print(f"largest difference to the fit in memory: {np.abs(probe.coef_ - in_memory.coef_).max():.0e}")
 
 # %%
-# Predictions are lazy, chunk by chunk.
+# Predictions are lazy Dask arrays.
 
 probe.predict_proba(features)
 
 # %%
-# An audit
-# --------
-# A probe is chosen on a sample in which every label occurs, and judges rows that it has not seen.
-# The result is that of an audit in memory, 26 bytes for each row. ``issues.to_parquet(folder)``
-# writes it in parts.
+# Find the wrong labels
+# ---------------------
+# The label model is fitted on a sample that contains every label, and judges held-out rows. The
+# result is in memory, 26 bytes per row. ``issues.to_parquet(folder)`` writes it in parts.
 
 from twohot import find_label_issues
 
@@ -62,7 +61,7 @@ print(f"flagged: {flagged.sum()}, of which {noise.flipped[flagged].mean():.1%} a
 issues
 
 # %%
-# How doubtful the labels are, the wrong ones apart:
+# The estimated probabilities of right and wrong labels:
 
 import matplotlib.pyplot as plt
 
@@ -78,4 +77,4 @@ axis.set(xlabel="probability that the label is wrong", ylabel="rows")
 _ = axis.legend(["right", "wrong"], loc="upper center")
 
 # %%
-# :doc:`/scale` says what each kind of store costs, and what is not there yet.
+# :doc:`/scale` lists the cost of each kind of store, and what is not supported yet.

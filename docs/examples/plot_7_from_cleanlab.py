@@ -2,15 +2,14 @@
 From cleanlab to twohot
 =======================
 
-If you know cleanlab: the same question, asked of embeddings. This page has both on the same data,
-and a table of what is called what.
+After this page you can replace cleanlab by twohot for classification on embeddings. The page runs
+both on the same data, and ends with a table of equivalent calls.
 """
 
 # %%
 # The data
 # --------
-# Digits with 30 % of the labels wrong, half of them in pairs (each digit taken for the next), half
-# at random.
+# Digits with 30 % wrong labels. Half of them are the next digit, the other half are random.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -26,7 +25,7 @@ labels = noise.given_labels
 # %%
 # cleanlab
 # --------
-# It asks for probabilities of a model that has not seen the row, so that you cross-validate first.
+# cleanlab needs out-of-sample probabilities, so you cross-validate a model first.
 
 from cleanlab.filter import find_label_issues as cleanlab_issues
 from cleanlab.rank import get_label_quality_scores
@@ -41,23 +40,23 @@ cleanlab_quality = get_label_quality_scores(labels, probabilities)
 # %%
 # twohot
 # ------
-# It takes the embeddings. Which model, which penalty, and what is held out is its own business.
+# twohot takes the embeddings. It chooses the models and the penalties, and cross-validates them.
 
 from twohot import find_label_issues
 
 issues = find_label_issues(embeddings, labels)
 
 # %%
-# Or bring your probabilities along, as for cleanlab:
+# Or pass your own probabilities, as to cleanlab:
 
 same_probabilities = find_label_issues(None, labels, probabilities=probabilities)
 
 # %%
-# Beside each other
-# -----------------
-# Precision and recall of the flags, and average precision of the ranking, on labels of which we
-# know which are wrong. This is one draw of one data set; :doc:`/audit_benchmark` has many, losses
-# among them.
+# Compare the results
+# -------------------
+# The wrong labels are known here, so compute precision and recall of the flags, and average
+# precision of the ranking. This is one draw of one dataset. :doc:`/audit_benchmark` compares many
+# datasets, and lists losses too.
 
 import pandas as pd
 from sklearn.metrics import average_precision_score, precision_score, recall_score
@@ -84,7 +83,7 @@ pd.DataFrame(
 ).T.round(3)
 
 # %%
-# The same as curves: what share of the flagged labels is wrong, if more and more are flagged.
+# Precision and recall, if more and more labels are flagged:
 
 import matplotlib.pyplot as plt
 from sklearn.metrics import precision_recall_curve
@@ -96,14 +95,14 @@ for (name, (_, quality)), colour in zip(
     precision, recall, _ = precision_recall_curve(wrong, 1 - quality)
     axis.plot(recall, precision, label=name, color=colour)
 axis.set(
-    xlabel="share of the wrong labels that are flagged",
-    ylabel="share of the flagged that are wrong",
+    xlabel="recall: share of the wrong labels that are flagged",
+    ylabel="precision: share of the flagged labels that are wrong",
 )
 _ = axis.legend(loc="lower left")
 
 # %%
-# What is called what
-# -------------------
+# Equivalent calls
+# ----------------
 #
 # .. list-table::
 #    :header-rows: 1
@@ -125,6 +124,6 @@ _ = axis.legend(loc="lower left")
 #    * - labels are 0 … K − 1
 #      - labels are anything: numbers, texts, with gaps
 #
-# What cleanlab has and twohot does not: multi-label and token labels, object detection,
-# segmentation, regression, several annotators, and any model at all. twohot is for one label per
-# row, on features of a frozen model.
+# cleanlab also supports multi-label and token labels, object detection, segmentation, regression,
+# several annotators, and training any model. twohot supports one label per row, on features of a
+# frozen model.

@@ -2,17 +2,16 @@
 From LogisticRegression to twohot
 =================================
 
-A probe is a scikit-learn classifier: put it where ``LogisticRegression`` was. This page shows
-that it is the same fit where you ask for the same, what the parameters are called, and what
-changes if labels are wrong.
+After this page you can replace ``LogisticRegression`` by a probe, translate its parameters, and
+decide whether it helps at your share of wrong labels. A probe is a scikit-learn classifier.
 """
 
 # %%
 # The same fit
 # ------------
-# scikit-learn divides by nothing and weighs the loss by C; here the loss is a mean and the penalty
-# is ``l2``. For more than two classes l2 = 1 / (C · rows). Rows are centred and scaled to unit norm
-# by default, which can be left out.
+# scikit-learn multiplies the sum of the losses by C. A probe takes the mean of the losses, and the
+# penalty is ``l2``. For more than two classes, l2 = 1 / (C · rows). By default a probe centres rows
+# and scales them to unit norm. Turn this off to get the same fit.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -29,7 +28,7 @@ difference = np.abs(theirs.predict_proba(X) - ours.predict_proba(X)).max()
 print(f"largest difference of a probability: {difference:.0e}")
 
 # %%
-# Every fit says how well it ended: the norm of the gradient, relative to that at zero.
+# Every fit reports the final norm of the gradient, relative to the norm at zero.
 
 ours.rounds_[0].gradient_norm, ours.rounds_[0].converged, ours.rounds_[0].n_passes
 
@@ -47,8 +46,8 @@ search = GridSearchCV(LinearProbe(), {"ridge": [3, 30, 300]}, cv=3).fit(X, digit
 print(f"best ridge: {search.best_params_['ridge']}")
 
 # %%
-# What is called what
-# -------------------
+# Equivalent parameters
+# ---------------------
 #
 # .. list-table::
 #    :header-rows: 1
@@ -56,15 +55,15 @@ print(f"best ridge: {search.best_params_['ridge']}")
 #    * - LogisticRegression
 #      - LinearProbe
 #    * - ``C``
-#      - ``l2`` = 1 / (C · rows), or ``ridge``, without units and for any number of rows
+#      - ``l2`` = 1 / (C · rows), or ``ridge``, which has the same effect for any number of rows
 #    * - ``fit_intercept=True``
-#      - none by default, as in the paper; pass True if classes differ much in size
+#      - False by default, as in the paper; pass True if class sizes differ a lot
 #    * - ``class_weight``, ``sample_weight``
 #      - the same
 #    * - ``tol``: change of the largest gradient
-#      - ``tol``: norm of the gradient, relative to that at zero
-#    * - ``StandardScaler`` before it
-#      - ``center`` and ``normalize`` inside, on by default
+#      - ``tol``: norm of the gradient, relative to the norm at zero
+#    * - a ``StandardScaler`` in front
+#      - ``center`` and ``normalize``, on by default
 #    * - probabilities as labels: not possible
 #      - ``fit_soft(X, probabilities)``
 #    * - pickle
@@ -72,9 +71,9 @@ print(f"best ridge: {search.best_params_['ridge']}")
 #
 # If labels are wrong
 # -------------------
-# Now the labels get worse, from none wrong to 80 %, and four classifiers are asked about clean test
-# rows. The C of ``LogisticRegression`` is chosen by cross-validation, by the noisy labels, as
-# ``AutoProbe`` chooses all that it chooses.
+# Increase the share of wrong labels from 0 to 80 %, and measure four classifiers on clean test
+# rows. ``GridSearchCV`` chooses C by cross-validation on the noisy labels. ``AutoProbe`` also uses
+# only the noisy labels.
 
 import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
@@ -102,12 +101,12 @@ figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 styles = zip(("#000000", "#0072B2", "#E69F00", "#D55E00"), "osD^", strict=True)
 for (name, values), (colour, marker) in zip(accuracy.items(), styles, strict=True):
     axis.plot(100 * np.array(rates), values, color=colour, marker=marker, label=name)
-axis.set(xlabel="labels made wrong, %", ylabel="right on clean test rows, %")
+axis.set(xlabel="wrong labels, %", ylabel="accuracy on clean test rows, %")
 axis.grid(alpha=0.3)
 _ = axis.legend()
 
 # %%
-# With clean labels plain regression is as good, and simpler: use it. With many wrong labels a loss
-# that bounds what one of them can cost, or labels that are averaged first, is worth several points.
-# At 80 % a thousand labels say so little that the choice itself is a guess. These are labels made
-# wrong at random; people's mistakes are harder, and :doc:`/audit_benchmark` has them too.
+# With clean labels, plain regression is as accurate and simpler. Use it. With many wrong labels, a
+# robust loss or averaged labels gain several points. At 80 %, a thousand labels are too few to
+# choose a method reliably. These wrong labels are random. The errors of people are harder:
+# :doc:`/audit_benchmark` contains them too.

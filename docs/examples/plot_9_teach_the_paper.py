@@ -2,17 +2,17 @@
 The paper in pictures
 =====================
 
-*Rethinking Self-Distillation: Label Averaging and Enhanced Soft Label Refinement with Partial
-Labels* (Jeong and Chung, ICLR 2025) asks why a model gets better when it is trained again on its
-own outputs. Its answer fits in one sentence: **every round averages labels over rows that are
-alike**. This page shows what that means, and puts the theory beside measurements.
+After this page you can explain why a model may become more accurate if you train it again on its
+own outputs. The paper is *Rethinking Self-Distillation: Label Averaging and Enhanced Soft Label
+Refinement with Partial Labels* (Jeong and Chung, ICLR 2025). Its answer: **every round averages
+labels over similar rows**. This page compares its theory with measurements.
 """
 
 # %%
-# A small world
-# -------------
-# Four classes, 100 rows each. Two rows of a class have an inner product of .4, two of different
-# classes of .1. Half of the labels are wrong. That is all the theory needs to know.
+# The setting
+# -----------
+# There are four classes of 100 rows. The inner product of two rows is .4 in the same class and .1
+# in different classes. Half of the labels are wrong. The theory needs nothing else.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,8 +27,7 @@ model = theory.CorrelationModel.case_3(
 corruption = symmetric(K, 0.5)
 
 # %%
-# Rows with exactly these inner products, to measure on: the theory is about them, and knows nothing
-# of any row.
+# For the measurements, make rows with these inner products:
 
 made = make_features(
     n_classes=K,
@@ -47,9 +46,9 @@ given = noise.given_labels
 # %%
 # Rounds
 # ------
-# Round 1 is fitted to the given labels: the teacher. Every later round is fitted to the outputs of
-# the one before. Look at a row of class 0 that was labelled 1. Bars are what the theory says, dots
-# are what probes output on the rows, in the mean over such rows.
+# Round 1, the teacher, is fitted to the given labels. Every later round is fitted to the outputs of
+# the round before. The figure shows rows of class 0 that are labelled 0 or 1. Bars are the outputs
+# in theory. Dots are the mean outputs of probes on these rows.
 
 from twohot import DistilledProbe
 
@@ -58,7 +57,7 @@ probe.fit(made.features.astype(float), given)
 measured = list(probe.staged_predict_proba(made.features.astype(float)))
 predicted = theory.outputs_by_round(model, corruption, l2=L2, n_rounds=N_ROUNDS)
 
-kinds = {"labelled right": (0, 0), "labelled 1 by mistake": (0, 1)}
+kinds = {"labelled 0 (right)": (0, 0), "labelled 1 (wrong)": (0, 1)}
 figure, axes = plt.subplots(
     2, N_ROUNDS, figsize=(9, 4.2), sharex=True, sharey=True, layout="constrained"
 )
@@ -75,19 +74,20 @@ figure.supxlabel("label")
 _ = figure.suptitle("Outputs: theory (bars; blue the true label) and measurement (dots)")
 
 # %%
-# The teacher repeats the wrong label. With every round a row forgets its own label (vermilion
-# falls) faster than its class forgets what it has in common (blue stays): from round 3 on the true
-# label is ahead. Dots are not quite on the bars, because the theory takes the softmax for linear
-# and all rows of a class for equally alike. How many rounds it takes, by the theory:
+# The teacher repeats the wrong label. Each round shrinks a row's own label more than the mean of
+# its class, so the output at the wrong label (vermilion) falls. From round 3 on, the true label
+# (blue) has the largest output. The dots differ a little from the bars, because the theory assumes
+# a linear softmax and equal inner products inside a class. The theory also gives the number of
+# rounds:
 
 theory.rounds_until_right(model, corruption, l2=L2).overall
 
 # %%
 # Two-hot
 # -------
-# Rounds are slow, and with many wrong labels they are many. The paper's other idea: in a world like
-# this the true label is always among the teacher's two likeliest. Give both the same weight, and
-# train once. (On real features it often is among them, and not always.)
+# If many labels are wrong, many rounds are needed. The paper has a second idea. In this setting the
+# true label is always one of the teacher's two most probable labels. Give both the same weight, and
+# train once. On real features it is often one of the two, but not always.
 
 teacher = predicted[0].outputs[0]
 student = theory.partial_label_outputs(model, corruption, l2=L2).outputs[0]
@@ -107,10 +107,10 @@ _ = axes[0].set_ylabel("row of class 0, labelled 1")
 # %%
 # How much noise?
 # ---------------
-# The share of training rows whose likeliest label is the true one, against the share of wrong
-# labels. Lines are the theory, dots are probes: where the theory has a step, rows that differ from
-# each other by chance make a slope. Where more than 75 % are wrong, the true label of four is no
-# longer the most frequent one of its class, and nothing can help.
+# The figure shows the training accuracy by the share of wrong labels. Lines are the theory, dots
+# are probes. The theory has steps. The probes have slopes, because their rows differ by chance.
+# Above 75 % wrong labels, the true label is no longer the most frequent of the four in its class.
+# Then no method can recover it.
 
 from twohot import PartialLabelProbe
 
@@ -146,9 +146,9 @@ for rate in (0.1, 0.3, 0.4, 0.5, 0.6, 0.7):
     ):
         axis.plot(rate, value, "ko", markersize=4)
 figure.supxlabel("share of wrong labels")
-_ = axes[0].set_ylabel("right training labels")
+_ = axes[0].set_ylabel("training accuracy")
 
 # %%
-# On real features rows of a class differ by more than chance. :doc:`/reproduction` has every figure
-# and claim of the paper on real features, with a verdict, and :doc:`/theory` the formulas behind
-# this page, with errata.
+# On real features, rows of a class differ by more than chance. :doc:`/reproduction` repeats every
+# figure and claim of the paper on real features, with a verdict. :doc:`/theory` lists the formulas
+# of this page, with errata.

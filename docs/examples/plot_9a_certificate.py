@@ -2,9 +2,9 @@
 A list and a review with a guarantee
 ====================================
 
-Which labels are wrong can be estimated. What an estimate is worth can be guaranteed, if a person
-checks a few rows that are drawn at random. Here the whole way is run on the digits, with a
-simulated reviewer: a list of wrong labels, then a review that says when to stop.
+After this page you can make a list of wrong labels with a guaranteed error rate, and stop a review
+at a guaranteed share of wrong labels. A guarantee needs a person who checks a few random rows. This
+page uses the digits and a simulated reviewer.
 """
 
 # %%
@@ -25,8 +25,8 @@ print(issues.share_in_words())
 # %%
 # Which rows to check
 # -------------------
-# Choose the share of right labels that the list may have, before anything is checked. The audit
-# then draws rows at random, from the most doubtful ones.
+# Choose the largest share of right labels in the list (``fdr``) before anything is checked. The
+# audit then draws rows at random from the most doubtful ones.
 
 draw = issues.draw_check(fdr=0.1)
 print(f"{len(draw.rows)} rows of the {len(draw.pool)} most doubtful ones:", draw.rows[:8], "…")
@@ -34,8 +34,8 @@ print(f"{len(draw.rows)} rows of the {len(draw.pool)} most doubtful ones:", draw
 # %%
 # Check them
 # ----------
-# A person says of each row what it is. Rows that nobody is sure of are "unsure", which counts as
-# right: leaving them out would void the guarantee.
+# The reviewer gives the true label of each row. If the reviewer does not know it, the answer is
+# "unsure", which counts as right. Do not leave rows out: this voids the guarantee.
 
 
 def person(row):
@@ -52,14 +52,14 @@ listed = issues.certify(checked, fdr=0.1)
 print(listed)
 
 # %%
-# The first number is a mean over draws, the second holds for this draw, with 95 % certainty. The
-# truth is known here:
+# The first number is a mean over draws. The second holds for this draw with 95 % confidence. The
+# true labels are known here, so compare:
 
 right = given[listed.rows] == truth[listed.rows]
 print(f"{right.sum()} of the {len(right)} listed labels are right")
 
 # %%
-# The same bound holds at every other threshold, so you may choose one after you have seen it.
+# The same bound holds at every threshold. You may look at all bounds and then choose one.
 
 import matplotlib.pyplot as plt
 
@@ -68,17 +68,17 @@ is_left = ~np.isin(draw.pool, draw.rows)
 is_right = given[draw.pool] == truth[draw.pool]
 share = np.cumsum(is_left & is_right) / np.maximum(bounds.unchecked, 1)
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
-axis.plot(bounds.unchecked, 100 * bounds.most_share, color="#D55E00", label="at most, 95 % sure")
+axis.plot(bounds.unchecked, 100 * bounds.most_share, color="#D55E00", label="upper bound, 95 %")
 axis.plot(bounds.unchecked, 100 * share, color="#0072B2", label="truth")
 axis.axvline(len(listed.rows), color="#888888", linestyle=":", label="the list")
-axis.set(xlabel="labels in the list", ylabel="of them right, %", ylim=(0, 100))
+axis.set(xlabel="labels in the list", ylabel="share of right labels, %", ylim=(0, 100))
 _ = axis.legend()
 
 # %%
-# A review that knows when to stop
-# --------------------------------
-# To repair all labels, review the most doubtful ones. When few of them are wrong any more, rows are
-# drawn at random from those that are left: they alone say how many wrong labels remain.
+# A review with a stopping rule
+# -----------------------------
+# To correct all labels, first review the most doubtful ones. When few of these are wrong, the
+# review draws rows at random from the rest. Only these rows tell how many wrong labels remain.
 
 from twohot.audit import CertifiedReview
 
@@ -90,24 +90,27 @@ while review.bound > review.target:
     review.decide("wrong" if person(row) != given[row] else "right")
     at_most.append(review.bound)
     still.append(still[-1] - wrong[row])
-print(f"{len(review.looks)} of {len(given)} rows were looked at, {review.remaining.found} repaired")
-print(f"at most {review.bound} wrong labels remain, 95 % sure; in truth {still[-1]}")
+print(f"{len(review.looks)} of {len(given)} rows reviewed, {review.remaining.found} corrected")
+print(f"at most {review.bound} wrong labels remain (95 % confidence), in truth {still[-1]}")
 
 # %%
-# The bound holds after each look, so you may watch it and stop when you like. It says nothing until
-# the first random row, then falls in steps, and is never below the truth here.
+# The bound holds after each decision, so you may stop at any time. It is trivial until the first
+# random row, and then falls in steps. Here it is never below the true number.
 
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
-axis.plot(at_most, color="#D55E00", label="at most, 95 % sure")
+axis.plot(at_most, color="#D55E00", label="upper bound, 95 %")
 axis.plot(still, color="#0072B2", label="truth")
 axis.axhline(review.target, color="#888888", linestyle=":", label="target, 1 %")
-axis.set(xlabel="rows looked at", ylabel="labels still wrong", yscale="log")
+axis.set(xlabel="rows reviewed", ylabel="wrong labels", yscale="log")
 _ = axis.legend()
 assert np.all(np.array(at_most) >= still)
 
 # %%
 # What voids a certificate
 # ------------------------
-# A second draw because the first list was short; rows that were left out; labels or doubts that
-# changed after the draw; a reviewer who sees the doubts. :doc:`/explanation/certificates` has all
-# of them, with what is guaranteed and what is not.
+# * A second draw, because the first list was short.
+# * Checked rows that were left out.
+# * Labels or probabilities that changed after the draw.
+# * A reviewer who sees the probabilities.
+#
+# :doc:`/explanation/certificates` lists all of them, and what is guaranteed.

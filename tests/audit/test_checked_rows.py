@@ -164,6 +164,16 @@ def test_a_file_with_nothing_but_decisions_gives_verdicts() -> None:
     assert found.labels.tolist() == [-1, rows.given_labels[1], -1, 3, -1, -1]
 
 
+def test_decisions_hold_for_the_labels_that_they_corrected() -> None:
+    decided = [(0, "new_class", "fox"), (3, "exclude", ""), (1, "new_class", "yak")]
+    table = pd.DataFrame(decided, columns=["id", "decision", "label"])
+    # Row 0 is a fox by now, and row 3 has no label; row 1 is still called a dog.
+    found = check_checked(read_checked(table), np.array([2, 1, 2, NO_LABEL, 1]), CLASSES)
+    assert found.rows.tolist() == [0, 1, 3]
+    assert found.wrong.tolist() == [False, True, False]
+    assert found.labels.tolist() == [2, NO_LABEL, NO_LABEL]
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

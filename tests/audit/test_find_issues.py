@@ -209,6 +209,22 @@ def test_labels_that_cannot_be_learnt_are_called_so(case, flagging):
     assert not any("no better" in text for text in find_label_issues(X, Y, n_jobs=1).messages)
 
 
+@pytest.mark.parametrize("how", [{}, {"probe": JUDGE}], ids=["label model", "probe"])
+@pytest.mark.parametrize("verdicts", ["labels", "right or wrong"])
+def test_what_was_checked_bounds_the_share(how, verdicts):
+    wrong = DATA.true_labels != Y
+    rows = find_label_issues(X, Y, n_jobs=1, **how).rows
+    says = DATA.true_labels if verdicts == "labels" else np.where(wrong, "wrong", "right")
+    checked = {int(row): says[row] for row in rows}
+    issues = find_label_issues(X, Y, n_jobs=1, checked=checked, **how)
+    least, most = issues.noise_interval
+    assert 0 < wrong[rows].mean() < 1
+    assert least >= wrong[rows].sum() / len(Y)  # as many are known
+    assert most <= 1 - (~wrong[rows]).sum() / len(Y)
+    assert least <= issues.noise_rate <= most
+    assert least <= wrong.mean() <= most
+
+
 def test_shares_flags_and_probabilities_are_of_one_piece():
     issues = find_label_issues(X, NAMES[Y])
     n_issues = issues["is_label_issue"].sum()
@@ -758,6 +774,12 @@ def test_frames_of_other_rows_are_not_audited_together():
     judged = pd.DataFrame(np.eye(int(Y.max()) + 1)[Y], index=frame.index)
     with pytest.raises(ValueError, match="probabilities has another index than y"):
         find_label_issues(None, labels, probabilities=judged)
+    for rows, y in ((frame, Y), (X, labels)):
+        groups = pd.Series(np.arange(len(X)), index=frame.index if rows is X else labels.index)
+        with pytest.raises(ValueError, match="groups has another index than"):
+            find_label_issues(rows, y, probe=JUDGE, groups=groups)
+    with pytest.raises(ValueError, match="groups has another index than X"):
+        forecast(frame, Y, groups=names)
     # An index that nobody chose says nothing.
     bare = find_label_issues(frame.reset_index(drop=True).to_numpy(), labels, probe=JUDGE)
     assert bare.to_pandas().index.equals(labels.index)

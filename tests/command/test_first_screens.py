@@ -115,4 +115,4 @@ def test_options_stand_in_the_same_order_in_every_help():
             shared = set(names) & set(others)
             assert [n for n in names if n in shared] == [n for n in others if n in shared]
     # -o is where the result goes, and comes first.
-    assert {names[0] for names, _ in orders.values()} == {"--output"}
+    assert {names[0] for names, _ in orders.values() if "--output" in names} == {"--output"}

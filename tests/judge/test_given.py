@@ -173,6 +173,15 @@ def test_rows_without_a_label_do_not_tell_what_was_seen():
     assert np.mean(issues.predicted[~labelled] == DATA.true_labels[~labelled]) > 0.5
 
 
+def test_rows_without_a_label_do_not_change_the_folds_of_clones():
+    probe = KNeighborsClassifier(1).fit(X, Y)
+    alone = find_label_issues(X[:400], Y[:400], probe=probe)
+    labels = np.append(Y[:400].astype(float), np.full(100, np.nan))
+    beside = find_label_issues(np.append(X[:400], X[400:] + 3, axis=0), labels, probe=probe)
+    np.testing.assert_array_equal(beside.is_label_issue[:400], alone.is_label_issue)
+    np.testing.assert_array_equal(beside.probability_wrong[:400], alone.probability_wrong)
+
+
 @pytest.mark.parametrize("groups", [None, np.repeat(np.arange(150), 5)], ids=["copies", "groups"])
 def test_clones_have_not_seen_the_group_of_a_row(groups):
     # Each row five times with one wrong label: a clone that has seen a copy would vouch for it.

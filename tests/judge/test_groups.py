@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold
 
 import problems
-from twohot import AutoProbe
+from twohot import AutoProbe, find_label_issues
 from twohot.base.messages import ArgumentError
 from twohot.judge.folds import check_groups, connected, merge_groups
 from twohot.judge.sample import _folds_of
@@ -134,3 +134,35 @@ def test_a_fold_without_labels_does_not_count() -> None:
     weights[: len(weights) // 3] = 0
     probe = AutoProbe(cv=KFold(3), n_jobs=1).fit(data.X, data.given_labels, weights)
     assert probe.choice_.n_folds == 2
+
+
+def test_no_member_sees_other_rows_of_a_group() -> None:
+    """Ten noisy copies of a row share its label; nothing else tells the label."""
+    generator = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 10)
+    rows = generator.normal(size=(30, 40))[groups] + 0.3 * generator.normal(size=(300, 40))
+    probe = AutoProbe(n_jobs=1).fit(rows, (np.arange(30) % 3)[groups], groups=groups)
+    assert max(tried.agreement for tried in probe.choice_.tried) < 0.6
+    assert not probe.choice_.learnt
+
+
+def test_copies_do_not_chain_groups_into_one_fold() -> None:
+    made = np.random.default_rng(0)
+    X = made.normal(size=(60, 16)).repeat(3, axis=0)
+    y, rows = (X[:, 0] > 0).astype(int), np.arange(180)
+    # Copies link the groups of the first half of the rows, and none of the others.
+    groups = np.where(rows < 90, made.integers(30, size=180), 30 + rows // 3)
+    sample = AutoProbe(n_jobs=1).fit_anchored(X, y, groups=groups).sample
+    assert np.bincount(sample.folds).max() < 60
+    assert all(len(set(sample.folds[groups == each])) == 1 for each in set(groups.tolist()))
+    assert 0 < sample.n_split <= 90
+    assert sample.n_copies == 180 - sample.n_split
+    said = " ".join(find_label_issues(X, y, groups=groups, n_jobs=1).messages)
+    assert f"near-duplicates: {sample.n_copies} rows, judged without each other." in said
+    assert f"near-duplicates: {sample.n_split} rows with copies in other folds, because" in said
+
+
+def test_groups_are_no_copies() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 16))
+    sample = AutoProbe(n_jobs=1).fit_anchored(X, X[:, 0] > 0, groups=np.arange(60) // 3).sample
+    assert (sample.n_copies, sample.n_split) == (0, 0)

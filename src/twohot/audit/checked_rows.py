@@ -48,14 +48,21 @@ class Checked:
     labels: IntArray  # (n_checked,), the true class; NO_LABEL: known to be another than the given
 
 
+@dataclass(frozen=True)
+class OutsideVerdict:
+    """The verdict of a review that no class of the audit is right."""
+
+    new_class: str = ""  # what the row is instead; empty if it was excluded
+
+
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     r"""Return pairs of a row and a verdict, of a mapping, a file of decisions or a data frame.
 
     A frame has the columns `id` and `decision` of such a file, and `label`, `given_label` and
     `suggested_label` where it has them. Of a decision, the verdict is the true label. `Given.RIGHT`
-    stands where a given label was kept that the file does not name, `Given.WRONG` where no class of
-    the audit is the true one: the row was excluded, is of a new class, or its new label is not in
-    the file.
+    stands where a given label was kept that the file does not name, `Given.WRONG` where its new
+    label is not in the file, and an `OutsideVerdict` where the row was excluded or is of a new
+    class.
 
     Examples
     --------
@@ -64,7 +71,7 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     ...     "report,id,decision,label\nr,7,relabel,cat\nr,8,exclude,\nr,9,reject,\n"
     ... )
     >>> read_checked("checked.csv")
-    [('7', 'cat'), ('8', <Given.WRONG: 'wrong'>), ('9', <Given.RIGHT: 'right'>)]
+    [('7', 'cat'), ('8', OutsideVerdict(new_class='')), ('9', <Given.RIGHT: 'right'>)]
     """
     if isinstance(checked, Mapping):
         return list(checked.items())
@@ -102,10 +109,10 @@ def _of_frame(frame: Any) -> Iterable[Decision]:
         yield decision
 
 
-def _verdict(made: Decision) -> str | Given:
+def _verdict(made: Decision) -> str | Given | OutsideVerdict:
     """Return the true label that follows from a decision, or whether the given one is right."""
     if made.decision in {"exclude", "new_class"}:
-        return Given.WRONG
+        return OutsideVerdict(made.label)
     named = {"accept": made.suggested_label, "reject": made.given_label}.get(made.decision)
     return made.label or named or (Given.RIGHT if made.decision == "reject" else Given.WRONG)
 
@@ -170,12 +177,17 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
 
 def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tuple[bool, int]:
     """Return whether the given label of a row is wrong, and the code of the true one."""
+    is_outside = isinstance(verdict, OutsideVerdict)
     if isinstance(verdict, Given):
         is_right: bool | None = verdict is Given.RIGHT
     else:
-        text = "" if is_missing(verdict) else as_text(verdict)
+        named = verdict.new_class if is_outside else verdict
+        text = "" if is_missing(named) else as_text(named)
         if text in code:
             return given not in (NO_LABEL, code[text]), code[text]
+        if is_outside:
+            # In labels that were corrected already, an excluded row has none: nothing is wrong.
+            return given != NO_LABEL, NO_LABEL
         is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
     if is_right is None:
         known = f"none of the {counted(len(code), 'class', 'classes')} ({first_few(code)})"
@@ -214,8 +226,13 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     rest = np.maximum(1 - confidence[rows], found)
     confidence[rows] = found / rest
     runner_up[rows] = np.minimum(found, rest - found) / rest  # no other class has more
-    share = float(np.mean(doubt[verdict.codes != NO_LABEL]))
+    labelled = verdict.codes != NO_LABEL
+    share = float(np.mean(doubt[labelled]))
     low, high = verdict.interval
+    # What was checked bounds the share, whatever the others are.
+    n_right = np.count_nonzero(labelled[checked.rows] & ~checked.wrong)
+    n_wrong, n_labels = np.count_nonzero(checked.wrong), np.count_nonzero(labelled)
+    low, high = max(low, n_wrong / n_labels), min(high, 1 - n_right / n_labels)
     return replace(
         verdict,
         first=first,

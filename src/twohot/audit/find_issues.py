@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from twohot.audit.issues import (
     repeated_index_note,
 )
 from twohot.base import (
+    NO_LABEL,
     ArgumentError,
     BoolArray,
     Labels,
@@ -153,6 +155,8 @@ def find_label_issues(
         rows = check_sliceable(rows, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
+    for owner, data in (("X", X), ("y", y)):
+        check_same_index("groups", groups, owner, pandas_index(data))
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
     labels = given.present()
     if probabilities is not None:
@@ -221,7 +225,12 @@ def _judge_unseen(
     true = labels.codes.copy()
     true[checked.rows] = checked.labels
     judged = probe.fit_coded(rows, Labels(true, labels.classes), **how)
-    return reach_verdict(judged.anchored, labels.codes)
+    verdict = reach_verdict(judged.anchored, labels.codes)
+    # The interval is of the labels that were fitted, in which what was checked is right.
+    n_fitted, n_labels = np.count_nonzero(true != NO_LABEL), np.count_nonzero(labels.labelled)
+    n_wrong = np.count_nonzero(checked.wrong)
+    low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
+    return replace(verdict, interval=(low, min(high, 1.0)))
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
@@ -291,6 +300,12 @@ def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
     if verdict.n_copies:
         rows = counted(verdict.n_copies, "row")
         said.append(f"Copies and near-duplicates: {rows}, judged without each other.")
+    if verdict.n_split:
+        rows = counted(verdict.n_split, "row")
+        said.append(
+            f"Copies and near-duplicates: {rows} with copies in other folds, because the groups or "
+            "folds that you passed divide them."
+        )
     single = labels.classes[labels.sizes == 1].tolist()
     if single:
         said.append(

@@ -175,6 +175,7 @@ def forecast(
     >>> bool(low < (noisy != y).mean() < high), bool(0.6 < expected.noise.rate < 0.66)
     (True, True)
     """
+    check_same_index("groups", groups, "X", pandas_index(X))
     X, labels = check_rows_and_labels(X, y, missing)
     sizes, n_usable = labels.sizes, int(np.count_nonzero(labels.sizes >= 2))
     if n_usable < 2:

@@ -36,14 +36,13 @@ from twohot.judge.folds import (
     assign_folds,
     check_groups,
     distance_from_mean,
-    merge_groups,
     ungroup_most,
 )
 from twohot.judge.label_model import fit_even_noise
 from twohot.judge.labelled_rows import BLOCK_ROWS
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
-from twohot.judge.sample import N_FOLDS, Sample
+from twohot.judge.sample import N_FOLDS, Sample, with_copies
 from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
 from twohot.probes import Probe, check_features, check_labels
 from twohot.rows import count_threads, take_rows
@@ -110,11 +109,14 @@ def judge_by_probe(
             raise ArgumentError("probe", problem, "pass probabilities out of fold, or no probe.")
         return judge_given(outputs, codes), ()
     # Rows are whatever the classifier takes, texts for instance: dealt by what it says of them.
-    key = distance_from_mean(outputs, n_jobs=count_threads(n_jobs))
+    key = np.zeros(len(codes))  # rows without a label are in no fold
+    key[labels.labelled] = distance_from_mean(
+        outputs[labels.labelled], n_jobs=count_threads(n_jobs)
+    )
     together = ungroup_most(equal_rows(X, len(codes)), N_FOLDS)
     known = check_groups(groups, len(codes))
     if known is not None:
-        together = merge_groups(together, known)
+        together = with_copies(known, together, N_FOLDS)
     folds = assign_folds(key, codes, N_FOLDS, groups=together, random_state=0)
     given, unseen = compare_with_clone(probe, X, codes, folds)
     gain = given.astype(np.float64) - unseen

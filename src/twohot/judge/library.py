@@ -30,6 +30,7 @@ from twohot.probes import (
     LabelTargets,
     Recipe,
     choose_shrinkage,
+    discriminant_coef,
     fit_round,
     half_whitened_moments,
     leave_one_out_logits,
@@ -236,7 +237,20 @@ class Library:
         moments = replace(self.moments, weights=unit * self.moments.weights)
         shrinkage = choose_shrinkage(rows, moments)
         logits = leave_one_out_logits(rows, moments, shrinkage)
+        self._leave_groups_out(logits, shrinkage)
         self._add(DiscriminantRecipe(shrinkage), logits, n_passes)
+
+    def _leave_groups_out(self, logits: FloatArray, shrinkage: float) -> None:
+        """Judge rows that share a group by the discriminant of the other folds, in place.
+
+        The other rows of the group would vouch for a label if the row alone was left out.
+        """
+        shared = self.sample.shared
+        for fitted, held_out, rows in self.splits:
+            if shared[rows].any():
+                coef, offset = discriminant_coef(half_whitened_moments(fitted), shrinkage)
+                found = np.concatenate(list(held_out.rows.map(affine, coef, offset)))
+                logits[rows[shared[rows]]] = found[shared[rows]]
 
     @cached_property
     def nearest(self) -> IntArray:
@@ -294,6 +308,11 @@ def held_out_logits(held_out: Coordinates, recipe: Recipe, end: Evaluation) -> F
     coef = recipe.coordinates(held_out).on_rows(end.coef)
     coef = coef.astype(held_out.rows.dtype, copy=False)
     return np.concatenate(list(held_out.rows.map(projected, coef)))
+
+
+def affine(block: Block, coef: FloatArray, offset: FloatArray) -> FloatArray:
+    """Return logits of a block by coefficients on the features of the rows. A kernel."""
+    return np.asarray(block.prepared() @ coef.T + offset)
 
 
 def projected(block: Block, coef: FloatArray) -> FloatArray:

@@ -1,12 +1,13 @@
 """Probabilities of wrong labels that agree with the rows that a person checked.
 
 With p the probability of a wrong label that the model gives and y whether it was wrong, of the
-checked rows,
+checked rows and of pseudo rows of weight w < 1, whose y is the model's own p,
 
-    q = sigmoid(a + b logit p),    a, log b maximise Σ log P(y | q) - a²/(2·9) - (log b)²/2
+    q = sigmoid(a + b logit p),    a, log b maximise Σ w log P(y | q) - a²/(2·9) - (log b)²/2
 
-where few rows were checked. Where more were, q is the isotonic regression of y on p, of the
-checked rows and of pseudo rows that hold the model's own p. Neither changes the order of the rows.
+where few rows were checked, with P(y | q) = q^y (1 - q)^(1 - y). Where more were, q is the isotonic
+regression of y on p. Neither changes the order of the rows. People check the most doubtful rows:
+only the pseudo rows speak for the others, so that one surprise there does not move all of them.
 """
 
 import numpy as np
@@ -46,7 +47,7 @@ def recalibrate(
     --------
     >>> probable = np.array([0.1, 0.2, 0.3, 0.4, np.nan])
     >>> recalibrate(probable, np.array([0, 2]), np.array([True, True])).round(2)
-    array([1.  , 0.86, 1.  , 0.93,  nan])
+    array([1.  , 0.28, 1.  , 0.44,  nan])
     """
     is_known = ~np.isnan(probability_wrong)
     counts = is_known[checked_rows]
@@ -58,21 +59,24 @@ def recalibrate(
     p = result[is_known]
     # In one order, so that the order of the rows does not change a bit of the sums.
     by_p = np.lexsort((y, result[rows]))
-    result[is_known] = fit(p, result[rows][by_p], y[by_p].astype(np.float64))
+    own = np.quantile(p, PSEUDO_QUANTILES)
+    x, targets = np.append(result[rows][by_p], own), np.append(y[by_p].astype(np.float64), own)
+    weights = np.append(np.ones(len(rows)), np.full(len(own), PSEUDO_WEIGHT / len(own)))
+    result[is_known] = fit(p, x, targets, weights)
     result[rows] = y
     return result
 
 
-def _platt(p: FloatArray, checked: FloatArray, y: FloatArray) -> FloatArray:
+def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Return p with the shift and the slope of its logits that are most probable."""
-    z = _logit(checked)
+    z = _logit(x)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         a, log_b = parameters
         b = np.exp(log_b)
         logits = a + b * z
-        value = np.sum(np.logaddexp(0, logits) - y * logits)
-        residuals = expit(logits) - y
+        value = np.sum(weights * (np.logaddexp(0, logits) - y * logits))
+        residuals = weights * (expit(logits) - y)
         gradient = [residuals.sum() + a / SHIFT_VARIANCE, b * (residuals @ z) + log_b]
         return value + a**2 / (2 * SHIFT_VARIANCE) + log_b**2 / 2, np.array(gradient)
 
@@ -87,10 +91,8 @@ def _logit(p: FloatArray) -> FloatArray:
     return np.asarray(logit(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 
-def _isotonic(p: FloatArray, checked: FloatArray, y: FloatArray) -> FloatArray:
-    """Return what isotonic regression of y, and of the model's own p, predicts at p."""
-    own = np.quantile(p, PSEUDO_QUANTILES)
-    weights = np.repeat([1.0, PSEUDO_WEIGHT / len(own)], [len(checked), len(own)])
+def _isotonic(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return what isotonic regression of y on x predicts at p."""
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    regression.fit(np.append(checked, own), np.append(y, own), sample_weight=weights)
+    regression.fit(x, y, sample_weight=weights)
     return np.asarray(regression.predict(p))

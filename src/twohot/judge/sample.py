@@ -11,8 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from twohot.base import ArgumentError, FloatArray, IntArray, check_count, is_integer
-from twohot.judge.folds import assign_folds, duplicate_groups, merge_groups, ungroup_most
+from twohot.base import ArgumentError, BoolArray, FloatArray, IntArray, check_count, is_integer
+from twohot.judge.folds import (
+    assign_folds,
+    duplicate_groups,
+    merge_groups,
+    numbered,
+    ungroup_most,
+)
 from twohot.probes import LABELS
 from twohot.rows import Coordinates, shares_of_labels
 
@@ -39,6 +45,8 @@ class Sample:
     n_classes: int
     whole: Coordinates  # of all rows
     searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
+    n_copies: int = 0  # rows with a copy that are in one fold with all of their copies
+    n_split: int = 0  # rows with a copy in another fold
 
     @property
     def n_folds(self) -> int:
@@ -46,10 +54,10 @@ class Sample:
         return int(self.folds.max()) + 1
 
     @property
-    def n_copies(self) -> int:
-        """Rows that share a group with another row."""
+    def shared(self) -> BoolArray:
+        """(n,), rows that share a group with another row."""
         _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
-        return int(np.sum(sizes[group] > 1))
+        return np.asarray(sizes[group] > 1)
 
     @property
     def points(self) -> FloatArray:
@@ -89,9 +97,8 @@ def draw_sample(
     wide = whole.leading().in_axes(index)
     wide.rows.attach(LABELS, codes[index])
     searched = wide.leading(SEARCH_AXES)
-    own = _copies(searched, N_FOLDS)
-    if groups is not None:
-        own = merge_groups(own, groups[index])
+    copies = _copies(searched, N_FOLDS)
+    own = copies if groups is None else with_copies(groups[index], copies, N_FOLDS)
     if cv is None or is_integer(cv):
         n_folds = N_FOLDS if cv is None else check_count("cv", cv, 2)
         if n_folds > len(index):
@@ -101,10 +108,11 @@ def draw_sample(
             order[index], codes[index], n_folds, groups=own, random_state=random_state
         )
         if not folds.any():
-            problem = "keeps all rows with a label together, with copies and near-duplicates"
-            raise ArgumentError("groups", problem, "pass at least two groups that share no copy.")
+            problem = "keeps all rows with a label together"
+            raise ArgumentError("groups", problem, "pass at least two groups of such rows.")
     else:
         folds = _folds_of(cv, codes, groups, index)
+    n_copies, n_split = _count_copies(copies, folds)
     return Sample(
         index=index,
         codes=codes[index],
@@ -115,6 +123,8 @@ def draw_sample(
         n_classes=n_classes,
         whole=whole,
         searched=searched,
+        n_copies=n_copies,
+        n_split=n_split,
     )
 
 
@@ -124,6 +134,25 @@ def _copies(searched: Coordinates, n_folds: int) -> IntArray:
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
     unit = points / np.where(lengths > 0, lengths, 1)
     return ungroup_most(duplicate_groups(unit, n_jobs=searched.rows.n_jobs), n_folds)
+
+
+def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
+    """Return groups that keep copies of a row together too.
+
+    Copies may link groups to a chain that fills more than a fold. Most rows would then be held out
+    at once, and judged by the few that are left: rows of such a chain keep the groups as given.
+    """
+    chains = merge_groups(groups, copies)
+    is_large = np.bincount(chains)[chains] > len(chains) / n_folds
+    return numbered(np.where(is_large, len(chains) + groups, chains))
+
+
+def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
+    """Return how many rows with a copy are in one fold with all their copies, and how many not."""
+    _, copy_of, sizes = np.unique(copies, return_inverse=True, return_counts=True)
+    placed = np.unique(np.column_stack([copy_of, folds]), axis=0)
+    n_places = np.bincount(placed[:, 0], minlength=len(sizes))
+    return int(sizes[(sizes > 1) & (n_places == 1)].sum()), int(sizes[n_places > 1].sum())
 
 
 def _drawn(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -> IntArray:

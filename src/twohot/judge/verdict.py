@@ -47,7 +47,8 @@ class LabelVerdict:
     interval: tuple[float, float]  # that the share is in
     learnt: bool  # whether the features predict labels better than class frequencies alone
     n_classes: int
-    n_copies: int = 0  # rows that are nearly the same as another
+    n_copies: int = 0  # rows with copies, judged without any of them
+    n_split: int = 0  # rows with copies, judged beside some of them
 
     @cached_property
     def eligible(self) -> BoolArray:
@@ -112,6 +113,7 @@ def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Labe
         learnt=learnt,
         n_classes=sample.n_classes,
         n_copies=sample.n_copies,
+        n_split=sample.n_split,
     )
 
 
