@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -225,3 +226,15 @@ def test_probabilities_out_of_fold_are_those_of_clones_without_the_fold():
     alone = REGRESSION.fit(X[fold != 1], codes[fold != 1])
     rows = fold == 1
     np.testing.assert_allclose(found[rows][:, alone.classes_], alone.predict_proba(X[rows]))
+
+
+def test_the_order_of_many_rows_changes_nothing_that_is_judged_by_probabilities() -> None:
+    """More rows than weights are fitted on: which ones does not depend on their order."""
+    generator = np.random.default_rng(0)
+    codes = np.arange(8_000) % 5
+    logits = 2.0 * np.eye(5)[codes] + generator.normal(size=(8_000, 5))
+    given = np.where(generator.random(8_000) < 0.2, generator.integers(5, size=8_000), codes)
+    order = np.argsort(given, kind="stable")
+    one = judge_given(softmax(logits, axis=1), given)
+    other = judge_given(softmax(logits, axis=1)[order], given[order])
+    np.testing.assert_allclose(other.doubt, one.doubt[order], atol=1e-5)

@@ -263,12 +263,20 @@ def fit_weights(
 
 
 def model_rows(sample: Sample) -> IntArray:
-    """Return the rows that weights are fitted on: those of the first folds."""
+    """Return the rows that weights are fitted on: of the first folds, and some of the next one.
+
+    These are spread over the distance from the mean: the first ones would depend on the order.
+    """
     most = min(MODEL_ROWS, MODEL_CELLS // sample.n_classes + 1)
     if len(sample.codes) <= most:
         return np.arange(len(sample.codes))
-    order = np.argsort(sample.folds, kind="stable")
-    return np.sort(order[:most])
+    ranked = np.lexsort((sample.codes, sample.order, sample.folds))
+    ends = np.cumsum(np.bincount(sample.folds))
+    next_fold = int(np.searchsorted(ends, most, side="right"))
+    start = int(ends[next_fold - 1]) if next_fold else 0
+    last, n_more = ranked[start : ends[next_fold]], most - start
+    some = last[np.arange(n_more) * len(last) // max(n_more, 1)]
+    return np.sort(np.concatenate([ranked[:start], some]))
 
 
 def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = None) -> float:

@@ -42,6 +42,7 @@ class Sample:
     weights: FloatArray | None  # (n,)
     groups: IntArray  # (n,), rows of one group are in one fold
     folds: IntArray  # (n,), which fold each row is held out in
+    order: FloatArray  # (n,), distance of each row from the mean of all
     n_classes: int
     whole: Coordinates  # of all rows
     searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
@@ -120,6 +121,7 @@ def draw_sample(
         weights=None if weights is None else weights[index],
         groups=own,
         folds=folds,
+        order=order[index],
         n_classes=n_classes,
         whole=whole,
         searched=searched,
