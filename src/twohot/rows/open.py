@@ -229,13 +229,13 @@ def _warn_of_outlier(
 
 
 def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
-    """Return the largest distance of a row from the offset, times its weight, and its place.
+    """Return the largest distance of a row from the offset, and its place. A kernel.
 
-    A kernel.
+    A row of little weight is as near as its weight makes it; a large weight makes no row further.
     """
     distances = _distances(block.x, offset)
     if block.weights is not None:
-        distances *= block.weights[:, 0]
+        distances *= np.minimum(block.weights[:, 0], 1)
     row = int(np.argmax(distances))
     places = block.columns.get("place")
     return float(distances[row]), block.first + row if places is None else int(places[row])
