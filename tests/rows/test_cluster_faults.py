@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from chunked_rows import X, Y, relative
 from chunked_rows import chunked as in_chunks
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.probes import rounds as rounds_module
 from twohot.rows.chunked import open_chunks
 from twohot.rows.dask_rows import DaskRows
-from twohot.rows.dask_tasks import ChunkError, ClusterLostError, ClusterTasks
+from twohot.rows.dask_tasks import ChunkError, ClusterLostError, ClusterTasks, Tasks
 from twohot.rows.open import mean_terms
 
 
@@ -112,6 +112,12 @@ def test_a_chunk_on_which_a_kernel_fails_is_named():
     some = r"chunk [0-2] \(rows [0-9]+ to [0-9]+\) failed: TypeError"
     with pytest.raises(ChunkError, match=some):
         rows.sum(operator.truediv, 2)  # of which a block knows nothing
+
+
+def test_a_chunk_that_kills_its_workers_is_named_with_what_to_do():
+    message = r"a chunk of X cannot be computed: every worker .* died, .*: make the chunks smaller"
+    with pytest.raises(ChunkError, match=message), Tasks().naming_chunks("X", []):
+        raise KilledWorker("chunk-1", None, 3)
 
 
 def read_or_fail(number):

@@ -135,6 +135,31 @@ def test_labels_of_another_parquet_file_are_joined_by_id(tmp_path):
     assert table.given_labels.tolist() == other.tolist()
 
 
+class NoCredentialsError(Exception):
+    """An error of an object store's own, as its client raises it: no OSError."""
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, PermissionError, NoCredentialsError])
+@pytest.mark.parametrize("operation", ["isdir", "open"])
+def test_a_store_that_is_not_reached_is_named(operation, error, tmp_path, monkeypatch):
+    memory = fsspec.filesystem("memory")
+    memory.put(str(write_folder(tmp_path / "t")), "/embeddings", recursive=True)
+    table = read_table("memory://embeddings")
+
+    def fail(*_, **__):
+        raise error("words of its own")
+
+    monkeypatch.setattr(type(memory), operation, fail)
+    message = rf"embeddings.* cannot be reached \({error.__name__}: words of its own\): check"
+    with pytest.raises(OSError, match=message):
+        read_table("memory://embeddings")
+    if operation == "open":  # gone between the footers and the rows
+        with pytest.raises(OSError, match=message):
+            LinearProbe().fit(table.features, table.coded)
+    monkeypatch.undo()
+    memory.rm("/embeddings", recursive=True)
+
+
 # Bad input ---------------------------------------------------------------------------------------
 
 

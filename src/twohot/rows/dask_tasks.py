@@ -51,6 +51,11 @@ def lost_after(error: ClusterLostError, n_rounds: int, path: str) -> ClusterLost
 
 Handle = Any
 
+# Dask's own words say neither why workers die most often, nor what to do.
+KILLED = (
+    "every worker that tried it died, most often because the chunk needs more memory than a worker "
+    "has: make the chunks smaller, or give the workers more memory."
+)
 # Share of the workers' memory that features may take: chunks are worked on beside them.
 FEATURE_SHARE = 0.6
 
@@ -100,7 +105,8 @@ class Tasks:
         except Exception as error:
             number = self.first_failed(handles)
             which = "a chunk" if number is None else f"chunk {number}"
-            raise ChunkError(f"{which} of {name} cannot be computed: {error!r}") from error
+            why = KILLED if type(error).__name__ == "KilledWorker" else repr(error)
+            raise ChunkError(f"{which} of {name} cannot be computed: {why}") from error
 
 
 class ClusterTasks(Tasks):

@@ -147,7 +147,7 @@ class ParquetFiles:
         path, footer = self.paths[file], self.footers[file]
         with (
             _parquet_file(self.filesystems[file], path, footer) as stored,
-            _named(f"{path} is damaged", "write it again."),
+            _named(path, "is damaged"),
         ):
             yield stored
 
@@ -217,19 +217,25 @@ def first_paths(paths: Sequence[str]) -> str:
 def _files_of(source: str) -> list[tuple[Any, str]]:
     """Return the Parquet files of a path, each with its file system."""
     filesystem, path = _load("fsspec").core.url_to_fs(source)
+    with _reached(source):
+        is_folder = filesystem.isdir(path)
+        found = filesystem.find(path) if is_folder else []
+        is_there = is_folder or filesystem.exists(path)
+        is_file = is_there and not is_folder and filesystem.isfile(path)
     paths = [path]
-    if filesystem.isdir(path):
-        inside = (PurePosixPath(each) for each in filesystem.find(path))
+    if is_folder:
+        inside = map(PurePosixPath, found)
         # Others belong to whoever wrote the folder: _SUCCESS, _metadata, unfinished files.
         kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
         paths = sorted(map(str, kept))
         if not paths:
             problem = f"{source} is a folder without {SUFFIX} files"
             raise ArgumentError("source", problem, "pass the folder that they are in.")
-        _check_whole(source, len(paths))
-    elif not filesystem.exists(path):
+        with _reached(source):
+            _check_whole(source, len(paths))
+    elif not is_there:
         raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
-    elif not filesystem.isfile(path):  # a pipe, which a reader would wait for without end
+    elif not is_file:  # a pipe, which a reader would wait for without end
         raise OSError(f"{source} is not a regular file: pass the name of one.")
     return [(filesystem, each) for each in paths]
 
@@ -258,20 +264,43 @@ def _footer(filesystem: Any, path: str) -> Any:
 
 
 def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
-    with _named(f"{path} is not a Parquet file, or is cut short", "write it again."):
+    with _named(path, "is not a Parquet file, or is cut short"):
         opened = filesystem.open(path, "rb")
         return _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
 
 
 @contextmanager
-def _named(problem: str, advice: str) -> Iterator[None]:
-    """Say of which file pyarrow speaks; errors of the system name it."""
+def _named(path: str, problem: str) -> Iterator[None]:
+    """Say of which file pyarrow speaks."""
+    arrow = _load("pyarrow").ArrowException
+    with _reached(path):
+        try:
+            yield
+        except (arrow, OSError) as error:
+            # Of a content that it cannot read pyarrow raises an OSError without a number.
+            of_content = type(error) is OSError and not error.errno
+            if isinstance(error, MemoryError) or not (isinstance(error, arrow) or of_content):
+                raise
+            why = " ".join(str(error).split())
+            raise ValueError(f"{path} {problem} ({why}): write it again.") from error
+
+
+@contextmanager
+def _reached(path: str) -> Iterator[None]:
+    """Say which file a file system does not reach; errors of this machine's name it.
+
+    Clients of object stores raise errors of their own, which need not be those of the system.
+    """
     try:
         yield
-    except (_load("pyarrow").ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno:
+    except (ValueError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno and error.filename:
             raise
-        raise ValueError(f"{problem} ({' '.join(str(error).split())}): {advice}") from error
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        advice = "check that it is there, the connection and the credentials."
+        raise OSError(f"{path} cannot be reached ({why}): {advice}") from error
 
 
 def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
