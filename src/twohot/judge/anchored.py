@@ -42,10 +42,6 @@ from twohot.solve import CrossEntropy, Evaluation, Solver
 # label is as large as what another one gains.
 N_ROUNDS = 2
 
-# Rows on which the weights are fitted, at the most, and rows times classes: the weights of ten
-# members are known to a few hundredths from these.
-MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
-
 # Parts of the noise that is found, of which the least that is not refuted is the lower end of the
 # interval; between these it is interpolated.
 PARTS = (0.0, 0.25, 0.5, 0.75)
@@ -241,7 +237,7 @@ class AnchorNoise:
     @cached_property
     def least(self) -> float:
         """The smallest part of the noise that the labels do not refute."""
-        rows = model_rows(self.sample)
+        rows = self.sample.model_rows
         some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
         found = row_likelihoods(self.model, some, codes)
         upper, z_upper = 1.0, 0.0
@@ -257,26 +253,9 @@ def fit_weights(
     sample: Sample, logits: Sequence[FloatArray], noise: FloatArray, scales: FloatArray
 ) -> LabelModel:
     """Return the label model with given noise, its weights fitted on some of many rows."""
-    rows = model_rows(sample)
+    rows = sample.model_rows
     weights = None if sample.weights is None else sample.weights[rows]
     return weigh([each[rows] for each in logits], sample.codes[rows], noise, scales, weights)
-
-
-def model_rows(sample: Sample) -> IntArray:
-    """Return the rows that weights are fitted on: of the first folds, and some of the next one.
-
-    These are spread over the distance from the mean: the first ones would depend on the order.
-    """
-    most = min(MODEL_ROWS, MODEL_CELLS // sample.n_classes + 1)
-    if len(sample.codes) <= most:
-        return np.arange(len(sample.codes))
-    ranked = np.lexsort((sample.codes, sample.order, sample.folds))
-    ends = np.cumsum(np.bincount(sample.folds))
-    next_fold = int(np.searchsorted(ends, most, side="right"))
-    start = int(ends[next_fold - 1]) if next_fold else 0
-    last, n_more = ranked[start : ends[next_fold]], most - start
-    some = last[np.arange(n_more) * len(last) // max(n_more, 1)]
-    return np.sort(np.concatenate([ranked[:start], some]))
 
 
 def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = None) -> float:

@@ -7,6 +7,7 @@ their distance from the mean; the others are judged by the same model, block by 
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ from twohot.probes import LABELS
 from twohot.rows import Coordinates, shares_of_labels
 
 N_FOLDS = 5
+
+# Rows on which the weights are fitted, at the most, and rows times classes: the weights of ten
+# members are known to a few hundredths from these.
+MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
 # Rows in a sample, and rows times classes: what one member holds of it takes 40 MB.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
@@ -59,6 +64,23 @@ class Sample:
         """(n,), rows that share a group with another row."""
         _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
         return np.asarray(sizes[group] > 1)
+
+    @cached_property
+    def model_rows(self) -> IntArray:
+        """Rows that weights are fitted on: of the first folds, and some of the next one.
+
+        These are spread over the distance from the mean: the first ones would depend on the order.
+        """
+        most = min(MODEL_ROWS, MODEL_CELLS // self.n_classes + 1)
+        if len(self.codes) <= most:
+            return np.arange(len(self.codes))
+        ranked = np.lexsort((self.codes, self.order, self.folds))
+        ends = np.cumsum(np.bincount(self.folds))
+        next_fold = int(np.searchsorted(ends, most, side="right"))
+        start = int(ends[next_fold - 1]) if next_fold else 0
+        last, n_more = ranked[start : ends[next_fold]], most - start
+        some = last[np.arange(n_more) * len(last) // max(n_more, 1)]
+        return np.sort(np.concatenate([ranked[:start], some]))
 
     @property
     def points(self) -> FloatArray:
