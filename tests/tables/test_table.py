@@ -2,20 +2,9 @@
 
 import numpy as np
 import pytest
+from whole_table import GOOD
 
 from twohot.tables import FeatureTable
-
-GOOD = {
-    "features": np.arange(8.0).reshape(4, 2),
-    "labels": np.array([1, -1, 0, 1]),
-    "classes": ("cat", "dog"),
-    "superclass": np.array([0, 0]),
-    "superclass_names": ("pet",),
-    "split": np.array([0, 1, 0, 1]),
-    "split_names": ("train", "test"),
-    "items": ["a", "b", "c", "d"],
-    "true_labels": np.array([1, 1, 0, 0]),
-}
 
 
 def test_labels_by_name_and_as_codes():

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
+from whole_table import GOOD
 
 from twohot import LinearProbe
 from twohot.tables import FeatureBlocks, FeatureTable, RowIds, read_features, read_table
@@ -24,18 +25,7 @@ ALL = WIDE | {
     "split": ["train", "train", "test", "test", "train"],
     "path": [f"{row}.jpg" for row in range(5)],
 }
-TABLE = {
-    "features": np.arange(8.0).reshape(4, 2),
-    "labels": np.array([1, -1, 0, 1]),
-    "classes": ("cat", "dog"),
-    "superclass": np.array([0, 0]),
-    "superclass_names": ("pet",),
-    "split": np.array([0, 1, 0, 1]),
-    "split_names": ("train", "test"),
-    "items": ["a", "b", "c", "d"],
-    "true_labels": np.array([1, 1, 0, 0]),
-    "ids": RowIds(["p", "q", "r", "s"], "column", "nr"),
-}
+TABLE = GOOD | {"ids": RowIds(["p", "q", "r", "s"], "column", "nr")}
 
 
 def frame(columns, **options):
