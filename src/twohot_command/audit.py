@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Option
 
@@ -19,6 +19,7 @@ from twohot.audit import (
 from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
+from twohot.review import check_map
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.certify import check_draw, draw_for_check
 from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
@@ -72,6 +73,9 @@ def audit(
     junit: JUnit = None,
     annotations: Annotations = False,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
+    map_by: Annotated[
+        Literal["pca", "umap", "none"], Option("--map", help="Map of the embeddings in the report.")
+    ] = "pca",
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out, and of a draw.")] = 0,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
@@ -82,6 +86,7 @@ def audit(
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
+    map_method = check_map(None if map_by == "none" else map_by)
     check_draw(output, draw_check)
     gate = gate_of(
         fail_above,
@@ -125,7 +130,8 @@ def audit(
             issues = find_label_issues(
                 table.features, table.coded, callback=callback, **known, **asked
             )
-        summary = review_summary(table.features, issues, **about)
+        how = {"map_method": map_method, "groups": groups}
+        summary = review_summary(table.features, issues, **about, **how)
         content = review_rows(table, issues)
         name = write_audit_folder(
             output,

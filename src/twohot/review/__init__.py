@@ -10,6 +10,8 @@ from twohot.review.decisions import Decision as Decision
 from twohot.review.decisions import accept_above as accept_above
 from twohot.review.decisions import apply_decisions as apply_decisions
 from twohot.review.decisions import read_decisions as read_decisions
+from twohot.review.embedding_map import check_map as check_map
+from twohot.review.embedding_map import map_embeddings as map_embeddings
 from twohot.review.own_file import BEFORE as BEFORE
 from twohot.review.own_file import open_own_parts as open_own_parts
 from twohot.review.page import write_review as write_review

@@ -28,6 +28,7 @@ from twohot.base import (
     whole_file,
 )
 from twohot.review.charts import choice_plot, method_dots
+from twohot.review.embedding_map import map_columns
 from twohot.review.page_data import (
     PictureFiles,
     finding_columns,
@@ -52,6 +53,7 @@ SCRIPTS = (
     "elements",
     "map",
     "overview",
+    "embedding_map",
     "views",
     "dialogs",
     "review",
@@ -149,6 +151,7 @@ def write_review(
         "noise": thousandths(summary.corruption),
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
+        "map": map_columns(rows, shown, summary.embedding_map),
     }
     style, script = _template("review.css"), joined_script()
     headline, sentences = _answer(rows, summary)

@@ -242,6 +242,17 @@ class AlikeClasses:
     mixing: float  # neighbours across them, of those to expect if they were one class
 
 
+@dataclass(frozen=True, eq=False)
+class EmbeddingMap:
+    """Rows as points in two dimensions."""
+
+    method: str  # "pca" or "umap"
+    rows: IntArray  # (n_mapped,), positions in the data, ascending
+    coordinates: FloatArray  # (n_mapped, 2)
+    variance: float  # share of it that two principal components hold; NaN: there is none
+    groups: Sequence[str] | None = None  # (n_mapped,), names of the groups of the rows
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReviewSummary:
     """What the audit found overall; parts that are None or empty are not shown."""
@@ -258,6 +269,7 @@ class ReviewSummary:
     evidence: Evidence | None = None  # the nearest rows of those that are flagged
     findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
     alike_classes: tuple[AlikeClasses, ...] = ()  # pairs that look like one
+    embedding_map: EmbeddingMap | None = None  # all rows, or a sample of many
     messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
 

@@ -1,8 +1,9 @@
 /* What is shown: the rows that match, one large, as cards or as lines of a table, a page of them at a
    time, and where the reviewer stands. */
 
-import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, look, progressOf, sortRows } from "./filters.mjs";
+import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, lasso, look, progressOf, sortRows } from "./filters.mjs";
 import { actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, why, wrongScore } from "./elements.mjs";
+import { showSelected } from "./embedding_map.mjs";
 import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, notes, report, rowName, watch } from "./state.mjs";
 
 /* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
@@ -284,8 +285,9 @@ export function refreshView() {
   byId("direction").setAttribute("aria-label", upwards ? "Ascending: turn round" : "Descending: turn round");
   const hidden = [wanted.close !== "", wanted.confidence !== "", sort !== "suspicious"].filter(Boolean).length;
   byId("more-filters").textContent = hidden ? `Filters (${hidden})` : "Filters";
-  const isFiltered = hidden || page.isReversed || Object.entries(wanted).some(([name, value]) => value !== "" && name !== "finding") || byId("filter-finding").selectedIndex > 0;
+  const isFiltered = hidden || page.isReversed || lasso.rows || Object.entries(wanted).some(([name, value]) => value !== "" && name !== "finding") || byId("filter-finding").selectedIndex > 0;
   byId("clear-filters").hidden = !isFiltered;
+  showSelected(view.length);
   showProgress();
   showPage();
 }

@@ -1,0 +1,510 @@
+/* The map of the embeddings: every row of the data as a point, which a lasso selects. All points are
+   drawn pixel by pixel on one canvas, in a few milliseconds; what follows the pointer is on another. */
+
+import { className, classOrder, counted, idName, report, rowName } from "./state.mjs";
+import { lasso } from "./filters.mjs";
+import { byId, element, labelChip, percent, picture } from "./elements.mjs";
+import { pageColour } from "./map.mjs";
+
+/* Categories take colours in turn, and another shape when these are used up. */
+const N_HUES = 8;
+const SHAPES = ["●", "■", "◆", "▲"];
+/* Upper ends of the classes of doubt, in percent; what is not known has a class of its own. */
+const DOUBTS = [20, 40, 60, 80, 100];
+const NOT_KNOWN = 255;
+/* Entries of the legend: the largest categories. */
+const MOST_ENTRIES = 200;
+/* In pixels of the page: how near a pointer must come, and how far it moves in a click. */
+const REACH = 12;
+const STILL = 4;
+const MARGIN = 18;
+const STEP_KEYS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
+
+/* ---- points, without a page ---- */
+
+/* n whole numbers of one size, as the data of the page hold them. */
+export function unpacked(text, n) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const Numbers = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[bytes.length / n];
+  return new Numbers(bytes.buffer);
+}
+
+/* The points as columns: x and y from 0 to 1, upwards; codes of labels from 1, 0 is none; `shown` is
+   the number of the row in the page, -1 for a row that is not there. */
+export function pointsOf(map) {
+  const { n } = map;
+  const rows = map.row ? unpacked(map.row, n) : Uint32Array.from({ length: n }, (_, k) => k);
+  const inPage = new Map(report.row.map((row, i) => [row, i]));
+  const columns = Object.fromEntries(["given", "suggested", "wrong", "group"].map((name) => [name, map[name] && unpacked(map[name], n)]));
+  return { ...columns, n, rows, x: Float32Array.from(unpacked(map.x, n), (value) => value / 65535), y: Float32Array.from(unpacked(map.y, n), (value) => value / 65535),
+    shown: Int32Array.from(rows, (row) => inPage.get(row) ?? -1) };
+}
+
+/* The admitted point that is nearest to a place, -1 if none is within reach. */
+export function nearestPoint(points, [x, y], reach, admits = () => true) {
+  let [found, least] = [-1, reach ** 2];
+  for (let k = 0; k < points.n; k++) {
+    const square = (points.x[k] - x) ** 2 + (points.y[k] - y) ** 2;
+    if (square <= least && admits(k) && (found < 0 || square < least)) [found, least] = [k, square];
+  }
+  return found;
+}
+
+/* The nearest admitted point in a direction, within 45 degrees of it, or -1. Of points in one place
+   the next one comes first, to the right and upwards, and the one before it otherwise. */
+export function pointTowards(points, from, [right, up], admits = () => true) {
+  let [found, least] = [-1, Infinity];
+  for (let k = 0; k < points.n; k++) {
+    const [dx, dy] = [points.x[k] - points.x[from], points.y[k] - points.y[from]];
+    const [along, square] = [dx * right + dy * up, dx * dx + dy * dy];
+    const isBeyond = square ? along > 0 && 2 * along * along >= square : (k - from) * (right + up) > 0;
+    if (isBeyond && square < least && admits(k)) [found, least] = [k, square];
+  }
+  return found;
+}
+
+/* Whether a place is inside a closed path, [[x, y], …]: a ray from it crosses the path an odd number of times. */
+export function isInside(path, x, y) {
+  let isIn = false;
+  for (let k = 0, last = path.length - 1; k < path.length; last = k++) {
+    const [[x1, y1], [x2, y2]] = [path[k], path[last]];
+    if ((y1 > y) !== (y2 > y) && x < x1 + (y - y1) / (y2 - y1) * (x2 - x1)) isIn = !isIn;
+  }
+  return isIn;
+}
+
+/* ---- what points are coloured by ---- */
+
+const hue = (code) => `--hue-${(code - 1) % N_HUES}`;
+const shape = (code) => Math.floor((code - 1) / N_HUES) % SHAPES.length;
+
+/* Of each way to colour, the category of each point, and of each category its name, colour and shape. */
+function colouring(name) {
+  if (name === "wrong") {
+    const names = DOUBTS.map((end, k) => `${k ? DOUBTS[k - 1] : 0} to ${end} % wrong`);
+    const codes = Uint8Array.from(plot.points.wrong, (value) => (value === NOT_KNOWN ? 0 : 1 + DOUBTS.findIndex((end) => value <= end)));
+    return { codes, order: [5, 4, 3, 2, 1, 0], of: (code) => (code ? { name: names[code - 1], colour: `--doubt-${code - 1}`, shape: 0 } : { name: "no label", colour: "--muted", shape: 0 }) };
+  }
+  const isGroup = name === "group";
+  const title = (code) => (isGroup ? report.map.groups[code] || "(blank)" : code ? className(code - 1) : "no label");
+  const numbered = isGroup ? 1 : 0;   /* groups have no category for none */
+  const order = isGroup ? report.map.groups.map((_, code) => code) : [...classOrder.map((code) => code + 1), 0];
+  return { codes: plot.points[name], order, of: (code) => ({ name: title(code), ...(code + numbered ? { colour: hue(code + numbered), shape: shape(code + numbered) } : { colour: "--muted", shape: 0 }) }) };
+}
+
+/* ---- drawing ---- */
+
+const plot = {
+  points: null,
+  colours: null,        /* how points are coloured */
+  pinned: null,         /* the category that was chosen in the legend, */
+  pointed: null,        /* and the one that is pointed at there */
+  tool: "lasso",
+  zoom: 1,              /* pixels per unit of the map, in units of those that show all of it */
+  centre: [0.5, 0.5],
+  current: -1,          /* the point that is read */
+  path: [],             /* of the lasso that is being drawn, in pixels */
+  selected: null,       /* which points are in the lasso, and */
+  nSelected: 0,
+};
+
+const size = () => [byId("map-box").clientWidth, byId("map-box").clientHeight];
+
+function extent() {
+  const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [1, 0]);
+  return [span(plot.points.x), span(plot.points.y)];
+}
+
+/* Pixels of the page per unit of the map. */
+function pixelsPerUnit() {
+  const [width, height] = size();
+  const [across, up] = plot.extent;
+  const fits = (room, [low, high]) => (room - 2 * MARGIN) / Math.max(high - low, 1e-9);
+  return plot.zoom * Math.min(fits(width, across), fits(height, up));
+}
+
+function toPixels(x, y) {
+  const [width, height] = size();
+  const unit = pixelsPerUnit();
+  return [width / 2 + (x - plot.centre[0]) * unit, height / 2 - (y - plot.centre[1]) * unit];
+}
+
+function fromPixels(left, top) {
+  const [width, height] = size();
+  const unit = pixelsPerUnit();
+  return [plot.centre[0] + (left - width / 2) / unit, plot.centre[1] - (top - height / 2) / unit];
+}
+
+/* Colours as the pixels of a canvas hold them. */
+const packedColour = (name) => pageColour(name).reduce((sum, channel, k) => sum + channel * 2 ** (8 * k), 0xff000000);
+
+/* The two colours mixed, part of the second in 256. */
+function mixed(first, second, part) {
+  const redBlue = ((first & 0xff00ff) * (256 - part) + (second & 0xff00ff) * part) >>> 8 & 0xff00ff;
+  const green = ((first & 0xff00) * (256 - part) + (second & 0xff00) * part) >>> 8 & 0xff00;
+  return (0xff000000 | redBlue | green) >>> 0;
+}
+
+/* How much of a pixel a mark covers, of 256. */
+function coverOf(kind, radius, column, row) {
+  const within = [
+    (x, y) => x * x + y * y <= 1,
+    (x, y) => Math.max(Math.abs(x), Math.abs(y)) <= 0.86,
+    (x, y) => Math.abs(x) + Math.abs(y) <= 1.2,
+    (x, y) => y <= 0.8 && Math.abs(x) <= 0.55 * (y + 1.1),
+  ][kind];
+  const fine = [-0.375, -0.125, 0.125, 0.375];
+  return 16 * fine.flatMap((dy) => fine.filter((dx) => within((column + dx) / radius, (row + dy) / radius))).length;
+}
+
+/* The pixels of a mark, from its middle, on a canvas so wide; the edge of some has another colour. */
+function stampOf(width, kind, radius, colour, edge = null) {
+  const outer = edge === null ? radius : radius + 1;
+  const reach = Math.ceil(1.2 * outer), pixels = [];
+  for (let row = -reach; row <= reach; row++) for (let column = -reach; column <= reach; column++) {
+    const cover = coverOf(kind, outer, column, row);
+    if (cover) pixels.push([row * width + column, cover, edge === null ? colour : mixed(edge, colour, coverOf(kind, radius, column, row))]);
+  }
+  return { offsets: Int32Array.from(pixels, ([offset]) => offset), cover: Uint16Array.from(pixels, ([, cover]) => cover), colours: Uint32Array.from(pixels, ([, , own]) => own) };
+}
+
+/* Write a mark over pixels, mixed at its edge. */
+function stamp(pixels, at, { offsets, cover, colours }) {
+  for (let k = 0; k < offsets.length; k++) {
+    const place = at + offsets[k];
+    pixels[place] = cover[k] === 256 ? colours[k] : mixed(pixels[place], colours[k], cover[k]);
+  }
+}
+
+/* Radii of plain and of flagged points, in pixels of the page: points that cover some of the map, not
+   all of it, if there are many; larger where the map is magnified. */
+function radii() {
+  const [width, height] = size();
+  const covering = (share, n, least, most) => Math.min(most, Math.max(least, Math.sqrt(share * width * height / Math.PI / Math.max(n, 1))));
+  return [covering(0.08, plot.points.n, 1.1, 2.5), covering(0.12, report.nFlagged, 2, 4.5)].map((radius) => Math.min(7, radius * plot.zoom ** 0.35));
+}
+
+/* Draw all points: faint ones first, then the others, and flagged ones on top. */
+function drawPoints() {
+  const canvas = byId("map-points");
+  const ratio = Math.min(devicePixelRatio, 2);
+  const [width, height] = size().map((side) => Math.max(1, Math.round(side * ratio)));
+  if (canvas.width !== width || canvas.height !== height || !plot.image) {
+    [canvas.width, canvas.height] = [width, height];
+    plot.image = new ImageData(width, height);
+  }
+  const pixels = new Uint32Array(plot.image.data.buffer);
+  pixels.fill(packedColour("--surface"));
+  const [plain, flagged] = radii().map((radius) => radius * ratio);
+  const { x, y, n, shown } = plot.points, { codes } = plot.colours;
+  const [faint, ink] = [packedColour("--line"), packedColour("--ink")];
+  const make = [
+    (kind) => stampOf(width, kind, plain, faint),
+    (kind, colour) => stampOf(width, kind, plain, colour),
+    (kind, colour) => stampOf(width, kind, flagged, colour, ink),
+  ];
+  const chosen = plot.pointed ?? plot.pinned;
+  const levels = new Uint8Array(n);
+  for (let k = 0; k < n; k++) {
+    const stands = (chosen === null || codes[k] === chosen) && (!plot.selected || plot.selected[k]);
+    levels[k] = !stands ? 0 : shown[k] >= 0 && shown[k] < report.nFlagged ? 2 : 1;
+  }
+  const edge = Math.ceil(1.2 * (flagged + 1));
+  const unit = pixelsPerUnit() * ratio;
+  const [left, top] = [width / 2 - plot.centre[0] * unit, height / 2 + plot.centre[1] * unit];
+  for (let level = 0; level < 3; level++) {
+    /* Of the categories, made when the first point of one comes; several look alike if they are many. */
+    const marks = [], looks = new Map();
+    for (let k = 0; k < n; k++) {
+      if (levels[k] !== level) continue;
+      const column = Math.round(left + x[k] * unit), row = Math.round(top - y[k] * unit);
+      if (column < edge || row < edge || column >= width - edge || row >= height - edge) continue;
+      const code = codes[k];
+      if (!marks[code]) {
+        const { shape: kind, colour } = plot.colours.of(code), look = `${kind}${colour}`;
+        if (!looks.has(look)) looks.set(look, make[level](kind, packedColour(colour)));
+        marks[code] = looks.get(look);
+      }
+      stamp(pixels, row * width + column, marks[code]);
+    }
+  }
+  canvas.getContext("2d").putImageData(plot.image, 0, 0);
+  drawOverlay();
+}
+
+/* The point that is read, and the lasso that is being drawn. */
+function drawOverlay() {
+  const canvas = byId("map-overlay");
+  const ratio = Math.min(devicePixelRatio, 2);
+  [canvas.width, canvas.height] = size().map((side) => Math.round(side * ratio));
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  context.strokeStyle = `rgb(${pageColour("--accent").join(" ")})`;
+  context.lineWidth = 2;
+  if (plot.current >= 0) {
+    context.beginPath();
+    context.arc(...toPixels(plot.points.x[plot.current], plot.points.y[plot.current]), radii()[1] + 5, 0, 2 * Math.PI);
+    context.stroke();
+  }
+  if (plot.tool !== "lasso" || plot.path.length < 2) return;
+  context.beginPath();
+  for (const place of plot.path) context.lineTo(...place);
+  context.closePath();
+  context.stroke();
+  context.globalAlpha = 0.12;
+  context.fillStyle = context.strokeStyle;
+  context.fill();
+}
+
+/* Once a frame, however often it is asked for. */
+let frame = 0;
+function redrawMap() {
+  frame ||= requestAnimationFrame(() => { frame = 0; if (plot.points && byId("map-box").clientWidth) drawPoints(); });
+}
+
+/* ---- reading a point ---- */
+
+const isInReview = (k) => plot.points.shown[k] >= 0;
+
+function pointName(k, word) {
+  const { shown, rows } = plot.points;
+  return shown[k] >= 0 ? rowName(shown[k], word) : idName(report.map.id ? report.map.id[k] : String(rows[k]), word);
+}
+
+function pointLabels(k) {
+  const { given, suggested } = plot.points;
+  const label = (code) => (code ? className(code - 1) : "no label");
+  return [given[k], suggested[k]].map(label);
+}
+
+function readPoint(k, isSaid = false) {
+  plot.current = k;
+  drawOverlay();
+  const tip = byId("map-tip");
+  tip.hidden = k < 0;
+  if (k < 0) return;
+  const { given, suggested, wrong, group, shown, x, y } = plot.points;
+  const i = shown[k];
+  const isOther = suggested[k] !== given[k];
+  tip.replaceChildren(...[
+    element("strong", { textContent: pointName(k, "Row") }),
+    element("p", { className: "labels" }, given[k] ? labelChip(given[k] - 1, "given", "given") : "no label",
+      isOther && suggested[k] ? element("span", {}, "→", labelChip(suggested[k] - 1, "suggested", "suggested")) : null),
+    wrong[k] === NOT_KNOWN ? null : element("p", { textContent: `label wrong ${percent(10 * wrong[k])}` }),
+    group && element("p", { textContent: `group ${report.map.groups[group[k]]}` }),
+    i >= 0 && report.kind === "image" ? picture(report, i, rowName(i)) : null,
+    i >= 0 && report.items && report.kind !== "image" ? element("p", { className: "text", dir: "auto", textContent: report.items[i] }) : null,
+    element("small", { textContent: i >= 0 ? "Click, or Enter, opens it" : "Not flagged: no row of the review" }),
+  ].filter(Boolean));
+  const [left, top] = toPixels(x[k], y[k]);
+  const [width, height] = size();
+  const place = (at, room, own) => (at + 14 + own <= room ? at + 14 : Math.max(0, at - 14 - own));
+  tip.style.left = `${place(left, width, tip.offsetWidth)}px`;
+  tip.style.top = `${place(top, height, tip.offsetHeight)}px`;
+  const [from, to] = pointLabels(k);
+  if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${from}, suggested ${to}${i >= 0 ? "; Enter opens it" : ""}`;
+}
+
+/* Move to the nearest flagged point in a direction, or to the nearest of all. */
+function stepTowards(direction, isAny) {
+  const { points } = plot;
+  const admits = isAny ? () => true : isInReview;
+  const first = points.shown.indexOf(0);
+  const next = plot.current >= 0 ? pointTowards(points, plot.current, direction, admits) : Math.max(first, 0);
+  if (next < 0) return;
+  const [width, height] = size();
+  const [left, top] = toPixels(points.x[next], points.y[next]);
+  if (left < 0 || top < 0 || left > width || top > height) { plot.centre = [points.x[next], points.y[next]]; drawPoints(); }
+  readPoint(next, true);
+}
+
+/* ---- moving and selecting ---- */
+
+/* Magnify, so that what is at a place in pixels stays there. */
+function zoomBy(factor, [left, top] = size().map((side) => side / 2)) {
+  const [x, y] = fromPixels(left, top);
+  plot.zoom = Math.min(200, Math.max(1, plot.zoom * factor));
+  const [newX, newY] = fromPixels(left, top);
+  moveBy(x - newX, y - newY);
+}
+
+function moveBy(x, y) {
+  const within = (value, [low, high]) => Math.min(Math.max(value, low), high);
+  plot.centre = [within(plot.centre[0] + x, plot.extent[0]), within(plot.centre[1] + y, plot.extent[1])];
+  readPoint(-1);
+  redrawMap();
+}
+
+function showAll() {
+  plot.zoom = 1;
+  plot.centre = plot.extent.map(([low, high]) => (low + high) / 2);
+  readPoint(-1);
+  redrawMap();
+}
+
+/* Select the points inside a path, in units of the map. */
+function selectInside(path) {
+  const { points } = plot;
+  plot.selected = Uint8Array.from(points.x, (x, k) => Number(isInside(path, x, points.y[k])));
+  plot.nSelected = plot.selected.reduce((sum, one) => sum + one, 0);
+  lasso.rows = new Set(points.shown.filter((i, k) => i >= 0 && plot.selected[k]));
+  redrawMap();
+  plot.changed();
+}
+
+function selectView() {
+  const [width, height] = size();
+  selectInside([[0, 0], [width, 0], [width, height], [0, height]].map((place) => fromPixels(...place)));
+}
+
+/* Drop the lasso, of which rows are listed no longer; the caller shows the others. */
+export function dropLasso() {
+  [plot.selected, plot.nSelected, lasso.rows] = [null, 0, null];
+  redrawMap();
+}
+
+/* Say how many points are selected, and of how many rows the review consists then. */
+export function showSelected(nListed) {
+  const button = byId("drop-lasso");
+  button.hidden = !lasso.rows;
+  if (!report.map) return;
+  byId("map-selection").hidden = !lasso.rows;
+  if (!lasso.rows) return;
+  button.textContent = `Lasso (${lasso.rows.size.toLocaleString("en")}) ✕`;
+  byId("map-count").textContent = `${counted(plot.nSelected, "point")} selected`;
+  byId("map-review").textContent = nListed ? `Review ${counted(nListed, "row")}` : "No row to review";
+  byId("map-review").disabled = !nListed;
+}
+
+/* ---- the legend ---- */
+
+function legendEntry(code, count) {
+  const { name, colour, shape: kind } = plot.colours.of(code);
+  const mark = element("span", { textContent: SHAPES[kind], ariaHidden: "true", className: "mark-of-class" });
+  mark.style.color = `var(${colour})`;
+  const button = element("button", { type: "button", tabIndex: -1, title: name, "aria-pressed": String(plot.pinned === code) },
+    mark, element("bdi", { textContent: name }), element("span", { className: "count", textContent: count.toLocaleString("en") }));
+  const point = (value) => { if (plot.pointed !== value) { plot.pointed = value; redrawMap(); } };
+  button.addEventListener("pointerenter", () => point(code));
+  button.addEventListener("pointerleave", () => point(null));
+  button.addEventListener("click", () => {
+    plot.pinned = plot.pinned === code ? null : code;
+    for (const other of byId("map-legend").querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button && plot.pinned === code));
+    redrawMap();
+  });
+  return element("li", {}, button);
+}
+
+function showLegend() {
+  const counts = new Map();
+  for (const code of plot.colours.codes) counts.set(code, (counts.get(code) ?? 0) + 1);
+  const largest = new Set([...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a)).slice(0, MOST_ENTRIES));
+  const entries = plot.colours.order.filter((code) => largest.has(code)).map((code) => legendEntry(code, counts.get(code)));
+  const more = counts.size - entries.length;
+  byId("map-legend").replaceChildren(...entries, ...(more ? [element("li", { className: "remark", textContent: `and ${more.toLocaleString("en")} smaller ones` })] : []));
+  byId("map-legend").querySelector("button").tabIndex = 0;
+}
+
+/* One stop of the tab key; arrows move within the list. */
+function onLegendKey(event) {
+  const buttons = [...byId("map-legend").querySelectorAll("button")];
+  const step = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const next = buttons[buttons.indexOf(event.target) + step];
+  if (!next) return;
+  event.preventDefault();
+  event.target.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+
+function colourBy(name) {
+  plot.colours = colouring(name);
+  plot.pinned = plot.pointed = null;
+  showLegend();
+  redrawMap();
+}
+
+/* ---- pointer and keys ---- */
+
+const placeIn = (event) => {
+  const box = byId("map-box").getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+};
+const pointAt = (place) => nearestPoint(plot.points, fromPixels(...place), REACH / pixelsPerUnit());
+
+function listenToPointer(box, open) {
+  let start = null;
+  box.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    start = placeIn(event);
+    box.setPointerCapture(event.pointerId);
+    plot.path = [start];
+  });
+  box.addEventListener("pointermove", (event) => {
+    const place = placeIn(event);
+    if (!start) return readPoint(pointAt(place));
+    const last = plot.path.at(-1), unit = pixelsPerUnit();
+    if (plot.path.length === 1 && Math.hypot(place[0] - start[0], place[1] - start[1]) < STILL) return;
+    plot.path.push(place);
+    if (plot.tool === "lasso") return readPoint(-1);
+    moveBy((last[0] - place[0]) / unit, (place[1] - last[1]) / unit);
+  });
+  box.addEventListener("pointerup", (event) => {
+    const path = plot.path;
+    const isTap = path.length === 1;
+    [start, plot.path] = [null, []];
+    if (!isTap) return plot.tool === "lasso" ? selectInside(path.map((place) => fromPixels(...place))) : undefined;
+    const found = pointAt(placeIn(event));
+    /* A finger points first, and opens what it points at. */
+    const isRead = event.pointerType === "mouse" || found === plot.current;
+    readPoint(found);
+    if (found >= 0 && isRead && isInReview(found)) open(plot.points.shown[found]);
+  });
+  box.addEventListener("pointercancel", () => { [start, plot.path] = [null, []]; drawOverlay(); });
+  box.addEventListener("pointerleave", () => { if (!start && document.activeElement !== box) readPoint(-1); });
+  box.addEventListener("wheel", (event) => { event.preventDefault(); zoomBy(2 ** (-event.deltaY / 300), placeIn(event)); }, { passive: false });
+}
+
+function onMapKey(event, open) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key in STEP_KEYS) stepTowards(STEP_KEYS[event.key], event.shiftKey);
+  else if (event.key in ZOOM_KEYS) zoomBy(ZOOM_KEYS[event.key]);
+  else if (event.key === "0") showAll();
+  else if (event.key === "Enter" && plot.current >= 0 && isInReview(plot.current)) open(plot.points.shown[plot.current]);
+  else if (event.key === "Escape" && plot.current >= 0) readPoint(-1);
+  else return;
+  event.preventDefault();
+}
+
+/* Prepare the map when it is first looked at: open(i) shows a row, changed() lists what is selected,
+   review() leads there. */
+export function openEmbeddingMap({ open, changed, review, drop }) {
+  if (plot.points) return redrawMap();
+  plot.points = pointsOf(report.map);
+  plot.extent = extent();
+  plot.changed = changed;
+  showAll();
+  const ways = [["given", "given label"], ["suggested", "suggested label"], ["wrong", "doubt"], ...(report.map.groups ? [["group", "group"]] : [])];
+  byId("map-colour").replaceChildren(...ways.map(([value, textContent]) => element("option", { value, textContent })));
+  byId("map-colour").addEventListener("change", () => colourBy(byId("map-colour").value));
+  byId("map-about").textContent = report.map.said;
+  colourBy("given");
+  const box = byId("map-box");
+  listenToPointer(box, open);
+  box.addEventListener("keydown", (event) => onMapKey(event, open));
+  byId("map-legend").addEventListener("keydown", onLegendKey);
+  for (const button of byId("map-tool").children) button.addEventListener("click", () => {
+    plot.tool = box.dataset.tool = button.dataset.tool;
+    for (const other of byId("map-tool").children) other.setAttribute("aria-pressed", String(other === button));
+  });
+  const on = (id, action) => byId(id).addEventListener("click", action);
+  on("map-in", () => zoomBy(1.5));
+  on("map-out", () => zoomBy(1 / 1.5));
+  on("map-all", showAll);
+  on("map-view", selectView);
+  on("map-review", review);
+  on("map-drop", drop);
+  new ResizeObserver(redrawMap).observe(box);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawMap);
+}
