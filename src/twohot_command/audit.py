@@ -86,7 +86,7 @@ def audit(
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
-    map_method = check_map(None if map_by == "none" else map_by)
+    about: dict[str, Any] = {"map_method": check_map(None if map_by == "none" else map_by)}
     check_draw(output, draw_check)
     gate = gate_of(
         fail_above,
@@ -111,7 +111,7 @@ def audit(
     details |= {} if checked is None else {"checked": checked.name}
     limits = {"budget": budget, "precision": precision}
     details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
-    about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
+    about |= {"title": f"Labels of {source}", "details": details}
     asked: dict[str, Any] = limits | {"random_state": seed}
     known: dict[str, Any] = {"groups": groups, "checked": checked}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
@@ -130,12 +130,10 @@ def audit(
             issues = find_label_issues(
                 table.features, table.coded, callback=callback, **known, **asked
             )
-        how = {"map_method": map_method, "groups": groups}
-        summary = review_summary(table.features, issues, **about, **how)
-        content = review_rows(table, issues)
+        summary = review_summary(table.features, issues, groups=groups, **about)
         name = write_audit_folder(
             output,
-            content,
+            review_rows(table, issues),
             summary,
             image_root=root,
             spreadsheet_safe=spreadsheet_safe,
