@@ -19,7 +19,7 @@ from twohot.review.records import EmbeddingMap, ReviewSummary
 from twohot.rows import AS_THEY_ARE, Rows
 from twohot.tables.row_ids import RowIds
 
-MODULES = (*WITHOUT_ELEMENTS, "elements", "map", "embedding_map")
+MODULES = (*WITHOUT_ELEMENTS, "points")
 POINTS = """const points = pointsOf(report.map);
 const columns = Object.fromEntries(Object.entries(points).map(([name, values]) =>
   [name, values?.length ? [...values] : values]));"""
@@ -123,7 +123,7 @@ def test_a_page_has_the_points_that_it_was_given(tmp_path) -> None:
     shown = json.loads(json_of(path))["row"]
     assert columns["shown"] == [shown.index(row) if row in shown else -1 for row in places]
     assert packed["id"] == ["", HOSTILE[3][:80], "", HOSTILE[5][:80], HOSTILE[9][:80]]
-    assert [packed["groups"][code] for code in columns["group"]] == groups
+    assert [packed["groups"][code - 1] for code in columns["group"]] == groups
     assert packed["said"].endswith("5 of 12 rows: all that are flagged, others at random.")
 
 
@@ -138,35 +138,29 @@ def test_points_are_found_by_place_by_direction_and_by_lasso(tmp_path) -> None:
     rows = audit_rows(60)
     coordinates = np.repeat(np.random.default_rng(1).normal(size=(40, 2)), [1, 2] * 20, axis=0)
     code = """const points = pointsOf(report.map); const odd = (k) => k % 2 === 1;
-    const directions = [[1, 0], [-1, 0], [0, 1], [0, -1]];
     const all = [...points.x.keys()];
-    const { at, path } = argument;
-    return { near: nearestPoint(points, at, 0.2, odd), none: nearestPoint(points, [5, 5], 0.2),
-      steps: directions.map((way) => all.map((k) => pointTowards(points, k, way))),
+    const { at, path, ways } = argument;
+    return { near: nearestPoint(points, at, 1, odd), none: nearestPoint(points, [5, 5], 0.2),
+      places: [[...points.x], [...points.y]],
+      steps: ways.map((way) => all.map((k) => pointTowards(points, k, way))),
       inside: all.filter((k) => isInside(path, points.x[k], points.y[k])) };"""
     path = [[0.05, 0.05], [0.95, 0.3], [0.3, 0.3], [0.3, 0.95]]  # an arrowhead
     page = written(tmp_path, rows, map_of(rows, coordinates))
-    found = run_page(page, code, {"at": [0.5, 0.5], "path": path}, modules=MODULES)
-    points = coordinates - coordinates.min(axis=0)
-    points /= points.max()
+    ways = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    asked = {"at": [0.5, 0.5], "path": path, "ways": ways}
+    found = run_page(page, code, asked, modules=MODULES)
+    points = np.array(found["places"]).T
     distance = np.linalg.norm(points - 0.5, axis=1)
-    assert found["near"] % 2 == 1
-    assert distance[found["near"]] == pytest.approx(distance[1::2].min(), abs=1e-3)
+    assert found["near"] == 1 + 2 * np.argmin(distance[1::2])
     assert found["none"] == -1
-    for way, steps in zip(
-        np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), found["steps"], strict=True
-    ):
+    for way, steps in zip(np.array(ways), found["steps"], strict=True):
         for start, step in enumerate(steps):
             moved = points - points[start]
-            along, size = moved @ way, np.linalg.norm(moved, axis=1)
-            ahead = (along > 1e-3) & (along >= size / 2**0.5 - 1e-3)
-            here = [k for k in range(60) if size[k] < 1e-3 and (k - start) * way.sum() > 0]
-            if here:
-                assert step in here
-            elif step < 0:
-                assert not ahead.any()
-            else:
-                assert size[step] == pytest.approx(size[ahead].min(), abs=1e-3)
+            along, square = moved @ way, (moved**2).sum(axis=1)
+            later = (np.arange(60) - start) * way.sum() > 0
+            ahead = np.where(square > 0, (along > 0) & (2 * along**2 >= square), later)
+            expected = np.where(ahead, square, np.inf)
+            assert step == (np.argmin(expected) if ahead.any() else -1)
     x, y = points.T
     # Both wings of the arrowhead, without what is between them.
     lower = (y > 0.05 + (x - 0.05) * 0.25 / 0.9) & (y < 0.3) & (x < 0.95) & (y < x + 1e-9)

@@ -127,17 +127,18 @@ def map_columns(
     if found is None:
         return None
     places = found.rows.tolist()
-    ids = [readable(rows.ids[row])[:NAME_LIMIT] for row in places]
+    ids = [_cut(rows.ids[row]) for row in places]
     in_page = set(shown.tolist())
     corner = found.coordinates.min(axis=0)
     size = float(np.ptp(found.coordinates, axis=0).max()) or 1.0  # of rows that are all the same
-    across, down = np.rint((found.coordinates - corner) / size * STEPS).T
+    x, y = np.rint((found.coordinates - corner) / size * STEPS).T
     percent = np.rint(100 * rows.probability_wrong[found.rows])
     n_classes = len(rows.classes)
-    groups, group = (None, None)
+    groups, codes = None, None
     if found.groups is not None:
-        groups, codes = np.unique(found.groups, return_inverse=True)
-        group = _packed(codes, len(groups))
+        # As objects: text of numpy is as wide as the longest, and loses NUL at its end.
+        names = np.array([_cut(name) for name in found.groups], dtype=object)
+        groups, codes = np.unique(names, return_inverse=True)
     return {
         "said": _about(found, rows.n_rows),
         "n": len(places),
@@ -145,15 +146,19 @@ def map_columns(
         "id": None
         if ids == list(map(str, places))
         else ["" if row in in_page else name for row, name in zip(places, ids, strict=True)],
-        "x": _packed(across, STEPS),
-        "y": _packed(down, STEPS),
+        "x": _packed(x, STEPS),
+        "y": _packed(y, STEPS),
         # From 1: 0 is no label.
         "given": _packed(rows.given_labels[found.rows] + 1, n_classes),
         "suggested": _packed(rows.suggested_labels[found.rows] + 1, n_classes),
         "wrong": _packed(np.where(np.isnan(percent), UNKNOWN, percent), UNKNOWN),
         "groups": groups,
-        "group": group,
+        "group": None if codes is None else _packed(codes + 1, len(codes)),
     }
+
+
+def _cut(name: str) -> str:
+    return readable(name)[:NAME_LIMIT]
 
 
 def _packed(values: FloatArray | IntArray, most: int) -> str:

@@ -53,6 +53,7 @@ SCRIPTS = (
     "elements",
     "map",
     "overview",
+    "points",
     "embedding_map",
     "views",
     "dialogs",

@@ -5,6 +5,7 @@ import { className, classOrder, counted, idName, report, rowName } from "./state
 import { lasso } from "./filters.mjs";
 import { byId, element, labelChip, percent, picture } from "./elements.mjs";
 import { pageColour } from "./map.mjs";
+import { isInside, nearestPoint, pointTowards, pointsOf, stamp, stampOf } from "./points.mjs";
 
 /* Categories take colours in turn, and another shape when these are used up. */
 const N_HUES = 8;
@@ -21,82 +22,31 @@ const MARGIN = 18;
 const STEP_KEYS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
 
-/* ---- points, without a page ---- */
-
-/* n whole numbers of one size, as the data of the page hold them. */
-export function unpacked(text, n) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const Numbers = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[bytes.length / n];
-  return new Numbers(bytes.buffer);
-}
-
-/* The points as columns: x and y from 0 to 1, upwards; codes of labels from 1, 0 is none; `shown` is
-   the number of the row in the page, -1 for a row that is not there. */
-export function pointsOf(map) {
-  const { n } = map;
-  const rows = map.row ? unpacked(map.row, n) : Uint32Array.from({ length: n }, (_, k) => k);
-  const inPage = new Map(report.row.map((row, i) => [row, i]));
-  const columns = Object.fromEntries(["given", "suggested", "wrong", "group"].map((name) => [name, map[name] && unpacked(map[name], n)]));
-  return { ...columns, n, rows, x: Float32Array.from(unpacked(map.x, n), (value) => value / 65535), y: Float32Array.from(unpacked(map.y, n), (value) => value / 65535),
-    shown: Int32Array.from(rows, (row) => inPage.get(row) ?? -1) };
-}
-
-/* The admitted point that is nearest to a place, -1 if none is within reach. */
-export function nearestPoint(points, [x, y], reach, admits = () => true) {
-  let [found, least] = [-1, reach ** 2];
-  for (let k = 0; k < points.n; k++) {
-    const square = (points.x[k] - x) ** 2 + (points.y[k] - y) ** 2;
-    if (square <= least && admits(k) && (found < 0 || square < least)) [found, least] = [k, square];
-  }
-  return found;
-}
-
-/* The nearest admitted point in a direction, within 45 degrees of it, or -1. Of points in one place
-   the next one comes first, to the right and upwards, and the one before it otherwise. */
-export function pointTowards(points, from, [right, up], admits = () => true) {
-  let [found, least] = [-1, Infinity];
-  for (let k = 0; k < points.n; k++) {
-    const [dx, dy] = [points.x[k] - points.x[from], points.y[k] - points.y[from]];
-    const [along, square] = [dx * right + dy * up, dx * dx + dy * dy];
-    const isBeyond = square ? along > 0 && 2 * along * along >= square : (k - from) * (right + up) > 0;
-    if (isBeyond && square < least && admits(k)) [found, least] = [k, square];
-  }
-  return found;
-}
-
-/* Whether a place is inside a closed path, [[x, y], …]: a ray from it crosses the path an odd number of times. */
-export function isInside(path, x, y) {
-  let isIn = false;
-  for (let k = 0, last = path.length - 1; k < path.length; last = k++) {
-    const [[x1, y1], [x2, y2]] = [path[k], path[last]];
-    if ((y1 > y) !== (y2 > y) && x < x1 + (y - y1) / (y2 - y1) * (x2 - x1)) isIn = !isIn;
-  }
-  return isIn;
-}
-
 /* ---- what points are coloured by ---- */
 
-const hue = (code) => `--hue-${(code - 1) % N_HUES}`;
-const shape = (code) => Math.floor((code - 1) / N_HUES) % SHAPES.length;
+const NONE = { name: "no label", colour: "--muted", shape: 0 };
 
-/* Of each way to colour, the category of each point, and of each category its name, colour and shape. */
+/* A way to colour points: the category of each, 0 for none, the order in which they are listed, and of
+   a category its name, its colour and its shape. */
 function colouring(name) {
+  const { points } = plot;
   if (name === "wrong") {
-    const names = DOUBTS.map((end, k) => `${k ? DOUBTS[k - 1] : 0} to ${end} % wrong`);
-    const codes = Uint8Array.from(plot.points.wrong, (value) => (value === NOT_KNOWN ? 0 : 1 + DOUBTS.findIndex((end) => value <= end)));
-    return { codes, order: [5, 4, 3, 2, 1, 0], of: (code) => (code ? { name: names[code - 1], colour: `--doubt-${code - 1}`, shape: 0 } : { name: "no label", colour: "--muted", shape: 0 }) };
+    const codes = Uint8Array.from(points.wrong, (value) => (value === NOT_KNOWN ? 0 : 1 + DOUBTS.findIndex((end) => value <= end)));
+    const look = (code) => ({ name: `${DOUBTS[code - 2] ?? 0} to ${DOUBTS[code - 1]} % wrong`, colour: `--doubt-${code - 1}`, shape: 0 });
+    return { codes, order: [5, 4, 3, 2, 1, 0], of: (code) => (code ? look(code) : NONE) };
   }
   const isGroup = name === "group";
-  const title = (code) => (isGroup ? report.map.groups[code] || "(blank)" : code ? className(code - 1) : "no label");
-  const numbered = isGroup ? 1 : 0;   /* groups have no category for none */
-  const order = isGroup ? report.map.groups.map((_, code) => code) : [...classOrder.map((code) => code + 1), 0];
-  return { codes: plot.points[name], order, of: (code) => ({ name: title(code), ...(code + numbered ? { colour: hue(code + numbered), shape: shape(code + numbered) } : { colour: "--muted", shape: 0 }) }) };
+  const names = isGroup ? report.map.groups : report.classes;
+  const order = (isGroup ? names.map((_, code) => code) : classOrder).map((code) => code + 1);
+  const look = (code) => ({ name: names[code - 1] || "(blank)", colour: `--hue-${(code - 1) % N_HUES}`, shape: Math.floor((code - 1) / N_HUES) % SHAPES.length });
+  return { codes: points[name], order: [...order, 0], of: (code) => (code ? look(code) : NONE) };
 }
 
 /* ---- drawing ---- */
 
 const plot = {
-  points: null,
+  points: null,         /* as columns, from when the map is first looked at */
+  extent: null,         /* the least and the largest x, and y */
   colours: null,        /* how points are coloured */
   pinned: null,         /* the category that was chosen in the legend, */
   pointed: null,        /* and the one that is pointed at there */
@@ -107,6 +57,8 @@ const plot = {
   path: [],             /* of the lasso that is being drawn, in pixels */
   selected: null,       /* which points are in the lasso, and */
   nSelected: 0,
+  image: null,          /* what is drawn on the canvas of the points */
+  changed: null,        /* to be called when the selection has changed */
 };
 
 const size = () => [byId("map-box").clientWidth, byId("map-box").clientHeight];
@@ -138,44 +90,6 @@ function fromPixels(left, top) {
 
 /* Colours as the pixels of a canvas hold them. */
 const packedColour = (name) => pageColour(name).reduce((sum, channel, k) => sum + channel * 2 ** (8 * k), 0xff000000);
-
-/* The two colours mixed, part of the second in 256. */
-function mixed(first, second, part) {
-  const redBlue = ((first & 0xff00ff) * (256 - part) + (second & 0xff00ff) * part) >>> 8 & 0xff00ff;
-  const green = ((first & 0xff00) * (256 - part) + (second & 0xff00) * part) >>> 8 & 0xff00;
-  return (0xff000000 | redBlue | green) >>> 0;
-}
-
-/* How much of a pixel a mark covers, of 256. */
-function coverOf(kind, radius, column, row) {
-  const within = [
-    (x, y) => x * x + y * y <= 1,
-    (x, y) => Math.max(Math.abs(x), Math.abs(y)) <= 0.86,
-    (x, y) => Math.abs(x) + Math.abs(y) <= 1.2,
-    (x, y) => y <= 0.8 && Math.abs(x) <= 0.55 * (y + 1.1),
-  ][kind];
-  const fine = [-0.375, -0.125, 0.125, 0.375];
-  return 16 * fine.flatMap((dy) => fine.filter((dx) => within((column + dx) / radius, (row + dy) / radius))).length;
-}
-
-/* The pixels of a mark, from its middle, on a canvas so wide; the edge of some has another colour. */
-function stampOf(width, kind, radius, colour, edge = null) {
-  const outer = edge === null ? radius : radius + 1;
-  const reach = Math.ceil(1.2 * outer), pixels = [];
-  for (let row = -reach; row <= reach; row++) for (let column = -reach; column <= reach; column++) {
-    const cover = coverOf(kind, outer, column, row);
-    if (cover) pixels.push([row * width + column, cover, edge === null ? colour : mixed(edge, colour, coverOf(kind, radius, column, row))]);
-  }
-  return { offsets: Int32Array.from(pixels, ([offset]) => offset), cover: Uint16Array.from(pixels, ([, cover]) => cover), colours: Uint32Array.from(pixels, ([, , own]) => own) };
-}
-
-/* Write a mark over pixels, mixed at its edge. */
-function stamp(pixels, at, { offsets, cover, colours }) {
-  for (let k = 0; k < offsets.length; k++) {
-    const place = at + offsets[k];
-    pixels[place] = cover[k] === 256 ? colours[k] : mixed(pixels[place], colours[k], cover[k]);
-  }
-}
 
 /* Radii of plain and of flagged points, in pixels of the page: points that cover some of the map, not
    all of it, if there are many; larger where the map is magnified. */
@@ -272,12 +186,6 @@ function pointName(k, word) {
   return shown[k] >= 0 ? rowName(shown[k], word) : idName(report.map.id ? report.map.id[k] : String(rows[k]), word);
 }
 
-function pointLabels(k) {
-  const { given, suggested } = plot.points;
-  const label = (code) => (code ? className(code - 1) : "no label");
-  return [given[k], suggested[k]].map(label);
-}
-
 function readPoint(k, isSaid = false) {
   plot.current = k;
   drawOverlay();
@@ -292,7 +200,7 @@ function readPoint(k, isSaid = false) {
     element("p", { className: "labels" }, given[k] ? labelChip(given[k] - 1, "given", "given") : "no label",
       isOther && suggested[k] ? element("span", {}, "→", labelChip(suggested[k] - 1, "suggested", "suggested")) : null),
     wrong[k] === NOT_KNOWN ? null : element("p", { textContent: `label wrong ${percent(10 * wrong[k])}` }),
-    group && element("p", { textContent: `group ${report.map.groups[group[k]]}` }),
+    group && element("p", { textContent: `group ${report.map.groups[group[k] - 1]}` }),
     i >= 0 && report.kind === "image" ? picture(report, i, rowName(i)) : null,
     i >= 0 && report.items && report.kind !== "image" ? element("p", { className: "text", dir: "auto", textContent: report.items[i] }) : null,
     element("small", { textContent: i >= 0 ? "Click, or Enter, opens it" : "Not flagged: no row of the review" }),
@@ -302,8 +210,8 @@ function readPoint(k, isSaid = false) {
   const place = (at, room, own) => (at + 14 + own <= room ? at + 14 : Math.max(0, at - 14 - own));
   tip.style.left = `${place(left, width, tip.offsetWidth)}px`;
   tip.style.top = `${place(top, height, tip.offsetHeight)}px`;
-  const [from, to] = pointLabels(k);
-  if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${from}, suggested ${to}${i >= 0 ? "; Enter opens it" : ""}`;
+  const label = (code) => (code ? className(code - 1) : "no label");
+  if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${label(given[k])}, suggested ${label(suggested[k])}${i >= 0 ? "; Enter opens it" : ""}`;
 }
 
 /* Move to the nearest flagged point in a direction, or to the nearest of all. */
