@@ -86,7 +86,7 @@ def test_arrow_keys_move_between_points_and_enter_opens_one(page) -> None:
     assert page.said("map-said") == "Row 20: given fox, suggested owl; Enter opens it"
     page.chord(Keys.SHIFT, Keys.ARROW_LEFT)
     assert page.said("map-said") == "Row 19: given dog, suggested dog"
-    assert "no row of the review" in page.said("map-tip")
+    assert "not in the review" in page.said("map-tip")
     page.press(Keys.ENTER)  # there is nothing to open
     page.press(Keys.ARROW_DOWN, "+", "+", Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
     assert page.script("return page.layout") == "focus"
@@ -125,7 +125,10 @@ def test_the_legend_singles_out_a_class_by_keys_too(page) -> None:
     page.press(Keys.ARROW_DOWN, Keys.ENTER)
     assert page.texts("#map-legend [aria-pressed=true]") == ["●dog6"]
     assert page.script(pixels) == {"cat": False, "dog": True, "fox": False, "owl": False}
-    page.press(Keys.ENTER)
+    # Only the points of the class are selected then.
+    page.click("map-view")
+    assert page.said("map-count") == "6 points selected"
+    page.click("map-drop")
     page.choose("map-colour", "wrong")
     entries = page.texts("#map-legend button")
     shares = [("80 to 100", 4), ("60 to 80", 5), ("40 to 60", 3), ("0 to 20", 12)]

@@ -134,11 +134,13 @@ def map_columns(
     x, y = np.rint((found.coordinates - corner) / size * STEPS).T
     percent = np.rint(100 * rows.probability_wrong[found.rows])
     n_classes = len(rows.classes)
-    groups, codes = None, None
+    groups: Any = None
+    group: str | None = None
     if found.groups is not None:
         # As objects: text of numpy is as wide as the longest, and loses NUL at its end.
         names = np.array([_cut(name) for name in found.groups], dtype=object)
         groups, codes = np.unique(names, return_inverse=True)
+        group = _packed(codes + 1, len(groups))
     return {
         "said": _about(found, rows.n_rows),
         "n": len(places),
@@ -153,7 +155,7 @@ def map_columns(
         "suggested": _packed(rows.suggested_labels[found.rows] + 1, n_classes),
         "wrong": _packed(np.where(np.isnan(percent), UNKNOWN, percent), UNKNOWN),
         "groups": groups,
-        "group": None if codes is None else _packed(codes + 1, len(codes)),
+        "group": group,
     }
 
 

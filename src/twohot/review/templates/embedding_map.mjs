@@ -99,6 +99,12 @@ function radii() {
   return [covering(0.08, plot.points.n, 1.1, 2.5), covering(0.12, report.nFlagged, 2, 4.5)].map((radius) => Math.min(7, radius * plot.zoom ** 0.35));
 }
 
+/* Whether a point is in the category that is singled out, and in the lasso; others are faint. */
+function isVivid(k) {
+  const chosen = plot.pointed ?? plot.pinned;
+  return (chosen === null || plot.colours.codes[k] === chosen) && (!plot.selected || plot.selected[k] === 1);
+}
+
 /* Draw all points: faint ones first, then the others, and flagged ones on top. */
 function drawPoints() {
   const canvas = byId("map-points");
@@ -118,12 +124,7 @@ function drawPoints() {
     (kind, colour) => stampOf(width, kind, plain, colour),
     (kind, colour) => stampOf(width, kind, flagged, colour, ink),
   ];
-  const chosen = plot.pointed ?? plot.pinned;
-  const levels = new Uint8Array(n);
-  for (let k = 0; k < n; k++) {
-    const stands = (chosen === null || codes[k] === chosen) && (!plot.selected || plot.selected[k]);
-    levels[k] = !stands ? 0 : shown[k] >= 0 && shown[k] < report.nFlagged ? 2 : 1;
-  }
+  const levels = Uint8Array.from(x, (_, k) => (!isVivid(k) ? 0 : shown[k] >= 0 && shown[k] < report.nFlagged ? 2 : 1));
   const edge = Math.ceil(1.2 * (flagged + 1));
   const unit = pixelsPerUnit() * ratio;
   const [left, top] = [width / 2 - plot.centre[0] * unit, height / 2 + plot.centre[1] * unit];
@@ -203,7 +204,7 @@ function readPoint(k, isSaid = false) {
     group && element("p", { textContent: `group ${report.map.groups[group[k] - 1]}` }),
     i >= 0 && report.kind === "image" ? picture(report, i, rowName(i)) : null,
     i >= 0 && report.items && report.kind !== "image" ? element("p", { className: "text", dir: "auto", textContent: report.items[i] }) : null,
-    element("small", { textContent: i >= 0 ? "Click, or Enter, opens it" : "Not flagged: no row of the review" }),
+    element("small", { textContent: i >= 0 ? "Click, or Enter, opens it" : "Not flagged, so not in the review" }),
   ].filter(Boolean));
   const [left, top] = toPixels(x[k], y[k]);
   const [width, height] = size();
@@ -214,12 +215,13 @@ function readPoint(k, isSaid = false) {
   if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${label(given[k])}, suggested ${label(suggested[k])}${i >= 0 ? "; Enter opens it" : ""}`;
 }
 
-/* Move to the nearest flagged point in a direction, or to the nearest of all. */
+/* Move to the nearest row of the review in a direction, or to the nearest of all points. */
 function stepTowards(direction, isAny) {
   const { points } = plot;
-  const admits = isAny ? () => true : isInReview;
-  const first = points.shown.indexOf(0);
-  const next = plot.current >= 0 ? pointTowards(points, plot.current, direction, admits) : Math.max(first, 0);
+  const admits = (k) => isVivid(k) && (isAny || isInReview(k));
+  /* The first one is the most suspicious of them. */
+  const next = plot.current >= 0 ? pointTowards(points, plot.current, direction, admits)
+    : points.shown.reduce((first, i, k) => (admits(k) && (first < 0 || (i >= 0 && i < points.shown[first])) ? k : first), -1);
   if (next < 0) return;
   const [width, height] = size();
   const [left, top] = toPixels(points.x[next], points.y[next]);
@@ -251,10 +253,11 @@ function showAll() {
   redrawMap();
 }
 
-/* Select the points inside a path, in units of the map. */
+/* Select the points inside a path, in units of the map: those of the category that is singled out. */
 function selectInside(path) {
   const { points } = plot;
-  plot.selected = Uint8Array.from(points.x, (x, k) => Number(isInside(path, x, points.y[k])));
+  plot.selected = null;
+  plot.selected = Uint8Array.from(points.x, (x, k) => Number(isVivid(k) && isInside(path, x, points.y[k])));
   plot.nSelected = plot.selected.reduce((sum, one) => sum + one, 0);
   lasso.rows = new Set(points.shown.filter((i, k) => i >= 0 && plot.selected[k]));
   redrawMap();
@@ -339,7 +342,7 @@ const placeIn = (event) => {
   const box = byId("map-box").getBoundingClientRect();
   return [event.clientX - box.left, event.clientY - box.top];
 };
-const pointAt = (place) => nearestPoint(plot.points, fromPixels(...place), REACH / pixelsPerUnit());
+const pointAt = (place) => nearestPoint(plot.points, fromPixels(...place), REACH / pixelsPerUnit(), isVivid);
 
 function listenToPointer(box, open) {
   let start = null;
