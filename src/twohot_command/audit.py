@@ -73,8 +73,8 @@ def audit(
     junit: JUnit = None,
     annotations: Annotations = False,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
-    map_by: Annotated[
-        Literal["pca", "umap", "none"], Option("--map", help="Map of the embeddings in the report.")
+    map: Annotated[  # noqa: A002 - the option is called so
+        Literal["pca", "umap", "none"], Option(help="Map of the embeddings in the report.")
     ] = "pca",
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out, and of a draw.")] = 0,
     scheduler: Scheduler = None,
@@ -86,7 +86,7 @@ def audit(
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
-    about: dict[str, Any] = {"map_method": check_map(None if map_by == "none" else map_by)}
+    about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
     check_draw(output, draw_check)
     gate = gate_of(
         fail_above,
