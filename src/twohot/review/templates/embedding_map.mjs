@@ -19,6 +19,9 @@ const MOST_ENTRIES = 200;
 const REACH = 12;
 const STILL = 4;
 const MARGIN = 18;
+/* Pixels of a canvas: with more of them, on a screen of fine pixels, 50,000 points would take longer
+   than a frame. */
+const MOST_PIXELS = 1.5e6;
 const STEP_KEYS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
 
@@ -88,6 +91,12 @@ function fromPixels(left, top) {
   return [plot.centre[0] + (left - width / 2) / unit, plot.centre[1] - (top - height / 2) / unit];
 }
 
+/* Pixels of the canvas per pixel of the page. */
+function pixelRatio() {
+  const [width, height] = size();
+  return Math.min(devicePixelRatio, 2, Math.sqrt(MOST_PIXELS / Math.max(width * height, 1)));
+}
+
 /* Colours as the pixels of a canvas hold them. */
 const packedColour = (name) => pageColour(name).reduce((sum, channel, k) => sum + channel * 2 ** (8 * k), 0xff000000);
 
@@ -108,7 +117,7 @@ function isVivid(k) {
 /* Draw all points: faint ones first, then the others, and flagged ones on top. */
 function drawPoints() {
   const canvas = byId("map-points");
-  const ratio = Math.min(devicePixelRatio, 2);
+  const ratio = pixelRatio();
   const [width, height] = size().map((side) => Math.max(1, Math.round(side * ratio)));
   if (canvas.width !== width || canvas.height !== height || !plot.image) {
     [canvas.width, canvas.height] = [width, height];
@@ -151,7 +160,7 @@ function drawPoints() {
 /* The point that is read, and the lasso that is being drawn. */
 function drawOverlay() {
   const canvas = byId("map-overlay");
-  const ratio = Math.min(devicePixelRatio, 2);
+  const ratio = pixelRatio();
   [canvas.width, canvas.height] = size().map((side) => Math.round(side * ratio));
   const context = canvas.getContext("2d");
   context.scale(ratio, ratio);
@@ -201,7 +210,7 @@ function readPoint(k, isSaid = false) {
     element("p", { className: "labels" }, given[k] ? labelChip(given[k] - 1, "given", "given") : "no label",
       isOther && suggested[k] ? element("span", {}, "→", labelChip(suggested[k] - 1, "suggested", "suggested")) : null),
     wrong[k] === NOT_KNOWN ? null : element("p", { textContent: `label wrong ${percent(10 * wrong[k])}` }),
-    group && element("p", { textContent: `group ${report.map.groups[group[k] - 1]}` }),
+    group && element("p", { textContent: `group ${report.map.groups[group[k] - 1] || "(blank)"}` }),
     i >= 0 && report.kind === "image" ? picture(report, i, rowName(i)) : null,
     i >= 0 && report.items && report.kind !== "image" ? element("p", { className: "text", dir: "auto", textContent: report.items[i] }) : null,
     element("small", { textContent: i >= 0 ? "Click, or Enter, opens it" : "Not flagged, so not in the review" }),
@@ -253,13 +262,15 @@ function showAll() {
   redrawMap();
 }
 
-/* Select the points inside a path, in units of the map: those of the category that is singled out. */
+/* Select the points inside a path, in units of the map: those of the category that is singled out.
+   A path round no point selects all again. */
 function selectInside(path) {
   const { points } = plot;
   plot.selected = null;
   plot.selected = Uint8Array.from(points.x, (x, k) => Number(isVivid(k) && isInside(path, x, points.y[k])));
   plot.nSelected = plot.selected.reduce((sum, one) => sum + one, 0);
   lasso.rows = new Set(points.shown.filter((i, k) => i >= 0 && plot.selected[k]));
+  if (!plot.nSelected) dropLasso();
   redrawMap();
   plot.changed();
 }
@@ -362,6 +373,7 @@ function listenToPointer(box, open) {
     moveBy((last[0] - place[0]) / unit, (place[1] - last[1]) / unit);
   });
   box.addEventListener("pointerup", (event) => {
+    if (!start) return;
     const path = plot.path;
     const isTap = path.length === 1;
     [start, plot.path] = [null, []];
@@ -373,7 +385,7 @@ function listenToPointer(box, open) {
     if (found >= 0 && isRead && isInReview(found)) open(plot.points.shown[found]);
   });
   box.addEventListener("pointercancel", () => { [start, plot.path] = [null, []]; drawOverlay(); });
-  box.addEventListener("pointerleave", () => { if (!start && document.activeElement !== box) readPoint(-1); });
+  box.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse" && !start && document.activeElement !== box) readPoint(-1); });
   box.addEventListener("wheel", (event) => { event.preventDefault(); zoomBy(2 ** (-event.deltaY / 300), placeIn(event)); }, { passive: false });
 }
 
