@@ -124,7 +124,7 @@ def test_nothing_is_written_through_a_link(photos):
     ("name", "message"),
     [
         ("a/../b", r"class 'a/../b' cannot be the name of a folder"),
-        (".fox", r"class '.fox' begins with a dot, and such folders are passed over"),
+        (".fox", r"class '.fox' begins with a dot, and such folders are not read"),
     ],
 )
 def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path, name, message):
@@ -154,7 +154,9 @@ def test_nothing_is_made_of_another_folder(photos, tmp_path, rows, message):
 def test_a_folder_that_is_there_is_not_touched(photos, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "mine.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"output=.*clean is there already: choose another name"):
+    with pytest.raises(
+        ValueError, match=r"output=.*clean exists and is not empty: choose another name"
+    ):
         write_sorted_folder(photos, tmp_path / "clean", audited(), KEPT)
     assert content(tmp_path / "clean") == {"mine.txt": "mine"}
 
