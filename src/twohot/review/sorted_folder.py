@@ -148,9 +148,8 @@ def _class_folders(classes: Iterable[str]) -> dict[str, str]:
         other = taken.setdefault(_told_apart(name), name)
         if other != name:
             alike = "differ only in capitals or in how accents are stored"
-            problem = (
-                f"the classes {other!r} and {name!r} {alike}: many disks have one folder for both"
-            )
+            shared = "so that many disks have one folder for both"
+            problem = f"the classes {other!r} and {name!r} {alike}, {shared}"
             raise ArgumentError("", problem, "rename one of them.")
     return folders
 
