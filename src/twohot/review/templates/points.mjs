@@ -78,7 +78,7 @@ function coverOf(kind, radius, column, row) {
 
 /* The pixels of a mark, from its middle, on a canvas so wide; the edge of some has another colour. */
 export function stampOf(width, kind, radius, colour, edge = null) {
-  const outer = edge === null ? radius : radius + 1;
+  const outer = edge === null ? radius : radius + Math.min(1, radius / 4);
   const reach = Math.ceil(1.2 * outer), pixels = [];
   for (let row = -reach; row <= reach; row++) for (let column = -reach; column <= reach; column++) {
     const cover = coverOf(kind, outer, column, row);
