@@ -52,9 +52,10 @@ def test_the_record_is_made_of_its_options():
     spread = with_option_record(command)
     names = list(inspect.signature(spread).parameters)
     own = ["label_column", "feature_column", "id_column", "item_column"]
-    fields = [*own, "labels", "classes", "missing", "split"]
+    fields = [*own, "labels", "classes", "missing", "merge_spellings", "split"]
     assert names == ["probe", "source", "others", "before", *fields, "after"]
     given = dict.fromkeys([*fields, "others"]) | {"split": "val", "source": Path("a.csv")}
+    given["merge_spellings"] = False
     spread(probe="p", before=2, after=3, **given)
     assert seen == [("p", 2, TableOptions(source=Path("a.csv"), split="val"), 3)]
     assert spread.__doc__ == "Say what came."
@@ -83,8 +84,9 @@ def test_odd_labels_are_said():
     result = run("describe", "table.csv")
     assert result.exit_code == 0, result.output
     assert (
-        "Note: 2 rows have a label that may be another spelling of a class: 'Cat' / 'cat', "
-        "'dog' / 'dog '. They are different classes here" in result.stderr
+        "Note: 2 rows have a label that may be another spelling of a class: 'cat' (47 rows) / "
+        "'Cat' (1), 'dog' (48 rows) / 'dog␣' (1). They are different classes here: pass "
+        "--merge-spellings if they are one." in result.stderr
     )
     assert (
         "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that there "
@@ -124,6 +126,7 @@ def test_labels_of_a_list_are_looked_at_when_extracted(tmp_path, monkeypatch):
     # Refused: pixels take no texts. What is odd about the labels was said before.
     result = run("extract", "texts.csv", "--backbone", "pixels", "-o", "t.features")
     assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in result.stderr
+    assert "pass --merge-spellings where the feature file is read" in result.stderr
     assert "'NaN' is a class here: name such a text by --missing if it means" in result.stderr
 
 

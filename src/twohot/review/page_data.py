@@ -11,7 +11,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from twohot.base import BoolArray, FloatArray, IntArray, counted, load_extra
+from twohot.base import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Labels,
+    counted,
+    load_extra,
+    spelling_groups,
+    told_apart,
+)
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, RowFinding, readable
 from twohot.review.thumbnails import link, thumbnail
 
@@ -155,6 +164,36 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
             "rows": [place[row] for row in finding.rows.tolist() if row in place],
         }
         for finding in findings
+    ]
+
+
+def verdict_columns(
+    rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
+) -> list[list[tuple[str, int | str | None]]] | None:
+    """Return what reviewers decided, row by row of a page: names, and codes or new classes."""
+    code = {name: number for number, name in enumerate(rows.classes)}
+
+    def coded(label: str | None) -> int | str | None:
+        return None if label is None else code.get(label, label)
+
+    listed = (verdicts.get(row, ()) for row in shown.tolist())
+    return [[(name, coded(label)) for name, label in row] for row in listed] if verdicts else None
+
+
+def spelling_columns(rows: ReviewRows, *, are_all: bool) -> list[list[tuple[int, str, int | None]]]:
+    """Return groups of classes that differ in spelling alone, the most frequent of each first.
+
+    Each class is its code, its name with blanks to be seen, and how many rows have it, if a page
+    has all rows.
+    """
+    labels = Labels(rows.given_labels, np.array(rows.classes, dtype=object))
+    sizes = labels.sizes.tolist()
+    groups = (
+        (group, told_apart([rows.classes[k] for k in group])) for group in spelling_groups(labels)
+    )
+    return [
+        [(k, name, sizes[k] if are_all else None) for k, name in zip(group, names, strict=True)]
+        for group, names in groups
     ]
 
 

@@ -59,6 +59,8 @@ class ReviewRows:
     items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
     item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
     report: str = ""  # name of the report that some of these rows are in, or that they are some of
+    # How the user's data spell some labels, and the class that each was merged into when read.
+    spellings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_choice("item_kind", self.item_kind, ITEM_KINDS)
@@ -258,6 +260,9 @@ class ReviewSummary:
     evidence: Evidence | None = None  # the nearest rows of those that are flagged
     findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
     alike_classes: tuple[AlikeClasses, ...] = ()  # pairs that look like one
+    # What reviewers decided, who do not agree: by position of the row, pairs of a reviewer's name
+    # and a label, None if excluded; the page is then there to settle these rows.
+    verdicts: Mapping[int, Sequence[tuple[str, str | None]]] = field(default_factory=dict)
     messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
 

@@ -90,6 +90,20 @@ export function marks(i) {
   return report.undecided[i] ? [mark("close call", "The two likeliest classes are about equally likely"), ...found] : found;
 }
 
+/* What each reviewer decided of a row that is to be settled; a click takes it. */
+export function verdictList(i) {
+  if (!report.verdicts) return null;
+  const chosen = decisions.get(i);
+  const line = ([name, label], place) => {
+    const isTaken = chosen !== undefined && (label === null ? chosen.kind === "exclude" : chosen.label === label);
+    const button = element("button", { type: "button", tabIndex: -1, title: `Decide as ${name}`, "aria-pressed": String(isTaken) },
+      element("bdi", { className: "who", textContent: name }), label === null ? element("span", { className: "excluded", textContent: "excluded" }) : labelChip(label, label === report.given[i] ? "given" : label === report.suggested[i] ? "suggested" : "other", `wanted by ${name}`));
+    Object.assign(button.dataset, { action: "verdict", place });
+    return element("li", {}, button);
+  };
+  return element("ul", { className: "verdicts", "aria-label": "What reviewers decided" }, ...report.verdicts[i].map(line));
+}
+
 /* ---- labels and probabilities ---- */
 
 /* Decisions for a label that is shown anyway; its colour says which. */

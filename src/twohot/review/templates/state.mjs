@@ -13,6 +13,9 @@ export const N_ROWS = report.row.length;
 export const NO_LABEL = -1;
 export const KINDS = ["accept", "reject", "second", "relabel", "new_class", "exclude"];
 export const OPEN = "open";   /* in files: not decided, the line is there for its note */
+export const SPELLING = "spelling";   /* in files: of no row, two spellings become one */
+/* Who reviews: the name of all decisions that came from no other reviewer's file. */
+export const reviewer = { name: "" };
 /* Decisions are by id: another audit of the same labels shows its rows in another order. */
 export const placeOf = new Map(report.id.map((id, i) => [id, i]));
 
@@ -50,6 +53,10 @@ export function isDoubted(i) {
 export function hasSecond(i) {
   return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
 }
+
+/* ---- spellings of one class that are merged ---- */
+
+export const merges = new Map();   /* code of a spelling → code of the class that it becomes */
 
 /* ---- decisions and notes ---- */
 

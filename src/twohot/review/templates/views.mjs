@@ -2,8 +2,8 @@
    time, and where the reviewer stands. */
 
 import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, look, progressOf, sortRows } from "./filters.mjs";
-import { actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, why, wrongScore } from "./elements.mjs";
-import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, notes, report, rowName, watch } from "./state.mjs";
+import { actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, verdictList, why, wrongScore } from "./elements.mjs";
+import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, watch } from "./state.mjs";
 
 /* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
    2, 3, 4 or 6. */
@@ -40,7 +40,7 @@ function labelLine(i) {
 function card(i) {
   return element("li", { className: "card", "aria-label": describe(i) },
     element("div", { className: "head" }, idLink(i), ...marks(i), wrongScore(i)),
-    rowPicture(i), itemText(i), labelLine(i), actionButtons(i), noteText(i), ...neighbourLists(i));
+    rowPicture(i), itemText(i), labelLine(i), verdictList(i), actionButtons(i), noteText(i), ...neighbourLists(i));
 }
 
 function candidate(i, role) {
@@ -64,7 +64,7 @@ function focusView(i) {
   return element("article", { className: "focus", "aria-label": describe(i) },
     element("div", { className: "head" }, idLink(i), ...marks(i), outcome(i, SAID_BY_BUTTONS), hint()),
     element("div", { className: "item" }, rowPicture(i, true), text ?? (report.items ? null : element("p", { className: "empty", textContent: rowName(i, "Row") }))),
-    element("div", { className: "side" }, element("p", { className: "why", dir: "auto", textContent: why(i) }),
+    element("div", { className: "side" }, element("p", { className: "why", dir: "auto", textContent: why(i) }), verdictList(i),
       element("div", { className: "candidates" }, candidate(i, "given"), isDoubted(i) ? candidate(i, "suggested") : null),
       other, nearest(i, "copies", element("p", { className: "remark", textContent: "nearly the same" })), noteText(i)),
     actionButtons(i));
@@ -330,7 +330,7 @@ export function showProgress() {
   byId("progress-bar").value = done;
   byId("progress-text").textContent = `${done.toLocaleString("en")} of ${total.toLocaleString("en")} reviewed`;
   byId("undo").disabled = !canUndo();
-  byId("export").disabled = !decisions.size && !notes.size;
+  byId("export").disabled = !decisions.size && !notes.size && !merges.size;
   const flagged = progressOf(FLAGGED);
   const left = flagged.total - flagged.done;
   byId("start").hidden = !left;
