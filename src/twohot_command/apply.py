@@ -46,7 +46,7 @@ from twohot.tables import (
     read_record,
 )
 from twohot_command.parts import check_apart, writing_parts
-from twohot_command.sources import SpreadsheetSafe, option_words
+from twohot_command.sources import SpreadsheetSafe, option_words, spellings_in_words
 from twohot_command.terminal import Quiet, say, say_next
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
@@ -303,11 +303,9 @@ def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
         where = "left out" if left_out else "without a label now"
         done.append(f"{counted(counts['exclude'], 'row')} excluded, {where}")
     kept = "keeps its given label" if applied.n_open == 1 else "keep their given label"
-    spelled = [
-        f"{old!r} as {new!r}" for old, new in {**rows.spellings, **applied.spellings}.items()
-    ]
-    respelt = f" ({counted(applied.n_respelt, 'row')} of the audit)" if applied.spellings else ""
-    merged = f"Spellings merged: {first_few(spelled, write=str)}{respelt}.\n" if spelled else ""
+    spelled = spellings_in_words({**rows.spellings, **applied.spellings}, {})
+    respelt = f" ({counted(applied.n_respelt, 'undecided row')})" if applied.spellings else ""
+    merged = f"Spellings merged: {spelled}{respelt}.\n" if spelled else ""
     return merged + (
         f"{counted(sum(counts.values()), 'row')} decided: {', '.join(done)}.\n"
         f"{applied.n_changed} of {counted(rows.n_rows, 'label')} changed; "

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
 
-from twohot.base import ArgumentError, Labels, as_url, counted, first_few, is_missing, label_notes
+from twohot.base import (
+    ArgumentError,
+    Labels,
+    as_url,
+    counted,
+    first_few,
+    is_missing,
+    label_notes,
+    told_apart,
+)
 from twohot.extract import FeatureOrigin, LabelledItems, read_image_folder, read_item_table
 from twohot.judge import check_groups
 from twohot.probes import FittedProbe
@@ -263,9 +272,10 @@ class TableOptions(FeatureOptions):
     def _checked(self, table: FeatureTable) -> FeatureTable:
         self._check_labelled(table.coded, f"its {counted(table.n_rows, 'row')}")
         if self.merge_spellings:
+            sizes = dict(zip(table.classes, table.coded.sizes.tolist(), strict=True))
             table = table.merge_spellings()
-            merged = [f"{old!r} as {new!r}" for old, new in table.spellings.items()]
-            say(f"Spellings: read {first_few(merged, write=str) or 'no label as another'}")
+            merged = spellings_in_words(table.spellings, sizes)
+            say(f"Spellings merged: {merged or 'none, no two classes differ in spelling alone'}")
         say_label_notes(table.coded, "by --missing", "pass --merge-spellings")
         return table
 
@@ -337,6 +347,22 @@ def say_columns(words: str) -> None:
     """Print which column is what, if that is known."""
     if words:
         say(f"Columns: {words}")
+
+
+def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -> str:
+    """Return which spellings were merged into which, with their rows where these are known.
+
+    Examples
+    --------
+    >>> spellings_in_words({"FONTS": "fonts", " fonts": "fonts"}, {"FONTS": 2})
+    "'FONTS' as 'fonts' (2 rows), '␣fonts' as 'fonts'"
+    """
+    words = []
+    for pair in spellings.items():
+        old, new = told_apart(pair)
+        count = f" ({counted(sizes[pair[0]], 'row')})" if pair[0] in sizes else ""
+        words.append(f"{old} as {new}{count}")
+    return first_few(words, write=str)
 
 
 def say_label_notes(labels: Labels, missing: str, merge: str) -> None:

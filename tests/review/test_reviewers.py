@@ -1,4 +1,4 @@
-"""Decisions of several reviewers: what is applied, what is to be settled, and how far they agree."""
+"""Decisions of several reviewers: what is applied, what is disputed, and how far they agree."""
 
 from dataclasses import replace
 
@@ -102,11 +102,11 @@ def test_spellings_that_one_merges_are_no_disagreement() -> None:
                 "a.csv": [made(0, "accept", reviewer="Anna")],
                 "b.csv": [made(0, "reject", reviewer="Anna")],
             },
-            "row 0 was decided twice by reviewer 'Anna', as 'dog' in a.csv and as 'cat' in b.csv: pass",
+            "row 0 was decided twice by reviewer 'Anna', as 'dog' in a.csv and as 'cat' in b.csv",
         ),
         (
             {"a.csv": [made(0, "accept", reviewer="A"), made(0, "reject", reviewer="B")]},
-            "row 0 was decided twice, as 'dog' in a.csv and as 'cat' in a.csv: pass one file of each",
+            "row 0 was decided twice, as 'dog' in a.csv and as 'cat' in a.csv",
         ),
         (
             {

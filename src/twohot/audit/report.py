@@ -144,7 +144,9 @@ def row_counts(issues: LabelIssues) -> RowCounts:
     """Return how many rows there are of each kind."""
     n_undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     n_unlabelled = int(np.count_nonzero(issues.given == NO_LABEL))
-    return RowCounts(len(issues), n_unlabelled, issues.n_issues, n_undecided)
+    sizes = tuple(Labels(issues.given, issues.classes).sizes.tolist())
+    n_rows, n_flagged = len(issues), issues.n_issues
+    return RowCounts(n_rows, n_unlabelled, n_flagged, n_undecided, class_sizes=sizes)
 
 
 def _has_matrices(issues: LabelIssues) -> bool:

@@ -60,7 +60,8 @@ class Decision:
         """Raise if it was made in another report."""
         if self.report.removesuffix(SETTLED) != report:
             seen = f"report {self.report!r}, and the audit's is {report!r}"
-            problem = f"row {self.id} was decided in {seen}"
+            what = "a spelling" if self.decision == SPELLING else f"row {self.id}"
+            problem = f"{what} was decided in {seen}"
             advice = "pass the folder of the report that was reviewed by {audit}."
             raise ArgumentError("", problem, advice, audit=...)
 

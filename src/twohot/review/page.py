@@ -137,6 +137,7 @@ def write_review(
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
+    counts = summary.counts or rows.counts()
     next_step = next_step.format(file=f"decisions-{report}.csv")
     data = {
         "report": report,
@@ -147,7 +148,8 @@ def write_review(
         "nFlagged": len(rows.flagged),
         "findings": finding_columns(summary.findings, shown),
         "verdicts": verdict_columns(rows, summary.verdicts, shown),
-        "spellings": spelling_columns(rows, are_all=summary.counts is None),
+        # The rows to settle say nothing of how frequent a spelling is.
+        "spellings": [] if summary.verdicts else spelling_columns(rows.classes, counts.class_sizes),
         "alikeClasses": [
             (pair.first, pair.second, round(100 * pair.mixing)) for pair in summary.alike_classes
         ],

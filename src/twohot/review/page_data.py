@@ -180,20 +180,17 @@ def verdict_columns(
     return [[(name, coded(label)) for name, label in row] for row in listed] if verdicts else None
 
 
-def spelling_columns(rows: ReviewRows, *, are_all: bool) -> list[list[tuple[int, str, int | None]]]:
+def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[tuple[Any, ...]]]:
     """Return groups of classes that differ in spelling alone, the most frequent of each first.
 
-    Each class is its code, its name with blanks to be seen, and how many rows have it, if a page
-    has all rows.
+    Each class is its code, its name with blanks to be seen, and how many rows have it.
     """
-    labels = Labels(rows.given_labels, np.array(rows.classes, dtype=object))
-    sizes = labels.sizes.tolist()
-    groups = (
-        (group, told_apart([rows.classes[k] for k in group])) for group in spelling_groups(labels)
-    )
+    codes = np.repeat(np.arange(len(classes)), sizes)
+    groups = spelling_groups(Labels(codes, np.array(classes, dtype=object)))
+    told = [told_apart([classes[code] for code in group]) for group in groups]
     return [
-        [(k, name, sizes[k] if are_all else None) for k, name in zip(group, names, strict=True)]
-        for group, names in groups
+        [(code, name, sizes[code]) for code, name in zip(group, names, strict=True)]
+        for group, names in zip(groups, told, strict=True)
     ]
 
 

@@ -40,6 +40,7 @@ class RowCounts:
     n_flagged: int
     n_undecided: int  # of those that are flagged
     full_table: str = ""  # beside the page: where all rows are, if the page has only some of them
+    class_sizes: tuple[int, ...] = ()  # (n_classes,), rows with each given label
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -131,8 +132,14 @@ class ReviewRows:
     def counts(self) -> RowCounts:
         """Return how many rows there are of each kind."""
         n_undecided = int(np.sum(self.is_label_issue & self.is_undecided))
+        labelled = self.given_labels[self.given_labels != NO_LABEL]
+        sizes = np.bincount(labelled, minlength=len(self.classes)).tolist()
         return RowCounts(
-            self.n_rows, self.n_unlabelled, int(self.is_label_issue.sum()), n_undecided
+            self.n_rows,
+            self.n_unlabelled,
+            int(self.is_label_issue.sum()),
+            n_undecided,
+            class_sizes=tuple(sizes),
         )
 
     def id_texts(self) -> list[str]:

@@ -12,10 +12,10 @@ export function showSpellings() {
 function groupLine(group) {
   const [[into, name], ...others] = group;
   const isMerged = others.every(([code]) => merges.get(code) === into);
-  const spelling = ([, text, count]) => element("span", { className: "spelling" }, element("bdi", { textContent: text }),
-    count === null ? "" : element("small", { textContent: counted(count, "row") }));
-  const button = element("button", { type: "button", "aria-pressed": String(isMerged), title: isMerged ? "Keep them apart again" : "Write all of them so" },
-    isMerged ? "Merged into " : "Merge into ", element("bdi", { textContent: name }));
+  const spelling = ([code, text, count]) => element("span", { className: "spelling" }, element(code === into ? "strong" : "span", {}, element("bdi", { textContent: text })),
+    element("small", { textContent: counted(count, "row") }));
+  const button = element("button", { type: "button", "aria-pressed": String(isMerged), title: isMerged ? "Keep them apart again" : `Write all as ${name}` },
+    isMerged ? "✓ Merged" : "Merge", element("span", { className: "visually-hidden", textContent: ` into ${name}` }));
   button.addEventListener("click", () => {
     const merged = new Map(merges);
     for (const [code] of group) merged.delete(code);

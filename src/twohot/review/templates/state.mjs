@@ -29,6 +29,12 @@ export function className(label) {
   return label === NO_LABEL ? "" : report.classes[label];
 }
 
+/* The name of a label with all to be seen that tells it from a more frequent spelling. */
+const toldNames = new Map(report.spellings.flatMap((group) => group.slice(1).map(([code, text]) => [code, text.slice(1, -1)])));
+export function shownName(label) {
+  return toldNames.get(label) ?? className(label);
+}
+
 /* What a row is called: a number alone would say little. */
 export function idName(id, word = "row") {
   return report.idKind === "position" ? `${word} ${id}` : id;

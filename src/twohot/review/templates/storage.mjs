@@ -34,10 +34,17 @@ export function partKey(part) {
   return `twohot:rows:${report.report}:${part}`;
 }
 
-watch((rows) => {
+/* Tell what became of a write; that of an earlier one only if it failed. */
+let writes = 0;
+function tellOf(written) {
+  const number = ++writes;
   tell(null);
+  written.then((found) => { if (number === writes || found !== SAVED) tell(found); });
+}
+
+watch((rows) => {
   const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
-  Promise.all([...parts].map(storePart)).then((found) => tell(Math.min(...found)));
+  tellOf(Promise.all([...parts].map(storePart)).then((found) => Math.min(...found)));
 });
 
 /* A part is { rows, at }: [id, decision or null, note] of every row that is answered, and who decided if
@@ -68,8 +75,7 @@ const NAME = "twohot:reviewer";   /* of all reports */
 export function mergeSpellings(merged) {
   merges.clear();
   for (const [old, into] of merged) merges.set(old, into);
-  tell(null);
-  storeRows(SPELLINGS, [...merges]).then(tell);
+  tellOf(storeRows(SPELLINGS, [...merges]));
 }
 
 export function nameReviewer(name) {

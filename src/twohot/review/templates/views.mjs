@@ -3,7 +3,7 @@
 
 import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, look, progressOf, sortRows } from "./filters.mjs";
 import { actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, verdictList, why, wrongScore } from "./elements.mjs";
-import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, watch } from "./state.mjs";
+import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
 
 /* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
    2, 3, 4 or 6. */
@@ -236,8 +236,8 @@ export function setLayout(name) {
 
 const OPTIONS = {
   finding: [[FLAGGED, "wrong labels"], ...report.findings.map((finding, number) => [number, finding.name]), ["", "all rows"]],
-  given: [["", "any label"], ...classOrder.map((code) => [code, className(code)])],
-  suggested: [["", "any suggested"], ...classOrder.map((code) => [code, className(code)])],
+  given: [["", "any label"], ...classOrder.map((code) => [code, shownName(code)])],
+  suggested: [["", "any suggested"], ...classOrder.map((code) => [code, shownName(code)])],
   decision: [["", "any decision"], ["open", "open"], ["decided", "decided"], ["accept", "accepted"], ["reject", "given label kept"], ["second", "second candidate taken"],
     ["relabel", "relabelled"], ["new_class", "new class"], ["exclude", "excluded"], ["noted", "with a note"]],
   close: [["", "clear or close"], [1, "close call"], [0, "clear"]],
