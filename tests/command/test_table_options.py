@@ -1,6 +1,7 @@
 """The options of tables: one record for all commands, and what is said of labels."""
 
 import inspect
+from html import unescape
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 from label_tables import NAMES, blobs, column, run, write_table, wrong_every
 
-from twohot.tables import read_features, read_table
+from twohot.probes import load
+from twohot.tables import csv_columns, read_features, read_table
 from twohot_command.app import command_function, parser_of, with_option_record
 from twohot_command.sources import TableOptions
 
@@ -36,6 +38,8 @@ def test_commands_that_read_labels_have_the_same_options(name):
         "--labels": "Separate label file: .csv, .parquet or .npy.",
         "--classes": "Text file that names one class per line.",
         "--missing": "Text that means no label; repeat it for more.",
+        "--merge-spellings": "Read labels that differ in case, blanks or stored accents alone as "
+        "the most frequent of them.",
         "--split": "Split to use, or all; train if there is one.",
     }.items() <= options.items()
     assert "options" not in inspect.signature(command_function(name)).parameters
@@ -99,6 +103,33 @@ def test_odd_labels_are_said():
     assert quieter.exit_code == 0, quieter.output
     assert "another spelling" in quieter.stderr
     assert "--missing" not in quieter.stderr
+
+
+def test_spellings_are_merged_where_somebody_asks_for_it(odd) -> None:
+    said = "Spellings merged: 'Cat' as 'cat' (1 row), 'dog␣' as 'dog' (1 row)"
+    asked = ("table.csv", "--merge-spellings", "--missing", "NaN", "--missing", "n/a")
+    fitted = run("fit", *asked, "-o", "p.safetensors", "--quiet")
+    assert fitted.exit_code == 0, fitted.output
+    assert said in fitted.stdout
+    assert "another spelling" not in fitted.output
+    assert load("p.safetensors").classes_.tolist() == ["cat", "dog", "fox"]
+    forecast = run("forecast", *asked, "--quiet")
+    assert said in forecast.stdout
+    nexts = [line for line in forecast.stdout.splitlines() if "twohot" in line]
+    assert all(
+        "--merge-spellings" in line for line in nexts if " fit " in line or " audit " in line
+    )
+    audited = run("audit", *asked, "-o", "audit", "--quiet")
+    assert audited.exit_code == 0, audited.output
+    assert "'Cat' as 'cat', 'dog␣' as 'dog'" in unescape(
+        Path("audit/report.html").read_text("utf-8")
+    )
+    # The file itself is corrected: its spellings are known, and merged in it.
+    accepted = ("--accept-all", "1", "--audit", "audit", "--to", "table.csv", "-o", "clean.csv")
+    assert run("apply", *accepted).exit_code == 0
+    columns = csv_columns(Path("clean.csv"))
+    assert columns["given_label"].tolist() == odd
+    assert {*columns["label"].tolist()} == {"cat", "dog", "fox", "NaN", "n/a"}
 
 
 @pytest.mark.usefixtures("odd")

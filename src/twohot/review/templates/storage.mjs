@@ -39,7 +39,7 @@ let writes = 0;
 function tellOf(written) {
   const number = ++writes;
   tell(null);
-  written.then((found) => { if (number === writes || found !== SAVED) tell(found); });
+  written.then((found) => { if (number === writes || found === LOST) tell(found); });
 }
 
 watch((rows) => {
