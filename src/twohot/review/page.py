@@ -148,8 +148,7 @@ def write_review(
         "nFlagged": len(rows.flagged),
         "findings": finding_columns(summary.findings, shown),
         "verdicts": verdict_columns(rows, summary.verdicts, shown),
-        # The rows to settle say nothing of how frequent a spelling is.
-        "spellings": [] if summary.verdicts else spelling_columns(rows.classes, counts.class_sizes),
+        "spellings": spelling_columns(rows.classes, counts.class_sizes),
         "alikeClasses": [
             (pair.first, pair.second, round(100 * pair.mixing)) for pair in summary.alike_classes
         ],
@@ -166,7 +165,7 @@ def write_review(
         messages=[*summary.messages, *warning],
         headline=headline,
         sentences=sentences,
-        spellings=data["spellings"],
+        spellings=[] if summary.verdicts else data["spellings"],
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
         data=embedded_json(data),

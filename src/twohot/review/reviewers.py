@@ -296,7 +296,9 @@ def write_settle_page(
     n_others = len(merged.disputed) - len(places)
     left_out = f"{counted(n_others, 'row')} without a given label not shown: add a line for each."
     messages = (str(merged.agreement), *[left_out] * bool(n_others))
-    summary = ReviewSummary(title="Rows to settle", verdicts=verdicts, messages=messages)
-    return write_review(
-        path, replace(shown, report=report, is_label_issue=is_shown), summary, **page
-    )
+    shown = replace(shown, report=report, is_label_issue=is_shown)
+    # How frequent a spelling is all rows say.
+    counts = replace(shown.counts(), class_sizes=rows.counts().class_sizes)
+    title = "Rows to settle"
+    summary = ReviewSummary(title=title, counts=counts, verdicts=verdicts, messages=messages)
+    return write_review(path, shown, summary, **page)
