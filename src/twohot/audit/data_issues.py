@@ -252,7 +252,7 @@ def _sentences(found: DataIssues) -> Iterator[str]:
         yield f"Outliers: {counted(len(found.outliers), 'row')} like no others."
     if found.alike_classes:
         pairs = [
-            " and ".join(told_apart([str(names[code]) for code in (pair.first, pair.second)]))
+            " and ".join(told_apart([names[pair.first], names[pair.second]]))
             for pair in found.alike_classes[:FEW]
         ]
         yield (

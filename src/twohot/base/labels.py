@@ -11,7 +11,6 @@ merged where somebody asks for it.
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -295,7 +294,7 @@ def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -
     return " / ".join(f"{name} ({count})" for name, count in zip(told, counts, strict=True))
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def told_apart(names: Sequence[object]) -> list[str]:
     r"""Return names in quotes, with all that differs between them to be seen.
 
     Blanks are open boxes where they would not be seen, at an end or beside another one. Names that
@@ -306,13 +305,12 @@ def told_apart(names: Sequence[str]) -> list[str]:
     >>> told_apart([" log  in", "log in", "café", "café"])
     ["'␣log␣␣in'", "'log in'", "'caf\\xe9'", "'cafe\\u0301'"]
     """
-    looks = Counter(unicodedata.normalize("NFC", name) for name in names)
-    same = {name for name, count in looks.items() if count > 1}
+    looks = [unicodedata.normalize("NFC", str(name)) for name in names]
     return [
         ascii(name)
-        if unicodedata.normalize("NFC", name) in same
+        if looks.count(look) > 1
         else HIDDEN_BLANKS.sub(lambda found: "␣" * len(found[0]), repr(name))
-        for name in names
+        for name, look in zip(names, looks, strict=True)
     ]
 
 

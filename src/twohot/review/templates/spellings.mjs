@@ -1,6 +1,6 @@
 /* Classes that differ in spelling alone, and the button that merges them. */
 
-import { counted, decide, decisions, isDoubted, labelOf, merges, report } from "./state.mjs";
+import { className, counted, decide, decisions, isDoubted, labelOf, merges, report } from "./state.mjs";
 import { mergeSpellings } from "./storage.mjs";
 import { byId, element } from "./elements.mjs";
 import { say, showProgress } from "./views.mjs";
@@ -23,7 +23,7 @@ function groupLine(group) {
     mergeSpellings(merged);
     showSpellings();
     showProgress();
-    sayMerged(name, isMerged ? null : acceptRespelt(group));
+    sayMerged(className(into), isMerged ? null : acceptRespelt(group));
     byId("spellings").children[report.spellings.indexOf(group)].querySelector("button").focus();
   });
   return element("li", {}, element("div", {}, ...group.map(spelling)), button);

@@ -80,6 +80,7 @@ function tableLine(i) {
     ...(report.items ? [element("td", { className: "item-cell" }, itemText(i))] : []),
     cell(labelChip(report.given[i], "given", "given")),
     isDoubted(i) ? cell(labelChip(report.suggested[i], "suggested", "suggested")) : cell(),
+    ...(report.verdicts ? [cell(verdictList(i))] : []),
     element("td", { className: "number" }, wrongScore(i)),
     element("td", {}, element("div", { className: "actions" },
       ...choices(i).filter((kind) => kind === "accept" || kind === "reject").map((kind) => actionButton(kind, i)), more,
@@ -131,7 +132,7 @@ function doneView() {
 /* Headings of the table: [text, name to sort by or null, class of the cell]. */
 function headings() {
   return [report.idKind === "position" ? ["Row", "row"] : ["Id", "row"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
-    ["Given", "given"], ["Suggested", "suggested"], ["Label wrong", "wrong", "number"], ["Decision", null]];
+    ["Given", "given"], ["Suggested", "suggested"], ...(report.verdicts ? [["Reviewers", null]] : []), ["Label wrong", "wrong", "number"], ["Decision", null]];
 }
 
 function tableOf(lines) {
