@@ -258,7 +258,9 @@ def _say_merged(
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
-    words = ["apply", *map(str, files), settled, *option_words(asked)]
+    # A later export of the page has all that an earlier one had, and its name.
+    others = [str(file) for file in files if file.name != settled]
+    words = ["apply", *others, settled, *option_words(asked)]
     # The page would fill in the name of its decisions, which is there already.
     next_step = f"twohot {join(words)}".replace("{", "{{").replace("}", "}}")
     root = _image_root(rows, asked["to"], asked["audit"])

@@ -57,7 +57,7 @@ def test_what_was_settled_is_final_whatever_the_order() -> None:
     files = {"anna.csv": ANNA, "ben.csv": BEN, "final.csv": final}
     for order in (files, dict(reversed(files.items()))):
         merged = merge_reviews(ROWS, order)
-        assert [*merged.disputed] == [4]
+        assert ([*merged.disputed], [*merged.settled]) == ([4], [2])
         assert apply_decisions(ROWS, merged.decisions).labels[2] == ANIMALS.index("fox")
         # It is nobody's verdict.
         assert (merged.agreement.n_rows, merged.agreement.n_agreeing) == (3, 1)
@@ -205,6 +205,13 @@ def test_disputed_rows_are_listed_and_put_on_a_page(tmp_path) -> None:
     text = (tmp_path / "p.html").read_text("utf-8")
     assert "2 rows to settle" in text
     assert HOSTILE[0] not in text.replace("\\u003c", "")
+
+
+def test_settled_rows_stay_on_the_page(tmp_path) -> None:
+    final = [replace(made(2, "accept"), report=f"{REPORT}-settled")]
+    merged = merge_reviews(ROWS, {"anna.csv": ANNA, "ben.csv": BEN, "final.csv": final})
+    write_settle_page(tmp_path / "p.html", ROWS, merged)
+    assert sorted(parse_json(json_of(tmp_path / "p.html"))["id"]) == ["2", "4"]
 
 
 def test_rows_without_a_given_label_are_on_no_page(tmp_path) -> None:

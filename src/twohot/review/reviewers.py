@@ -71,6 +71,7 @@ class MergedReviews:
 
     decisions: tuple[Decision, ...]  # to apply: undisputed ones, final ones, spellings and notes
     disputed: Verdicts  # rows to settle, in the order of the data
+    settled: Verdicts  # rows on which reviewers disagree and that were settled, likewise
     agreement: Agreement
 
 
@@ -134,13 +135,15 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
                 if decision.decision != OPEN:
                     label = reader.label(decision, place)
                     found.add(place, decision.reviewer or names[file], label, file, decision)
-    disputed = {
-        place: verdicts
+    contested = [
+        (place, verdicts)
         for place, verdicts in sorted(found.verdicts.items())
-        if place not in found.final and len({*verdicts.values()}) > 1
-    }
+        if len({*verdicts.values()}) > 1
+    ]
+    disputed = {place: verdicts for place, verdicts in contested if place not in found.final}
+    settled = {place: verdicts for place, verdicts in contested if place in found.final}
     kept = _kept([decision for _, decision in decisions], reader, found.final, disputed)
-    return MergedReviews(tuple(kept), disputed, _agreement(found.verdicts))
+    return MergedReviews(tuple(kept), disputed, settled, _agreement(found.verdicts))
 
 
 @dataclass(frozen=True)
@@ -270,6 +273,9 @@ def write_settle_page(
 ) -> str:
     """Write a review page of the rows on which reviewers disagree, and what each decided.
 
+    Rows that were settled are on it too: in the browser where that was done they are decided, so
+    that its next export has all of them and replaces the earlier one.
+
     Parameters
     ----------
     path : path
@@ -286,14 +292,15 @@ def write_settle_page(
     str
         The name of its report, which its decisions carry: that of the audit and "-settled".
     """
-    places = [row for row in merged.disputed if rows.given_labels[row] != NO_LABEL]
+    contested = dict(sorted({**merged.disputed, **merged.settled}.items()))
+    places = [row for row in contested if rows.given_labels[row] != NO_LABEL]
     shown = rows.take(np.array(places, dtype=np.intp))
     report, is_shown = f"{rows.report_id()}{SETTLED}", np.ones(len(places), dtype=bool)
     verdicts = {
-        number: [(name[:MOST_NAME], label) for name, label in merged.disputed[row].items()]
+        number: [(name[:MOST_NAME], label) for name, label in contested[row].items()]
         for number, row in enumerate(places)
     }
-    n_others = len(merged.disputed) - len(places)
+    n_others = len(contested) - len(places)
     left_out = f"{counted(n_others, 'row')} without a given label not shown: add a line for each."
     messages = (str(merged.agreement), *[left_out] * bool(n_others))
     shown = replace(shown, report=report, is_label_issue=is_shown)
