@@ -1,7 +1,7 @@
 /* The map of the embeddings: every row of the data as a point, which a lasso selects. All points are
    drawn pixel by pixel on one canvas, in a few milliseconds; what follows the pointer is on another. */
 
-import { className, classOrder, counted, idName, report, rowName } from "./state.mjs";
+import { classOrder, counted, idName, report, rowName, shownName } from "./state.mjs";
 import { lasso } from "./filters.mjs";
 import { byId, element, labelChip, percent, picture } from "./elements.mjs";
 import { pageColour } from "./map.mjs";
@@ -39,9 +39,9 @@ function colouring(name) {
     return { codes, order: [5, 4, 3, 2, 1, 0], of: (code) => (code ? look(code) : NONE) };
   }
   const isGroup = name === "group";
-  const names = isGroup ? report.map.groups : report.classes;
-  const order = (isGroup ? names.map((_, code) => code) : classOrder).map((code) => code + 1);
-  const look = (code) => ({ name: names[code - 1] || "(blank)", colour: `--hue-${(code - 1) % N_HUES}`, shape: Math.floor((code - 1) / N_HUES) % SHAPES.length });
+  const order = (isGroup ? report.map.groups.map((_, code) => code) : classOrder).map((code) => code + 1);
+  const title = (code) => (isGroup ? report.map.groups[code] || "(blank)" : shownName(code));
+  const look = (code) => ({ name: title(code - 1), colour: `--hue-${(code - 1) % N_HUES}`, shape: Math.floor((code - 1) / N_HUES) % SHAPES.length });
   return { codes: points[name], order: [...order, 0], of: (code) => (code ? look(code) : NONE) };
 }
 
@@ -220,7 +220,7 @@ function readPoint(k, isSaid = false) {
   const place = (at, room, own) => (at + 14 + own <= room ? at + 14 : Math.max(0, at - 14 - own));
   tip.style.left = `${place(left, width, tip.offsetWidth)}px`;
   tip.style.top = `${place(top, height, tip.offsetHeight)}px`;
-  const label = (code) => (code ? className(code - 1) : "no label");
+  const label = (code) => (code ? shownName(code - 1) : "no label");
   if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${label(given[k])}, suggested ${label(suggested[k])}${i >= 0 ? "; Enter opens it" : ""}`;
 }
 
