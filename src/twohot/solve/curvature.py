@@ -75,7 +75,7 @@ def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | Non
 # What past steps tell about the curvature, for all classes and for each of them -------------------
 # What a pass tells about the curvature, y ≈ H s for the last step s, is used twice.
 #
-# Class by class: with the metrics D_k of solve.preconditioner, H is nearly block diagonal, and
+# Class by class: with the metrics D_k above, H is nearly block diagonal, and
 # inside a block a dozen directions stay that D_k does not know: the ways in which the rows of this
 # one class differ. A pair (s, y) holds a pair (s_k, y_k) for every class at once, so the two-loop
 # recursion of L-BFGS, with its inner products taken class by class, learns these directions in all

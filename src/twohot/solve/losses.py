@@ -85,7 +85,7 @@ class Loss(ABC):
 
     @abstractmethod
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return the kernel of solve.search_kernels and what it takes beside lengths and order.
+        """Return the kernel along a direction (solve.loss_kernels) and its other shared arguments.
 
         None if the loss of a row takes more than its logits and what stands beside them.
         """

@@ -1,4 +1,8 @@
-"""How far a step goes along a direction, if every length that is tried takes a pass."""
+"""How far a step goes along a direction: one length for all classes, or one for each.
+
+With one length for all (`WholeSteps`), every length that is tried takes a pass over the rows. With
+one for each class (`ClassSteps`), lengths are found without a pass, from the logits of all rows.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,12 +22,12 @@ from twohot.solve.objective import Evaluation, Objective
 # too far. Looser than a line search would be: a second pass costs more than a longer step loses.
 STEEPEST_END = 0.9
 
-# Directions are made class by class, as if classes did not compete for rows, so that steps of a
-# convex fit overshoot, by a factor that changes slowly: this is the first guess of the length that
-# suits them (after the step from zero, whose length is found: see solve.first_step), and the share
-# of the newest step in later ones. (A fit that is not convex overshoots and falls short by turns.)
-# Below this size of the logits, their root mean square, outputs are
-# nearly uniform, and nothing competes.
+# Directions are computed class by class, as if classes did not compete for rows, so steps of a
+# convex fit overshoot by a factor that changes slowly. FIRST_LENGTH is the first guess of the length
+# that suits them (after the step from zero, whose length is found: see solve.first_step), NEWEST the
+# weight of the newest step in later guesses. (A fit that is not convex overshoots and falls short by
+# turns.) If the root mean square of the logits is below SMALL_LOGITS, outputs are nearly uniform and
+# no class competes with another.
 FIRST_LENGTH, NEWEST = 0.5, 0.3
 SMALL_LOGITS = 0.5
 SHORTEST = 0.3  # what a single bad step may leave
@@ -277,33 +281,26 @@ class ClassSteps:
         return logits
 
 
-class LateClassSteps:
+class LateClassSteps(WholeSteps):
     """One length for all classes down to a small gradient, and from there on one for each."""
 
     def __init__(self, objective: Objective, late: ClassSteps) -> None:
-        self._now: WholeSteps | ClassSteps = WholeSteps(objective)
+        super().__init__(objective)
         self._late = late
         self._small = LATE_GRADIENT * float(np.linalg.norm(objective.gradient_at_zero()))
-
-    @property
-    def least_class_curvature(self) -> float:
-        """Share of the curvature of its metric from which on a class uses its own pair."""
-        return self._now.least_class_curvature
-
-    def begin(self, coef: FloatArray) -> Evaluation:
-        """Return the evaluation where the steps begin."""
-        return self._now.begin(coef)
 
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int
     ) -> tuple[Evaluation | None, bool]:
         """Return the evaluation one step on, and whether the step had to be shortened."""
-        if np.linalg.norm(here.gradient) <= self._small:
-            self._now = self._late
-        return self._now.take(here, direction, most_trials)
+        if np.linalg.norm(here.gradient) > self._small:
+            return super().take(here, direction, most_trials)
+        self._small = np.inf  # no later step goes back
+        self.least_class_curvature = self._late.least_class_curvature
+        return self._late.take(here, direction, most_trials)
 
 
-Steps: TypeAlias = WholeSteps | ClassSteps | LateClassSteps
+Steps: TypeAlias = WholeSteps | ClassSteps
 
 
 def logits_at(block: Block, coef: FloatArray) -> FloatArray:
