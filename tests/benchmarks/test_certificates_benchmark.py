@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.audit.plan import Setting
-from benchmarks.certificates import lists, report, reviews, run
+from benchmarks.certificates import report, reviews, run
 from benchmarks.certificates.lists import ListResult, Lists, best_threshold, simulate_lists
 from benchmarks.certificates.plan import (
     CHECKED,
@@ -120,34 +120,6 @@ def records(fdp: float = 0.04, truth: int = 40) -> list[Record]:
     return [Record(each, result, None, 1.0, 1.0, {}) for each, result in found.items()]
 
 
-def page_of(tmp_path: Path, made: list[Record]) -> str:
-    log = Log(tmp_path / "runs.jsonl")
-    for record in made:
-        log.append(record)
-    return report.render(log)
-
-
-def test_the_page_says_what_is_met(tmp_path: Path) -> None:
-    page = page_of(tmp_path, records())
-    assert "| ≤ q + 3 standard errors | in 6 of 6 cells | yes |" in page
-    assert "| ≤ q | 0.040 / 0.040 / 0.040 | yes |" in page
-    assert "| 0.056 (mean of 2: 0.053) | yes |" in page
-    assert "| ≥ 0.9 | 0.95 in 1 cells | yes |" in page
-    assert "| 0.970 (mean of 1: 0.970) | yes |" in page
-    assert "| ≤ 1 | 0.93 | yes |" in page
-    assert "| ≤ 0.12 | 0.099 | yes |" in page
-    assert "| digits, symmetric 0.3, all, 1000 draws | 3 | 3 |" in page
-    assert "| 2% errors, with confirmation | 4,500 | 40 | 3 | 90 | 100% | 300 | 100% |" in page
-
-
-def test_the_page_names_what_is_not_met_or_not_measured(tmp_path: Path) -> None:
-    page = page_of(tmp_path, records(fdp=0.06, truth=400))
-    assert "| ≤ q + 3 standard errors | in 4 of 6 cells | **no** |" in page
-    assert "| ≤ q | 0.060 / 0.060 / 0.060 | **no** |" in page
-    assert "| 400 | 3 | 90 | 0% | 300 | 0% |" in page
-    assert page_of(tmp_path / "none", []).count("| not measured | not measured |") == 12
-
-
 def test_the_kept_records_are_of_the_plan_and_the_page_is_theirs() -> None:
     log = Log(RECORDS)
     found = report.read(log)
@@ -174,23 +146,3 @@ def test_the_command_simulates_once_and_writes_the_page(
     run.main()
     assert measured == ["digits, pair 0.3, all, 1000 draws"]
     assert "| digits, pair 0.3, all, 1000 draws |" in (tmp_path / "page.md").read_text("utf-8")
-
-
-def test_without_features_only_what_is_there_is_simulated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["run", "--records", str(tmp_path / "runs.jsonl"), "--list"])
-    run.main()
-    listed = capsys.readouterr().out
-    assert "lists: digits" in listed
-    assert "coverage: good doubts, 100 wrong" in listed
-    assert "banking77" not in listed
-    assert "erring" not in listed
-
-
-def test_lists_are_of_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "CHECKED", (100,))
-    found = lists.measure_lists(ListRun(SETTING, 3), None)
-    assert found.n_rows == 1_257
-    assert found.n_flagged > 250
-    assert set(found.missed) == {"100"}

@@ -74,14 +74,6 @@ def test_the_tree_is_as_deep_as_its_fan_in_says(job):
     assert n_levels == 1 or job.fan_in ** (n_levels - 1) < job.n_chunks
 
 
-def test_a_scheduler_can_be_what_all_wait_for():
-    job = Job(n_rows=10**6, n_classes=2, n_workers=1000, chunk_bytes=2**12)
-    quick = replace(FREE, scheduler_task=1e-3)
-    assert pass_seconds(job, quick) == pytest.approx(1e-3 * job.n_chunks)
-    found = simulate_passes(job, quick, 0.0, 1, np.random.default_rng(0))
-    assert found[0] == pytest.approx(1e-3 * job.n_chunks, rel=1e-3)
-
-
 def test_what_a_worker_holds_and_adds_up():
     job = Job(n_rows=10**6, n_classes=1000, n_workers=4, n_features=100, itemsize=4)
     sums = 8 * 1000 * 101

@@ -94,11 +94,6 @@ def test_the_record_agrees_with_the_labels(problem, seed):
     np.testing.assert_array_equal(noisy.given_labels, again.given_labels)
 
 
-def test_nothing_flips_at_rate_zero():
-    probabilities = np.full((100, 2), 0.5)
-    assert not boundary_noise(np.arange(100) % 2, probabilities, 0.0).flipped.any()
-
-
 def test_names_and_samples_without_a_label():
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet(np.ones(2), size=50)

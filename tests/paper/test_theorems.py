@@ -134,24 +134,6 @@ def test_lemma_4_1_is_the_output_of_every_sample() -> None:
         np.testing.assert_allclose(by_sample, truth, rtol=0, atol=1e-12)
 
 
-def test_lemma_4_1_weights_shift_from_labels_to_classes_to_uniform() -> None:
-    """Clean outputs fall, noisy samples come to their class, and in the end all is uniform."""
-    corruption = np.kron(np.eye(2), [[0.7, 0.3], [0.3, 0.7]])
-    superclass = [0, 0, 1, 1]
-    kept = th.shrinkage(
-        superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=50, l2=1e-3
-    )
-    first, fifth, last = (
-        th.lemma_outputs(corruption, superclass=superclass, kept=kept.after(t)) for t in (1, 5, 500)
-    )
-    assert first[0, 0, 0] > fifth[0, 0, 0]
-    assert first[0, 1].argmax() == 1  # the given label
-    assert fifth[0, 1].argmax() == 0  # the true one
-    apart = [np.abs(each[0, 0] - each[0, 1]).max() for each in (first, fifth, last)]
-    assert apart[0] > apart[1] > apart[2]
-    np.testing.assert_allclose(last, 0.25, atol=1e-6)
-
-
 def verdicts_decided(drawn: Iterator[tuple[Any, ...]]) -> Counter[Verdict]:
     """Check the theorem's verdict of every class, and count the verdicts."""
     decided: Counter[Verdict] = Counter()
@@ -423,15 +405,6 @@ def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
     np.testing.assert_allclose(at[1e8][0], 2.3e-4 * np.array([1, 2, 3]), rtol=0.02)  # the floor
     for n in at:
         np.testing.assert_allclose(at[n][1], [3.9e-2, 4.7e-2, 4.2e-2], atol=6e-4)
-
-
-def test_claim_third_round_rights_half_wrong_labels_exactly() -> None:
-    """Figure 3: at 50 % noise the truth overtakes the given label from the third round on."""
-    fitted = th.population_rounds(FIGURE, symmetric(4, 0.5), l2=FIGURE_L2, n_rounds=6)
-    overtaken = [
-        each.predicted.outputs[0, 1, 0] > each.predicted.outputs[0, 1, 1] for each in fitted
-    ]
-    assert overtaken == [False, False, True, True, True, True]
 
 
 def test_claim_linear_theory_can_be_wrong_about_accuracy() -> None:

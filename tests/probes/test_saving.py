@@ -85,14 +85,6 @@ def test_probes_come_back_exactly(probe, path):
     assert_same(again.fit(X, Y), probe)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_predictions_in_other_precisions_come_back_exactly(dtype, path):
-    rows = X.astype(dtype)
-    probe = PartialLabelProbe().fit(rows, Y)
-    probe.save(path)
-    assert_same(load(path), probe, rows)
-
-
 LABELS = {
     "int64": Y,
     "int8": Y.astype(np.int8),

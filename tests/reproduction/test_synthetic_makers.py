@@ -140,14 +140,6 @@ def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any
     assert row[2:4] == pytest.approx((pooled.mean(), pooled.std()), abs=1e-4)
 
 
-def test_softmax_errors_at_fixed_penalty_and_ridge() -> None:
-    maker = SoftmaxErrors(n_per_class=(1e2, 1e6), n_rounds=2)
-    fixed_l2 = [errors for _, errors in maker.at_penalty()]
-    fixed_ridge = [errors for _, errors in maker.at_ridge()]
-    np.testing.assert_allclose(fixed_l2, [[1.57e-2, 3.10e-2], [2.94e-4, 4.61e-4]], rtol=5e-3)
-    np.testing.assert_allclose(fixed_ridge[1], [3.9e-2, 4.7e-2], atol=6e-4)
-
-
 def test_separations_of_the_papers_data_sets() -> None:
     """λ for q/p = 2 and q/p at the penalties of the text, as computed before."""
     measured_before = {
