@@ -1,6 +1,5 @@
 """The harness of `make bench-audit`: what is planned, drawn, compared and written."""
 
-import sys
 from argparse import Namespace
 from dataclasses import replace
 from itertools import product
@@ -11,10 +10,10 @@ import pytest
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from benchmarks.audit import data, peers, report, run
+from benchmarks.audit import data, report, run
 from benchmarks.audit.data import Data, Task, draw_task, given_labels, prepare, shaped
 from benchmarks.audit.ours import OurResult, deciles, measure_ours
-from benchmarks.audit.peers import PeerResult, measure_peers, nearest_vote
+from benchmarks.audit.peers import NEIGHBOURS, PeerResult, measure_peers, nearest_vote
 from benchmarks.audit.plan import PEOPLE, SETS, TURNS, OurRun, PeerRun, Setting, settings
 from twohot_paper import Log, Record
 
@@ -189,13 +188,13 @@ def test_peers_learn_and_a_class_may_lose_its_labels(n_left: int) -> None:
     assert found.digest != task.digest or n_left == 20
 
 
-def test_the_vote_is_that_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_vote_is_that_of_scikit_learn() -> None:
     task = draw(blobs([30, 30, 30]), "symmetric", 0.3)
     X, y = task.prepared, task.given
     agreement = {
-        k: cross_val_score(KNeighborsClassifier(k), X, y, cv=LeaveOneOut()).mean() for k in (5, 15)
+        k: cross_val_score(KNeighborsClassifier(k), X, y, cv=LeaveOneOut()).mean()
+        for k in NEIGHBOURS
     }
-    monkeypatch.setattr(peers, "NEIGHBOURS", (5, 15))
     k, predicted = nearest_vote(X, y, task.prepared_test)
     assert agreement[k] == max(agreement.values())
     expected = KNeighborsClassifier(k).fit(X, y).predict(task.prepared_test)
@@ -273,12 +272,11 @@ def test_the_command_measures_once_and_writes_both_pages(
         measured.append(len(task.given))
         return peer_record({"LDA": 0.5}).result
 
-    monkeypatch.setattr(run, "measure_peers", peers_of)
-    monkeypatch.setattr(run, "measure_ours", lambda _: our_record(0.6).result)
-    command = ["run", "--records", str(tmp_path / "runs.jsonl"), "--settings", "digits, none, all"]
-    monkeypatch.setattr(sys, "argv", [*command, "--output", str(tmp_path / "page.md")])
-    run.main()
-    run.main()
+    ours = {OurRun: lambda _: our_record(0.6).result}
+    monkeypatch.setattr(run, "MEASURES", {PeerRun: peers_of} | ours)
+    command = ["--records", str(tmp_path / "runs.jsonl"), "--settings", "digits, none, all"]
+    for _ in range(2):
+        run.main([*command, "--output", str(tmp_path / "page.md")])
     assert measured == [1257]
     assert "(page_settings.md)" in (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| digits, none, all | 1 |" in (tmp_path / "page_settings.md").read_text(
