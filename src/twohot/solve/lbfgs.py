@@ -1,7 +1,8 @@
 """The loop: directions from preconditioned L-BFGS, and steps along them (solve.steps).
 
-The curvature comes from solve.curvature: a model of it, and past steps. The tolerance is relative to the gradient at zero coefficients of the same fit: the targets of late
-rounds are nearly uniform, and a tolerance that did not shrink with them would stop at zero.
+The curvature comes from solve.curvature: a model of it, and past steps. The tolerance is relative
+to the gradient at zero coefficients of the same fit: the targets of late rounds are nearly uniform,
+and a tolerance that did not shrink with them would stop at zero.
 """
 
 from collections.abc import Callable

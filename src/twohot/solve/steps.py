@@ -23,11 +23,11 @@ from twohot.solve.objective import Evaluation, Objective
 STEEPEST_END = 0.9
 
 # Directions are computed class by class, as if classes did not compete for rows, so steps of a
-# convex fit overshoot by a factor that changes slowly. FIRST_LENGTH is the first guess of the length
-# that suits them (after the step from zero, whose length is found: see solve.first_step), NEWEST the
-# weight of the newest step in later guesses. (A fit that is not convex overshoots and falls short by
-# turns.) If the root mean square of the logits is below SMALL_LOGITS, outputs are nearly uniform and
-# no class competes with another.
+# convex fit overshoot by a factor that changes slowly. FIRST_LENGTH is the first guess of the
+# length that suits them (after the step from zero, whose length is found: see solve.first_step),
+# NEWEST the weight of the newest step in later guesses. (A fit that is not convex overshoots and
+# falls short by turns.) If the root mean square of the logits is below SMALL_LOGITS, outputs are
+# nearly uniform and no class competes with another.
 FIRST_LENGTH, NEWEST = 0.5, 0.3
 SMALL_LOGITS = 0.5
 SHORTEST = 0.3  # what a single bad step may leave
