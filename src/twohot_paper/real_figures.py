@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twohot.base import GREEN, METHOD_COLOURS, FloatArray, new_figure
+from twohot.base import GREEN, METHOD_COLOURS, ORANGE, SKY, FloatArray, new_figure
 from twohot.describe import draw_dendrogram, draw_map, map_order
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581
 ROUND_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MODEL_COLOURS = {
     **METHOD_COLOURS,
+    "rounds": SKY,
+    "two-hot": ORANGE,
     "two-hot by cross-entropy": "#3F3F8F",
     "two-hot from zero": "#8C6D1F",
     "tuned teacher": GREEN,

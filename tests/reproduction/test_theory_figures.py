@@ -5,8 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from twohot.base import METHOD_COLOURS
-from twohot_paper.real_figures import round_lines
+from twohot_paper.real_figures import MODEL_COLOURS, round_lines
 from twohot_paper.synthetic_figures import (
     LabelledOutputs,
     output_plane_figure,
@@ -22,7 +21,7 @@ def test_rounds_darken_and_keep_their_style_beyond_the_last() -> None:
     shades = [lightness(style["color"]) for style in styles[:7]]
     assert shades == sorted(set(shades), reverse=True)
     assert styles[6] == styles[8]
-    assert METHOD_COLOURS["two-hot"] not in {style["color"] for style in styles}
+    assert MODEL_COLOURS["two-hot"] not in {style["color"] for style in styles}
 
 
 def test_the_plane_names_its_corners_and_circles_clusters_only() -> None:

@@ -1,4 +1,4 @@
-"""The colours of all pictures and reports: the same method has the same one everywhere."""
+"""The colours of all pictures and reports: the same method has the same colour everywhere."""
 
 import colorsys
 from collections.abc import Iterable
@@ -15,15 +15,7 @@ PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 
 # What is learnt by cross-entropy is blue, by a robust loss warm.
-METHOD_COLOURS = {
-    "teacher": BLUE,
-    "rounds": SKY,
-    "two-hot": ORANGE,
-    "robust": VERMILION,
-    "robust rounds": PINK,
-    "discriminant": "#7A5195",
-    "average": "#808080",
-}
+METHOD_COLOURS = {"teacher": BLUE, "robust": VERMILION, "discriminant": "#7A5195"}
 
 # Hues beyond the palette: each as far from the ones before as the golden section puts it, and of
 # another lightness than its neighbours.

@@ -257,7 +257,7 @@ def _known_by(recipe: Recipe, settings: Settings, start: str | ArrayLike) -> dic
     """Return what tells the fit of a recipe from others, as JSON has it."""
     is_word = isinstance(start, str)
     return {
-        "rounds": [step.to_json() | {"teacher": None} for step in recipe.rounds],
+        "rounds": [step.to_json() for step in recipe.rounds],
         "tol": settings.tol,
         "max_iter": settings.max_iter,
         "start": start if is_word else digest_of(np.asarray(start, dtype=np.float64)),

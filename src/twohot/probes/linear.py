@@ -190,7 +190,7 @@ class PartialLabelProbe(Probe):
 
 
 def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
-    """Return the probe that fits a recipe alone; other parameters are its own.
+    """Return the probe that fits the given labels by a recipe; other parameters are its own.
 
     A discriminant leaves out those that it has no use for.
 
@@ -207,14 +207,4 @@ def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
         own = {name: value for name, value in parameters.items() if name in known}
         return DiscriminantProbe(shrinkage=recipe.shrinkage, **own)
     parameters |= {"loss": recipe.loss.name, **asdict(recipe.loss), "whiten": recipe.whiten}
-    if recipe.teacher is None:
-        return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)
-    for name in ("ridge", "l2"):
-        strengths = tuple(getattr(step, name) for step in recipe.rounds)
-        parameters[name] = None if None in strengths else strengths
-    parameters["teacher_loss"] = recipe.teacher.loss.name
-    if recipe.n_candidates is None:
-        return DistilledProbe(n_rounds=recipe.n_rounds, **parameters)
-    return PartialLabelProbe(
-        n_candidates=recipe.n_candidates, given_share=recipe.given_share, **parameters
-    )
+    return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)

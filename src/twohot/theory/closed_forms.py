@@ -33,15 +33,8 @@ class Shrinkage:
     own: float  # p: what a label has beyond the mean of its true class
     class_mean: float  # q: what the class mean has beyond the superclass mean
     superclass_mean: FloatArray  # (n_superclasses,) r_s: what that has beyond uniform
-    # log(q/p), of which p and q keep few digits where both are near 1 and none where both vanish;
-    # taken from them if it is not given.
-    log_separation: float = math.nan
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.log_separation):
-            with np.errstate(divide="ignore"):
-                found = float(np.log(self.class_mean) - np.log(self.own))
-            vars(self).update(log_separation=found)
+    # log(q/p): p and q keep few of its digits where both are near 1, and none where both vanish.
+    log_separation: float
 
     @property
     def separation(self) -> float:
