@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+
 from twohot.judge import AutoProbe
 from twohot.noise import corrupt_labels, pair_flip, symmetric
 from twohot.probes import DistilledProbe, LinearProbe, PartialLabelProbe
