@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.audit import data, report, run
 from benchmarks.audit.data import Data, Task, draw_task, given_labels, prepare, shaped
-from benchmarks.audit.ours import OurResult, deciles, measure_ours
+from benchmarks.audit.ours import OurResult, measure_ours
 from benchmarks.audit.peers import NEIGHBOURS, PeerResult, measure_peers, nearest_vote
 from benchmarks.audit.plan import PEOPLE, SETS, TURNS, OurRun, PeerRun, Setting, settings
 from twohot_paper import Log, Record
@@ -206,13 +206,6 @@ def test_f1_is_that_of_its_definition() -> None:
     assert task.f1(task.wrong) == 1
     assert task.f1(~task.wrong) == 0
     assert draw(blobs([50, 50]), "none", 0.0).f1(task.wrong) is None
-
-
-def test_deciles_are_equal_parts_in_the_order_of_the_probability() -> None:
-    probability = np.random.default_rng(0).permutation(np.linspace(0, 1, 200))
-    found = deciles(probability, probability > 0.5)
-    np.testing.assert_allclose([said for said, _ in found], np.linspace(0.05, 0.95, 10), atol=0.01)
-    assert [share for _, share in found] == [0] * 5 + [1] * 5
 
 
 def test_ours_are_recorded_and_read_back(tmp_path: Path) -> None:

@@ -135,12 +135,6 @@ def test_the_two_hot_student_is_cheap_if_it_halves_the_cost(
     assert len(verdict.table.rows) == 4
 
 
-def test_the_cost_takes_both_trainers(data, results):
-    some = {run: result for run, result in results.items() if isinstance(run, ProbeRun)}
-    assert judge_cost(some, data).answer == Answer.NOT_TESTABLE
-    assert judge_last_epoch(some, data).answer == Answer.NOT_TESTABLE
-
-
 @pytest.mark.parametrize(
     ("sgd", "answer"), [(0.705, Answer.CONFIRMED), (0.72, Answer.REFUTED), (0.6, Answer.REFUTED)]
 )

@@ -197,15 +197,6 @@ def test_names_do_not_matter(problem):
     np.testing.assert_array_equal(strings.given_labels, names[numbers.given_labels])
 
 
-def test_the_order_of_classes_is_sorted_or_given():
-    labels = ["owl", "ant", "owl"]
-    to_the_first = [[1, 0], [1, 0]]
-    assert corrupt_labels(labels, to_the_first).given_labels.tolist() == ["ant"] * 3
-    reordered = corrupt_labels(labels, to_the_first, classes=["owl", "ant"])
-    assert reordered.given_labels.tolist() == ["owl"] * 3
-    assert reordered.flipped.tolist() == [False, True, False]
-
-
 def test_labels_keep_their_type():
     assert corrupt_labels(np.int16([3, 5]), np.eye(2)).given_labels.dtype == np.int16
     series = pd.Series(["b", "a", "b"], index=[7, 8, 9])
