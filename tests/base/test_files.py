@@ -181,6 +181,7 @@ def test_two_outputs_of_one_name_are_refused(tmp_path):
         read_summary,
         lambda path: open_files([path]),
         lambda path: read_table(path.with_name("x.npy"), labels=path),
+        lambda path: read_table(path.with_name("x.npy"), labels=[0, 1, 1], classes=path),
     ],
 )
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path, read):
@@ -188,24 +189,6 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path, read):
     os.mkfifo(tmp_path / "pipe.parquet")
     with pytest.raises(OSError, match=r"pipe\.parquet is not a regular file: pass the name of one"):
         read(tmp_path / "pipe.parquet")
-
-
-def test_pipes_of_labels_and_classes_are_refused(tmp_path):
-    for name in ("pipe.csv", "pipe.npy", "pipe"):
-        os.mkfifo(tmp_path / name)
-    np.save(tmp_path / "x.npy", np.eye(3))
-    asked = (
-        {"labels": "pipe.csv"},
-        {"labels": "pipe.npy"},
-        {"labels": [0, 1, 1], "classes": "pipe"},
-    )
-    for options in asked:
-        paths = {
-            name: tmp_path / value if isinstance(value, str) else value
-            for name, value in options.items()
-        }
-        with pytest.raises(OSError, match="is not a regular file"):
-            read_table(tmp_path / "x.npy", **paths)
 
 
 def test_an_error_names_the_file_that_was_asked_for(tmp_path):

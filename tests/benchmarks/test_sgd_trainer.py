@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 
 from benchmarks.sgd import trainer as sgd_trainer
 from benchmarks.sgd.trainer import (
@@ -60,11 +61,6 @@ def result(paths):
     return measure_sgd(RUN, paths)
 
 
-def softmax(logits):
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
-
-
 def test_two_steps_are_those_of_momentum_weight_decay_and_a_falling_rate():
     # All rows fit into one batch, so that an epoch is a step and their order is of no account.
     X, labels = blobs(40)
@@ -81,7 +77,7 @@ def test_two_steps_are_those_of_momentum_weight_decay_and_a_falling_rate():
     )
 
     def direction(W):
-        return (softmax(X @ W.T) - np.eye(N_CLASSES)[labels]).T @ X / len(X) + run.l2 * W
+        return (softmax(X @ W.T, axis=1) - np.eye(N_CLASSES)[labels]).T @ X / len(X) + run.l2 * W
 
     before = start.numpy().astype(np.float64)
     first = direction(before)
@@ -118,7 +114,7 @@ def test_candidate_loss_and_its_gradient_are_generalised_cross_entropy_of_two_ha
     candidates = np.array([[0, 1], [3, 2], [1, 3], [2, 0], [1, 0]])
     halves = np.zeros_like(logits)
     np.put_along_axis(halves, candidates, 0.5, axis=1)
-    p = softmax(logits)
+    p = softmax(logits, axis=1)
     variable = torch.tensor(logits, requires_grad=True)
     loss = candidate_loss(variable, torch.from_numpy(candidates))
     loss.backward()

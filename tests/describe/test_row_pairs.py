@@ -1,13 +1,12 @@
 """Statistics of pairs from moments are those of the N × N correlations."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from labelled_rows import dense_correlations, labelled_rows
 
+from prepared import peak_bytes
 from twohot.describe import pair_statistics
 from twohot.describe import row_pairs as pairs
 
@@ -74,23 +73,14 @@ def test_rows_at_the_mean_correlate_with_nothing():
     assert found.elsewhere.std == pytest.approx(3**0.5 / 4)
 
 
-def peak_bytes(X, n_classes, n_superclasses):
-    """Return the most that was held at once beyond X."""
-    labels = np.arange(len(X)) % n_classes
-    tracemalloc.start()
-    try:
-        pair_statistics(X, labels, np.arange(n_classes) % n_superclasses)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 def test_what_is_held_is_three_moments_and_a_chunk():
     n_rows, n_features = 60_000, 256
     X = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
     moments = 3 * 8 * n_features**2  # 1.6 MB
     # The blocks of the first pass, and some chunks of 16 MB; X in float64 would take 123 MB.
-    assert moments < peak_bytes(X, 10, 3) < moments + 6e7
+    labels, superclass = np.arange(n_rows) % 10, np.arange(10) % 3
+    peak = peak_bytes(lambda: pair_statistics(X, labels, superclass))
+    assert moments < peak < moments + 6e7
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from small_data import small_data
+from small_data import MODEL, small_data
 from twohot.base.messages import ArgumentError
 from twohot_paper.grid import (
     ACCURACIES,
@@ -21,30 +21,12 @@ from twohot_paper.grid import (
     model_table,
     titles,
 )
-from twohot_paper.probe_run import CLEAN, TEACHER, FittedModel, ProbeResult, ProbeRun, Spread
+from twohot_paper.probe_run import CLEAN, TEACHER, ProbeResult, ProbeRun
 from twohot_paper.table import Mean
-
-SOME = Spread(0.5, 0.1)
 
 
 def model(test_accuracy, **others):
-    fields = {
-        "test_accuracy": test_accuracy,
-        "train_accuracy": 0.5,
-        "given_agreement": 0.5,
-        "n_corrected": 0,
-        "n_broken": 0,
-        "truth_in_top": None,
-        "clean_true": SOME,
-        "noisy_true": None,
-        "noisy_given": None,
-        "l2": 1.0,
-        "n_passes": 10.0,
-        "cpu_seconds": 1.0,
-        "gradient_norm": 1e-3,
-        "converged": True,
-    }
-    return FittedModel(**(fields | others))
+    return replace(MODEL, test_accuracy=test_accuracy, **others)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from small_data import write_small_data
+from small_data import MODEL, write_small_data
 from twohot_paper import Log
 from twohot_paper.accuracy_claims import (
     MARGIN,
@@ -22,7 +22,6 @@ from twohot_paper.probe_run import (
     ROUNDS,
     TEACHER,
     TWO_HOT,
-    FittedModel,
     ProbeResult,
     Spread,
 )
@@ -33,23 +32,6 @@ from twohot_paper.real_claims import (
 )
 from twohot_paper.reproduction import Reproduction, all_claims
 from twohot_paper.structure import PairKind, StructureResult, StructureRun
-
-MODEL = FittedModel(
-    test_accuracy=0.5,
-    train_accuracy=0.5,
-    given_agreement=0.5,
-    n_corrected=0,
-    n_broken=0,
-    truth_in_top={"1": 0.5, "2": 0.995, "3": 1.0},
-    clean_true=Spread(0.6, 0.2),
-    noisy_true=Spread(0.3, 0.2),
-    noisy_given=Spread(0.4, 0.2),
-    l2=1e-3,
-    n_passes=10,
-    cpu_seconds=1.0,
-    gradient_norm=1e-4,
-    converged=True,
-)
 
 
 def rounds(*accuracies, **changes):
