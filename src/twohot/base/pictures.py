@@ -9,7 +9,7 @@ from typing import Any
 from twohot.base.files import whole_file
 from twohot.base.optional import load_extra
 
-# Okabe and Ito's palette: told apart by colour-blind readers and, by lightness, in grey print.
+# Okabe and Ito's palette: colour-blind readers can distinguish it, and grey print by lightness.
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)

@@ -57,7 +57,7 @@ class LinearProbe(Probe):
     random_state : int, RandomState or None
         Not used: fits are deterministic. Taken so that probes can replace other classifiers.
     verbose : int
-        1 says what each round came to, 2 every step, on standard error.
+        1 prints one line per round, 2 also one per step, to standard error.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class PartialLabelProbe(Probe):
     given_share : float
         Share of the target's weight that goes to the given label, the rest being the candidates'.
         With one candidate, a share of one half and a robust teacher this is a robust round:
-        half what the teacher says, half what was given.
+        half of the target is the teacher's label, and half is the given label.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional

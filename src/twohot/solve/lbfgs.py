@@ -79,7 +79,7 @@ def minimize(
                     break
                 history.forget()
                 continue
-            # 3. What the step tells about the curvature.
+            # 3. The curvature that the step has measured.
             metrics = metrics_at(problem, there)
             history.pause = max(0, history.pause - 1)
             if shortened and history.pairs:

@@ -146,8 +146,8 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 
 
 # A length for each class: how far a step goes, found without a pass -------------------------------
-# Logits are linear in the coefficients. Where those of all rows are kept, one product over the
-# rows tells how a direction D changes them, and the objective along
+# Logits are linear in the coefficients. If the logits of all rows are kept, one product over the
+# rows gives their change along a direction D, and the objective along
 #
 #     W + diag(t) D,    t a length for each class,
 #
@@ -156,9 +156,8 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 # product, of the outputs there, makes the gradient. So every step takes exactly one pass, and each
 # class goes as far as it can.
 #
-# A fit that is not convex ends where a few classes at a time change their minds, one after the
-# other, while all others are done: there a length for each class saves passes even where it costs
-# as much.
+# Near the end of a fit that is not convex, the coefficients of a few classes at a time still move
+# while all others are done. There a length for each class saves passes, even if it costs as much.
 
 # Logits of all rows are kept if they take no more than this. So much again is what a direction
 # adds to them.
@@ -178,9 +177,9 @@ LATE_GRADIENT = 0.03
 # convex, what rounding may take away; elsewhere what keeps steps within reach of the curvature.
 LEAST_BEND = {"convex": 1e-4, "other": 0.03}
 
-# What a step may add to a logit: the intercept of a class that no row is of goes down for ever, and
-# nothing but rounding would stop it. From here on a class is as good as out of the question. And
-# the largest length of a class whose logits hardly change.
+# The most that a step may add to a logit: the intercept of a class without rows would fall until
+# rounding stops it, and beyond this the class has no probability left. And the largest length of a
+# class whose logits hardly change.
 MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
 
 

@@ -6,7 +6,7 @@ matrix) and Ē_s that of superclass s = h(a), the lemma is
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
 Cases III and IV are the lemma; the others are it with terms removed or added. Each is written out
-for n samples in every true class and stands apart from the general form in `averaging`, so that
+for n samples in every true class and is independent of the general form in `averaging`, so that
 each is a check of the other. None needs balanced given labels.
 
 Conventions: returned arrays have axes [true class, given label, label].
