@@ -247,6 +247,19 @@ def test_a_missing_extra_says_how_to_install_it(monkeypatch, name, kind, missing
         load_backbone(name, kind)
 
 
+def test_texts_do_not_need_torchvision(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    assert load_with_torchvision("numpy", "text", "tests") is np
+
+
+def test_other_faults_of_torchvision_are_raised(monkeypatch, tmp_path):
+    (tmp_path / "torchvision.py").write_text("raise RuntimeError('another fault')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+    with pytest.raises(RuntimeError, match="another fault"):
+        load_torchvision("tests")
+
+
 # Whether a name is known, before anything is imported ---------------------------------------------
 
 

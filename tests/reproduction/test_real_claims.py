@@ -287,6 +287,12 @@ def test_backbones_are_compared_on_one_data_set(tmp_path, levels, answer):
     assert judge_larger_backbone(found, data).answer is answer
 
 
+def test_a_claim_about_a_backbone_needs_its_features(tmp_path):
+    (claim,) = (each for each in all_claims() if each.id == "two-hot-with-vit")
+    data = [read_data_set(write_small_data(tmp_path, "pets"))]
+    assert claim.judge({}, data).answer is Answer.NOT_TESTABLE
+
+
 @pytest.mark.parametrize(
     ("best", "answer"),
     [(TWO_HOT, Answer.CONFIRMED), ("top-1", Answer.REFUTED), ("top-10", Answer.REFUTED)],
