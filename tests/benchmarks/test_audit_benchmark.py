@@ -265,8 +265,8 @@ def test_the_command_measures_once_and_writes_both_pages(
         measured.append(len(task.given))
         return peer_record({"LDA": 0.5}).result
 
-    ours = {OurRun: lambda _: our_record(0.6).result}
-    monkeypatch.setattr(run, "MEASURES", {PeerRun: peers_of} | ours)
+    monkeypatch.setitem(run.MEASURES, PeerRun, peers_of)
+    monkeypatch.setitem(run.MEASURES, OurRun, lambda _: our_record(0.6).result)
     command = ["--records", str(tmp_path / "runs.jsonl"), "--settings", "digits, none, all"]
     for _ in range(2):
         run.main([*command, "--output", str(tmp_path / "page.md")])

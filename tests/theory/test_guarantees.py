@@ -171,13 +171,3 @@ def test_penalty_and_separation_are_inverse(seed: int) -> None:
     for impossible in (1.0, largest, largest + 1, 0.5):
         with pytest.raises(ValueError, match=r"separation=.* is not between 1 and"):
             th.l2_for_separation(levels, separation=impossible)
-
-
-def test_levels_of_a_data_set_are_mean_cosines_and_the_mean_norm_of_samples() -> None:
-    uneven = CorrelationModel.from_correlation(
-        [[0.4, 0.1], [0.1, 0.6]], class_sizes=[10, 30], squared_norms=[1.0, 2.0]
-    )
-    levels = PairLevels.of_model(uneven, superclass=[0, 0])
-    assert (levels.n_per_class, levels.squared_norm) == (20, pytest.approx(1.75))
-    assert levels.same_class == pytest.approx((0.4 + 0.6 / 2) / 2)
-    assert levels.same_superclass == pytest.approx(0.1 / np.sqrt(2))
