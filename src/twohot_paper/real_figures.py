@@ -34,7 +34,7 @@ MODEL_COLOURS = {
 
 N_COLUMNS = 3  # panels side by side
 
-# Share of the correlations between classes that colours tell apart; the others are as dark as
+# Share of the correlations between classes that colours distinguish; the others are as dark as
 # can be. A few pairs of near twins would leave all else white.
 COLOURED = 0.995
 

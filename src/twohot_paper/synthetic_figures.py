@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from twohot.base import BLUE, COLOURS, GREEN, ORANGE, VERMILION, FloatArray, group_colour
 from twohot_paper.real_figures import new_panels, round_lines, round_name
 
-# Lines that are told apart without their colour.
+# Line styles that can be distinguished without colour.
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 
 
