@@ -176,19 +176,6 @@ def test_a_small_superclass_does_not_make_noise_beyond_recovery(tmp_path):
     assert "In part beyond recovery: Flowers-102, superclass noise at η = 0.7 (33% of rows)" in part
 
 
-def test_rates_beyond_recovery_are_marked(data):
-    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
-    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
-    results = {run: ProbeResult(models, 0.5) for run in grid.runs(data[:1])}
-    points = gain(ACCURACIES["test"])
-    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
-    assert panel.rate_names == ("0.5", "0.9†")
-    table = model_table("Gain", grid, results, data, {"two-hot": ("two-hot", points)})
-    assert [row[1] for row in table.rows] == ["0.5", "0.9†"]
-    (note,) = (note for note in grid_notes(grid, results, data) if "Beyond recovery" in note)
-    assert "Flowers-102, superclass noise at η = 0.9. There the true label" in note
-
-
 def test_notes_count_what_is_missing(data):
     grid = ProbeGrid(noise_rates=(0.0, 0.5), seeds=(0, 1))
     results = {grid.run(data[0], 0.5, 0, "paper"): ProbeResult({TEACHER: model(0.5)}, 0.5)}

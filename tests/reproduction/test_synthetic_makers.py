@@ -109,22 +109,6 @@ def test_eigenvalues_of_later_rounds_are_powers(all_results: dict[str, dict[Any,
     assert row[4].mean == pytest.approx((q / p) ** 2, abs=1e-6)
 
 
-def test_the_plane_has_one_panel_per_matrix_and_round(
-    all_results: dict[str, dict[Any, Any]],
-) -> None:
-    results = all_results["fig:output_clst"]
-    drawn = MAKERS["fig:output_clst"].make(results, []).figures["planes"]
-    assert len(drawn.axes) == 3 * 2
-    teacher = drawn.axes[0]
-    assert teacher.get_title() == "teacher (t = 1): 50% right"
-    # wrong and right samples of class 0, in this order; the right ones sit near corner 0
-    wrong, right = (part.get_offsets() for part in teacher.collections[:2])
-    assert len(wrong) == len(right) == 4
-    corner = np.sqrt([0.5, 0.5])
-    far, near = (np.linalg.norm(part - corner, axis=1) for part in (wrong, right))
-    assert near.max() < far.min()
-
-
 def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -> None:
     maker, results = MAKERS["fig:clean_noisy_output"], all_results["fig:clean_noisy_output"]
     made = maker.make(results, [])

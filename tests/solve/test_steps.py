@@ -42,6 +42,11 @@ def test_steps_that_are_not_convex_begin_at_length_one_each_time() -> None:
         assert there is not None
         np.testing.assert_array_equal(there.coef, 0)
     assert way.usual_length is None
+    # A step that is too long is accepted, as long as it is not too steep at its end.
+    far = way.begin(np.full((1, 1), 3.0))
+    there, shortened = way.take(far, -DIRECTION * far.gradient, 10)
+    assert there is not None
+    assert not shortened
 
 
 def test_the_first_step_is_shorter_where_classes_compete() -> None:
