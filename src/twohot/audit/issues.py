@@ -29,7 +29,7 @@ from twohot.base import (
     notebook_table,
 )
 from twohot.probes import LinearProbe, check_features
-from twohot.review import ReviewRows
+from twohot.review import Decision, ReviewRows, ReviewWidget
 from twohot.tables import COLUMN, POSITIONS, RowIds, check_same_index, counts_up, pandas_index
 
 COLUMNS = (
@@ -280,13 +280,56 @@ class LabelIssues:
 
         return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
 
-    def apply(self, path: str | os.PathLike[str]) -> Any:
+    def review(
+        self,
+        *,
+        texts: Sequence[str] | None = None,
+        images: Sequence[str | os.PathLike[str]] | None = None,
+        X: Matrix | None = None,
+        title: str = "Label audit",
+        height: int = 760,
+    ) -> ReviewWidget:
+        """Return the page of `report` as a widget, to review the flagged labels in a notebook.
+
+        Parameters
+        ----------
+        texts, images, X, title
+            As for `report`. Of pictures the page shows the 2,000 most suspicious ones.
+        height : int
+            Of the widget, in pixels.
+
+        Returns
+        -------
+        ReviewWidget
+            Let it be the last line of a cell. Its `decisions` are what was decided so far:
+            `issues.apply(review.decisions)` returns the labels. It needs the extra `notebook`.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> issues = find_label_issues(
+        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+        ... )
+        >>> review = issues.review(texts=["woof", *["meow", "wuff"] * 3, "arf"])
+        >>> review
+        <ReviewWidget of <ReviewRows: 8 rows of 2 classes, 7 flagged>>
+        >>> review.decisions
+        []
+        """
+        from twohot.audit.report import open_issue_review  # noqa: PLC0415
+
+        return open_issue_review(
+            self, texts=texts, images=images, X=X, title=title, height=height
+        )
+
+    def apply(self, decisions: str | os.PathLike[str] | Sequence[Decision]) -> Any:
         r"""Return the labels after a review, in the index of the data.
 
         Parameters
         ----------
-        path : path
-            The decisions that the page of `issues.report` exported.
+        decisions : path or list of Decision
+            The file that the page of `issues.report` exported, or the decisions of
+            `issues.review`.
 
         Returns
         -------
@@ -311,7 +354,7 @@ class LabelIssues:
         """
         from twohot.audit.report import reviewed_labels  # noqa: PLC0415
 
-        return reviewed_labels(self, path)
+        return reviewed_labels(self, decisions)
 
     def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
         """Draw rows to check, so that `certify` can list wrong labels with a guarantee.

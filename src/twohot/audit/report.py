@@ -35,6 +35,7 @@ from twohot.review import (
     Method,
     ReviewRows,
     ReviewSummary,
+    ReviewWidget,
     RowCounts,
     apply_decisions,
     read_decisions,
@@ -235,6 +236,34 @@ def write_issue_report(
 ) -> ReviewRows:
     """Write the page and return its rows; see `LabelIssues.report`."""
     _check_page_path(path)
+    rows, summary = _page_content(issues, texts, images, X, title)
+    write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
+    return rows
+
+
+def open_issue_review(
+    issues: LabelIssues,
+    *,
+    texts: Sequence[str] | None,
+    images: Sequence[str | os.PathLike[str]] | None,
+    X: Matrix | None,
+    title: str,
+    height: int,
+) -> ReviewWidget:
+    """Return the page as a widget; see `LabelIssues.review`."""
+    load_extra("anywidget", "notebook", "reviews in a notebook")  # before anything is computed
+    rows, summary = _page_content(issues, texts, images, X, title)
+    return ReviewWidget(rows, summary, height=height)
+
+
+def _page_content(
+    issues: LabelIssues,
+    texts: Sequence[str] | None,
+    images: Sequence[str | os.PathLike[str]] | None,
+    X: Matrix | None,
+    title: str,
+) -> tuple[ReviewRows, ReviewSummary]:
+    """Return what a page shows: its rows, and what was found overall."""
     if texts is not None and images is not None:
         problem = "texts and images both say what the rows came from"
         raise ArgumentError("", problem, "pass one of them.")
@@ -249,9 +278,7 @@ def write_issue_report(
     check_rows_of_issues(name, given, issues.ids)
     items = None if given is None else tuple(map(str, given))
     rows = rows_of_issues(issues, items, "" if items is None else kind)
-    summary = review_summary(X, issues, title=title, details={})
-    write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
-    return rows
+    return rows, review_summary(X, issues, title=title, details={})
 
 
 def _check_page_path(path: str | os.PathLike[str]) -> None:
@@ -268,11 +295,14 @@ def _check_page_path(path: str | os.PathLike[str]) -> None:
 # The labels of a table of issues after its page was reviewed, in the index of the user's data -----
 
 
-def reviewed_labels(issues: LabelIssues, path: str | os.PathLike[str]) -> Any:
+def reviewed_labels(
+    issues: LabelIssues, decided: str | os.PathLike[str] | Sequence[Decision]
+) -> Any:
     """Return the labels as a pandas series; see `LabelIssues.apply`."""
     pandas = load_extra("pandas", "frames", "data frames")
-    rows, decisions = rows_of_issues(issues), read_decisions(path)
-    _check_seen_labels(path, decisions)
+    rows, is_path = rows_of_issues(issues), isinstance(decided, str | os.PathLike)
+    decisions = read_decisions(decided) if is_path else decided
+    _check_seen_labels(decided if is_path else "decisions", decisions)
     # Each line says what its reviewer saw of the row, and that is checked. The name of the page
     # would ask for its texts again, on which no label depends.
     applied = apply_decisions(
@@ -283,11 +313,11 @@ def reviewed_labels(issues: LabelIssues, path: str | os.PathLike[str]) -> Any:
     return pandas.Series(pandas_labels(labels), index=issues.to_pandas().index, name="label")
 
 
-def _check_seen_labels(path: str | os.PathLike[str], decisions: Sequence[Decision]) -> None:
+def _check_seen_labels(name: str | os.PathLike[str], decisions: Sequence[Decision]) -> None:
     """Raise unless every line says which labels its reviewer saw."""
-    for name in ("given_label", "suggested_label"):
-        if any(getattr(decision, name) is None for decision in decisions):
-            problem = f"{path} has no column {name}, by which rows are checked"
+    for column in ("given_label", "suggested_label"):
+        if any(getattr(decision, column) is None for decision in decisions):
+            problem = f"{name} has no column {column}, by which rows are checked"
             raise ValueError(f"{problem}: export the decisions again from their page.")
 
 

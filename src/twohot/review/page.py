@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ SCRIPTS = (
     "dialogs",
     "review",
 )
+# Modules that have the place of others in a notebook.
+IN_NOTEBOOK = {"storage": "notebook"}
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
@@ -125,11 +127,25 @@ def write_review(
     """
     check_count("embed_limit", embed_limit, 0)
     check_count("thumbnail_size", thumbnail_size, 16)
-    _check_matrices(rows, summary)
     target = Path(path)
-    picture_files = PictureFiles(
-        target.parent, Path(image_root or "."), embed_limit, thumbnail_size
-    )
+    files = PictureFiles(target.parent, Path(image_root or "."), embed_limit, thumbnail_size)
+    text = review_page(rows, summary, files, next_step=next_step)
+    with whole_file(target) as file:
+        # Half characters are spelt out; in the JSON that is their escape.
+        file.write(text.encode("utf-8", "backslashreplace"))
+    return rows.report_id()
+
+
+def review_page(
+    rows: ReviewRows,
+    summary: ReviewSummary,
+    picture_files: PictureFiles,
+    *,
+    next_step: str,
+    in_notebook: bool = False,
+) -> str:
+    """Return the page as text; in a notebook it keeps decisions there, and not in the browser."""
+    _check_matrices(rows, summary)
     shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
@@ -150,11 +166,13 @@ def write_review(
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
     }
-    style, script = _template("review.css"), joined_script()
+    names = (IN_NOTEBOOK.get(name, name) if in_notebook else name for name in SCRIPTS)
+    style, script = read_template("review.css"), joined_script(names)
     headline, sentences = _answer(rows, summary)
-    text = PAGES.get_template("review.html").render(
+    return PAGES.get_template("review.html").render(
         report=report,
         next_step=next_step,
+        in_notebook=in_notebook,
         summary=summary,
         messages=[*summary.messages, *warning],
         headline=headline,
@@ -167,10 +185,6 @@ def write_review(
         script=script,
         script_hash=_hash(script),
     )
-    with whole_file(target) as file:
-        # Half characters are spelt out; in the JSON that is their escape.
-        file.write(text.encode("utf-8", "backslashreplace"))
-    return report
 
 
 def embedded_json(data: Any) -> str:
@@ -185,7 +199,7 @@ def embedded_json(data: Any) -> str:
     return text.translate(ESCAPES)
 
 
-def joined_script(names: Sequence[str] = SCRIPTS) -> str:
+def joined_script(names: Iterable[str] = SCRIPTS) -> str:
     """Return modules of the page's script as one script, in which all names are known to all.
 
     A page that is opened from a disk may import nothing: imports and exports are left out.
@@ -196,11 +210,12 @@ def joined_script(names: Sequence[str] = SCRIPTS) -> str:
     >>> script.startswith('"use strict";'), "export" in script
     (True, False)
     """
-    modules = (_template(f"{name}.mjs") for name in names)
+    modules = (read_template(f"{name}.mjs") for name in names)
     return '"use strict";\n' + "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in modules)
 
 
-def _template(name: str) -> str:
+def read_template(name: str) -> str:
+    """Return a file of the folder of templates as text."""
     return (files("twohot.review") / "templates" / name).read_text("utf-8")
 
 

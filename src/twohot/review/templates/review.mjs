@@ -3,7 +3,7 @@
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, textOfBytes } from "./decision_file.mjs";
 import { LOST, SAVED, durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
-import { actionButton, byId, choices, element } from "./elements.mjs";
+import { HAS_ADDRESS, actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, showFindings } from "./overview.mjs";
 import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
@@ -56,7 +56,12 @@ function onListClick(event) {
   markCurrent();
   const button = event.target.closest("[data-action]");
   if (button) return onAction(i, button);
-  if (page.layout !== "table" || event.target.closest("a")) return;
+  const link = event.target.closest("a");
+  if (link?.matches(".id") && !HAS_ADDRESS) {
+    event.preventDefault();
+    return openRow(i);
+  }
+  if (page.layout !== "table" || link) return;
   if (event.target.closest("input") || event.ctrlKey || event.metaKey) toggleSelected(i);
   else if (event.shiftKey) selectTo(place);
   if (!event.shiftKey) page.anchor = place;
@@ -164,6 +169,10 @@ function openLinked() {
   let i;
   try { i = placeOf.get(decodeURIComponent(id)); } catch { /* no address of a row */ }
   if (i === undefined) return say("The row of this address is not on this page.", true);
+  openRow(i);
+}
+
+function openRow(i) {
   setLayout("focus");
   if (!page.view.includes(i)) lookAt({ finding: i < report.nFlagged ? FLAGGED : "" });
   openReview(page.view.indexOf(i));
@@ -236,7 +245,7 @@ function onStorage(event) {
 saving.onChange = () => {
   const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
   byId("saved").textContent = words;
-  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : "Decisions are kept in this browser; export them to take them along";
+  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : saving.where;
   if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
   byId("storage-warning").hidden = false;
   addEventListener("beforeunload", (ending) => ending.preventDefault());
