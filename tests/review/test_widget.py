@@ -14,7 +14,8 @@ from twohot.review.page import read_template
 
 # What a notebook has around a widget: a model, and an element for each time that it is shown.
 HOST = """
-const module = await import(URL.createObjectURL(new Blob([arguments[0]], {type: "text/javascript"})));
+const source = new Blob([arguments[0]], {type: "text/javascript"});
+const module = await import(URL.createObjectURL(source));
 const state = {page: arguments[1], height: 700, decisions: arguments[2]};
 const listeners = new Set();
 window.model = {
@@ -96,7 +97,8 @@ def test_only_the_frame_of_the_page_is_listened_to(browser, notebook) -> None:
     assert browser.execute_script(reach) == "SecurityError"
     browser.execute_script("parent.postMessage({decisions: 'x'}, '*')")
     browser.switch_to.default_content()
-    assert browser.execute_script("return [window.saved ?? null, model.get('decisions')]") == [None, ""]
+    kept = browser.execute_script("return [window.saved ?? null, model.get('decisions')]")
+    assert kept == [None, ""]
 
 
 def test_what_the_page_sends_is_checked_as_a_file_is() -> None:

@@ -48,7 +48,7 @@ SHOWN = 10  # rows of the printed table
 SURELY = 0.5  # probability from which on a label is wrong rather than right
 # Rows of a file of `to_parquet`: some 64 MB, with names of classes.
 PART_ROWS = 1_000_000
-HEADINGS = ("id", "quality", "given", "suggested", "second")
+HEADINGS = ("id", "wrong", "given", "suggested", "second")
 # Fields with one entry per row, beside the ids.
 ROW_FIELDS = (
     *("is_label_issue", "label_quality", "given", "predicted", "second"),
@@ -246,6 +246,7 @@ class LabelIssues:
         texts: Sequence[str] | None = None,
         images: Sequence[str | os.PathLike[str]] | None = None,
         X: Matrix | None = None,
+        groups: Any = None,
         title: str = "Label audit",
     ) -> ReviewRows:
         """Write a page to review the flagged labels in.
@@ -260,6 +261,9 @@ class LabelIssues:
         X : array, memory map, sparse matrix or data frame, optional
             The features that were audited. With them the page shows the nearest rows of each,
             near-duplicates, outliers, and how alike the classes are.
+        groups : array, list or series, optional
+            Where each row came from, such as its annotator. The page lists the groups whose labels
+            are wrong most often.
         title : str
 
         Returns
@@ -278,7 +282,9 @@ class LabelIssues:
         """
         from twohot.audit.report import write_issue_report  # noqa: PLC0415
 
-        return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
+        return write_issue_report(
+            self, path, texts=texts, images=images, X=X, groups=groups, title=title
+        )
 
     def review(
         self,
@@ -286,6 +292,7 @@ class LabelIssues:
         texts: Sequence[str] | None = None,
         images: Sequence[str | os.PathLike[str]] | None = None,
         X: Matrix | None = None,
+        groups: Any = None,
         title: str = "Label audit",
         height: int = 760,
     ) -> ReviewWidget:
@@ -293,7 +300,7 @@ class LabelIssues:
 
         Parameters
         ----------
-        texts, images, X, title
+        texts, images, X, groups, title
             As for `report`. Of pictures the page shows the 2,000 most suspicious ones.
         height : int
             Of the widget, in pixels.
@@ -319,7 +326,7 @@ class LabelIssues:
         from twohot.audit.report import open_issue_review  # noqa: PLC0415
 
         return open_issue_review(
-            self, texts=texts, images=images, X=X, title=title, height=height
+            self, texts=texts, images=images, X=X, groups=groups, title=title, height=height
         )
 
     def apply(self, decisions: str | os.PathLike[str] | Sequence[Decision]) -> Any:
@@ -413,16 +420,19 @@ class LabelIssues:
         wrong = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
         return certify_list(draw, wrong, fdr)
 
-    def _head(self) -> str:
+    def answer(self) -> str:
+        """Return how many labels are wrong and how many are flagged, in one sentence."""
         n_labels = np.count_nonzero(self.given != NO_LABEL)
-        return f"{n_labels} labels: {self.share_in_words()}; {self.n_issues} flagged"
+        n_close = np.count_nonzero(self.is_label_issue & self.is_undecided)
+        close = f", {n_close:,} of them close calls" * bool(n_close)
+        return f"Of {n_labels:,} labels, {self.share_in_words()}; {self.n_issues:,} flagged{close}."
 
     def _shown(self) -> list[tuple[str, ...]]:
         """Return the most doubtful rows as text."""
         return [
             (
                 self.ids[row],
-                f"{self.label_quality[row]:.3f}",
+                f"{self.probability_wrong[row]:.1%}",
                 *(
                     str(self.classes[code[row]])
                     for code in (self.given, self.predicted, self.second)
@@ -434,13 +444,19 @@ class LabelIssues:
     def __repr__(self) -> str:
         rows = [HEADINGS, *self._shown()] if self.n_issues else []
         lines = [
-            f"{name:>8.20}  {quality:>7}  {given:20.20}  {suggested:20.20}  {second:20.20}"
-            for name, quality, given, suggested, second in rows
+            f"{name:>8.20}  {wrong:>7}  {given:20.20}  {suggested:20.20}  {second:20.20}"
+            for name, wrong, given, suggested, second in rows
         ]
-        return "\n".join([self._head(), *lines, *self.messages])
+        return "\n".join([self.answer(), *lines, *self.messages])
 
     def _repr_html_(self) -> str:
-        return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)
+        """Return the answer and the most suspicious rows; what else was said is counted."""
+        shown, more = self._shown(), []
+        if self.n_issues > len(shown):
+            more.append(f"The {len(shown)} most suspicious rows; issues.review() shows all.")
+        if self.messages:
+            more.append(f"{counted(len(self.messages), 'note')} in issues.messages.")
+        return notebook_table(self.answer(), HEADINGS, shown, more)
 
 
 def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:

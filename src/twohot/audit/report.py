@@ -23,6 +23,7 @@ from twohot.base import (
     Matrix,
     as_text,
     check_writable,
+    code_labels,
     counted,
     load_extra,
 )
@@ -37,16 +38,22 @@ from twohot.review import (
     ReviewSummary,
     ReviewWidget,
     RowCounts,
+    WrongShare,
     apply_decisions,
     read_decisions,
     write_review,
 )
+from twohot.rows import column_here
 from twohot.tables import FeatureTable
 
 # A matrix has an entry for each pair of classes: of more nobody can see it.
 MOST_CLASSES = 400
 
 
+# Labels and groups that are listed, those with the most wrong labels.
+MOST_PARTS = 8
+# The detail that says how well labels are predicted.
+MODEL = "label model"
 NO_MATRICES = (
     "Matrices of {n_classes:,} classes are left out, here and in summary.json: {table} says "
     "which labels are confused."
@@ -97,11 +104,13 @@ def review_summary(
     *,
     title: str,
     details: Mapping[str, str],
+    groups: Any = None,
     counts: RowCounts | None = None,
 ) -> ReviewSummary:
     """Return what a review shows of the data as a whole; without features, of the labels alone.
 
-    `counts` are those of all rows, where `issues` has only some of them.
+    `groups` are those of the rows, such as their annotators. `counts` are those of all rows, where
+    `issues` has only some of them.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     n_classes, known = len(issues.classes), counts or row_counts(issues)
@@ -117,8 +126,10 @@ def review_summary(
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
         counts=counts,
-        messages=(*_messages(issues, choice, known), *issues.messages, *left_out),
-        details={"twohot": twohot.__version__, **details},
+        label_shares=label_shares(issues),
+        group_shares=group_shares(issues, groups),
+        messages=(*issues.messages, *left_out),
+        details={"twohot": twohot.__version__, **_agreement(choice), **details},
     )
     if X is None:
         return summary
@@ -202,20 +213,63 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
     return ChoiceCurve("ridge", curves, levels)
 
 
-def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> tuple[str, ...]:
-    labelled = counts.n_rows - counts.n_unlabelled
-    close = f", {counts.n_undecided:,} of them with two candidates that are close"
-    found = (
-        f"Of {labelled:,} labels, {issues.share_in_words()}; {counts.n_flagged:,} are flagged"
-        f"{close if counts.n_flagged else ''}."
-    )
+def _agreement(choice: Choice | None) -> dict[str, str]:
+    """Return how well the label model predicts labels, as a detail."""
     if choice is None:
-        return (found,)
-    judged = (
-        f"The label model predicts {choice.agreement:.1%} ± {choice.agreement_error:.1%} of "
-        f"{choice.n_rows:,} given labels that it had not seen."
+        return {}
+    share = f"{choice.agreement:.1%} ± {choice.agreement_error:.1%}"
+    return {MODEL: f"predicts {share} of {choice.n_rows:,} given labels that it had not seen"}
+
+
+# Where the wrong labels are -----------------------------------------------------------------------
+
+
+def label_shares(issues: LabelIssues) -> tuple[WrongShare, ...]:
+    """Return the given labels that are wrong most often.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> issues = find_label_issues(
+    ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+    ... )
+    >>> [(each.name, each.n_rows, round(each.n_wrong)) for each in label_shares(issues)]
+    [('cat', 4, 4), ('dog', 4, 3)]
+    """
+    return _most_wrong(issues, Labels(issues.given, issues.classes))
+
+
+def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
+    """Return the groups of rows whose labels are wrong most often; None has no groups."""
+    if groups is None:
+        return ()
+    check_rows_of_issues("groups", groups, issues.ids)
+    coded = code_labels(column_here("groups", groups))
+    if len(coded.codes) != len(issues):
+        problem = f"has {counted(len(coded.codes), 'entry', 'entries')} for {len(issues)} rows"
+        raise ArgumentError("groups", problem, "pass one per row, in the same order.")
+    return _most_wrong(issues, coded)
+
+
+def _most_wrong(issues: LabelIssues, parts: Labels) -> tuple[WrongShare, ...]:
+    """Return the parts of the rows by the share of wrong labels, the largest first.
+
+    They are sorted by the lower end of one standard error (Wilson): else a part of one row would be
+    first by chance.
+    """
+    known = (parts.codes != NO_LABEL) & (issues.given != NO_LABEL)
+    codes, doubt = parts.codes[known], issues.probability_wrong[known]
+    sizes = np.bincount(codes, minlength=len(parts.classes))
+    wrong = np.bincount(codes, weights=doubt, minlength=len(parts.classes))
+    n = np.maximum(sizes, 1)
+    share = wrong / n
+    error = np.sqrt(np.maximum(share * (1 - share), 0) / n + 1 / (4 * n**2))
+    lower = (share + 1 / (2 * n) - error) / (1 + 1 / n)
+    order = [k for k in np.argsort(-lower, kind="stable").tolist() if sizes[k]]
+    return tuple(
+        WrongShare(as_text(parts.classes[k]), int(sizes[k]), float(wrong[k]))
+        for k in order[:MOST_PARTS]
     )
-    return found, judged
 
 
 # The review page of a table of issues, written from Python in one call ----------------------------
@@ -232,11 +286,14 @@ def write_issue_report(
     texts: Sequence[str] | None,
     images: Sequence[str | os.PathLike[str]] | None,
     X: Matrix | None,
+    groups: Any,
     title: str,
 ) -> ReviewRows:
     """Write the page and return its rows; see `LabelIssues.report`."""
     _check_page_path(path)
-    rows, summary = _page_content(issues, texts, images, X, title)
+    rows, summary = _page_content(
+        issues, texts=texts, images=images, X=X, groups=groups, title=title
+    )
     write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
     return rows
 
@@ -247,20 +304,25 @@ def open_issue_review(
     texts: Sequence[str] | None,
     images: Sequence[str | os.PathLike[str]] | None,
     X: Matrix | None,
+    groups: Any,
     title: str,
     height: int,
 ) -> ReviewWidget:
     """Return the page as a widget; see `LabelIssues.review`."""
     load_extra("anywidget", "notebook", "reviews in a notebook")  # before anything is computed
-    rows, summary = _page_content(issues, texts, images, X, title)
+    rows, summary = _page_content(
+        issues, texts=texts, images=images, X=X, groups=groups, title=title
+    )
     return ReviewWidget(rows, summary, height=height)
 
 
 def _page_content(
     issues: LabelIssues,
+    *,
     texts: Sequence[str] | None,
     images: Sequence[str | os.PathLike[str]] | None,
     X: Matrix | None,
+    groups: Any,
     title: str,
 ) -> tuple[ReviewRows, ReviewSummary]:
     """Return what a page shows: its rows, and what was found overall."""
@@ -278,7 +340,7 @@ def _page_content(
     check_rows_of_issues(name, given, issues.ids)
     items = None if given is None else tuple(map(str, given))
     rows = rows_of_issues(issues, items, "" if items is None else kind)
-    return rows, review_summary(X, issues, title=title, details={})
+    return rows, review_summary(X, issues, title=title, groups=groups, details={})
 
 
 def _check_page_path(path: str | os.PathLike[str]) -> None:

@@ -24,5 +24,6 @@ from twohot.review.records import ReviewRows as ReviewRows
 from twohot.review.records import ReviewSummary as ReviewSummary
 from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
+from twohot.review.records import WrongShare as WrongShare
 from twohot.review.sorted_folder import write_sorted_folder as write_sorted_folder
 from twohot.review.widget import ReviewWidget as ReviewWidget

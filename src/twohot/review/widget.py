@@ -63,7 +63,7 @@ class ReviewWidget:
         return f"<ReviewWidget of {self.rows!r}>"
 
     def _repr_mimebundle_(self, **formats: Any) -> Any:
-        return self.widget._repr_mimebundle_(**formats)  # noqa: SLF001 (the protocol of notebooks)
+        return self.widget._repr_mimebundle_(**formats)
 
     @property
     def decisions(self) -> list[Decision]:
