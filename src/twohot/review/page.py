@@ -226,9 +226,10 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan
     if summary.noise_rate is not None:
         n_wrong = summary.noise_rate * n_labelled
-        headline = f"About {summary.noise_rate:.0%} of the labels are wrong"
+        headline = f"About {100 * summary.noise_rate:.0f} % of the labels are wrong"
         least, most = summary.noise_interval or (math.nan, math.nan)
-        between = f" (between {least:.1%} and {most:.1%})" if summary.noise_interval else ""
+        between = f" (between {100 * least:.1f} % and {100 * most:.1f} %)"
+        between *= bool(summary.noise_interval)
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
     close = f", {_number(counts.n_undecided, 'close call')} among them" * bool(counts.n_undecided)
     said.append(f"The audit flags {flagged}{close}.")

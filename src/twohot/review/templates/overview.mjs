@@ -68,7 +68,7 @@ export function drawMaps(pick) {
     const known = (code) => report.correlation[code * report.classes.length + code] !== null;
     drawMap(byId("correlation-map"), {
       name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), ends: CORRELATIONS, pick: null,
-      format: (value) => (value / 1000).toFixed(2).replace("0.", "."), unit: "",
+      format: (value) => (value / 1000).toFixed(2).replace("0.", ".").replace("-.00", ".00"), unit: "",
       describe: (row, column, value) => `${className(row)} and ${className(column)}: ${(value / 1000).toFixed(3)}`,
     });
   }
