@@ -76,7 +76,7 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
     assert page.texts(".candidate > .label") == ["cat", "dog"]
     assert page.texts(".candidate .neighbour") == near_both
     # One distribution, which is not that of the label being wrong.
-    assert page.texts(".predicted > span") == ["dog50 %", "fox50 %", "others< 1 %"]
+    assert page.texts(".predicted > span") == ["dog50 %", "fox50 %", "others < 1 %"]
     reasons = [page.texts(".why")[0]]
     for _ in range(3):
         page.press("j")
