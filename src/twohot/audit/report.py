@@ -362,9 +362,12 @@ def reviewed_labels(
 ) -> Any:
     """Return the labels as a pandas series; see `LabelIssues.apply`."""
     pandas = load_extra("pandas", "frames", "data frames")
-    rows, is_path = rows_of_issues(issues), isinstance(decided, str | os.PathLike)
-    decisions = read_decisions(decided) if is_path else decided
-    _check_seen_labels(decided if is_path else "decisions", decisions)
+    rows, name = rows_of_issues(issues), "decisions"
+    if isinstance(decided, str | os.PathLike):
+        name, decisions = os.fspath(decided), read_decisions(decided)
+    else:
+        decisions = list(decided)
+    _check_seen_labels(name, decisions)
     # Each line says what its reviewer saw of the row, and that is checked. The name of the page
     # would ask for its texts again, on which no label depends.
     applied = apply_decisions(
@@ -375,7 +378,7 @@ def reviewed_labels(
     return pandas.Series(pandas_labels(labels), index=issues.to_pandas().index, name="label")
 
 
-def _check_seen_labels(name: str | os.PathLike[str], decisions: Sequence[Decision]) -> None:
+def _check_seen_labels(name: str, decisions: Sequence[Decision]) -> None:
     """Raise unless every line says which labels its reviewer saw."""
     for column in ("given_label", "suggested_label"):
         if any(getattr(decision, column) is None for decision in decisions):
