@@ -16,13 +16,13 @@ from twohot.review.page import read_template
 HOST = """
 const source = new Blob([arguments[0]], {type: "text/javascript"});
 const module = await import(URL.createObjectURL(source));
-const state = {page: arguments[1], height: 700, decisions: arguments[2]};
+const state = {page: arguments[1], height: 700, decisions: "", kept: arguments[2]};
 const listeners = new Set();
 window.model = {
   get: (name) => state[name],
   set(name, value) { state[name] = value; for (const call of [...listeners]) call(); },
   on: (name, call) => listeners.add(call), off: (name, call) => listeners.delete(call),
-  save_changes() { window.saved = state.decisions; },
+  save_changes() { window.saved = [state.decisions, state.kept]; },
 };
 window.listeners = listeners;
 window.forget = [0, 1].map(() => {
@@ -43,7 +43,7 @@ def notebook(browser, tmp_path):
         browser.get_log("browser")
         model = widget.widget
         browser.set_script_timeout(20)
-        browser.execute_async_script(HOST, read_template("widget.mjs"), model.page, model.decisions)
+        browser.execute_async_script(HOST, read_template("widget.mjs"), model.page, model.kept)
         return browser.find_elements("tag name", "iframe")
 
     yield show
@@ -73,7 +73,8 @@ def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None
     assert browser.execute_script("return [location.href, origin]") == ["about:srcdoc", "null"]
     browser.switch_to.default_content()
     wait(browser, lambda: browser.execute_script("return window.saved"))
-    widget.widget.decisions = browser.execute_script("return window.saved")
+    sent, kept = browser.execute_script("return window.saved")
+    widget.widget.decisions, widget.widget.kept = sent, kept
     decided = {made.id: made for made in widget.decisions}
     ids = rows.id_texts()
     one, two = (ids[i] for i in rows.flagged[:2])
@@ -90,12 +91,12 @@ def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None
 def test_only_the_frame_of_the_page_is_listened_to(browser, notebook) -> None:
     widget = ReviewWidget(audit_rows(40), ReviewSummary())
     first, _ = notebook(widget)
-    browser.execute_script("postMessage('report,id,decision,label')")
+    browser.execute_script("postMessage({decisions: 'x', kept: []}, '*')")
     browser.switch_to.frame(first)
     # Neither the cookies nor the storage of the notebook can be reached from the page.
     reach = "try { return String(parent.document.title); } catch (error) { return error.name; }"
     assert browser.execute_script(reach) == "SecurityError"
-    browser.execute_script("parent.postMessage({decisions: 'x'}, '*')")
+    browser.execute_script("parent.postMessage({decisions: 7, kept: []}, '*')")
     browser.switch_to.default_content()
     kept = browser.execute_script("return [window.saved ?? null, model.get('decisions')]")
     assert kept == [None, ""]

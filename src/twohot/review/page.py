@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,9 @@ SCRIPTS = (
     "dialogs",
     "review",
 )
-# Modules that have the place of others in a notebook.
-IN_NOTEBOOK = {"storage": "notebook"}
+# The same in a notebook, which keeps what is stored.
+STORED = SCRIPTS.index("storage")
+NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
@@ -166,8 +167,8 @@ def review_page(
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
     }
-    names = (IN_NOTEBOOK.get(name, name) if in_notebook else name for name in SCRIPTS)
-    style, script = read_template("review.css"), joined_script(names)
+    style = read_template("review.css")
+    script = joined_script(NOTEBOOK_SCRIPTS if in_notebook else SCRIPTS)
     headline, sentences = _answer(rows, summary)
     return PAGES.get_template("review.html").render(
         report=report,
@@ -199,7 +200,7 @@ def embedded_json(data: Any) -> str:
     return text.translate(ESCAPES)
 
 
-def joined_script(names: Iterable[str] = SCRIPTS) -> str:
+def joined_script(names: Sequence[str] = SCRIPTS) -> str:
     """Return modules of the page's script as one script, in which all names are known to all.
 
     A page that is opened from a disk may import nothing: imports and exports are left out.

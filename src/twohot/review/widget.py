@@ -48,13 +48,15 @@ class ReviewWidget:
         pictures = PictureFiles(None, Path(image_root or "."), EMBED_LIMIT, THUMBNAIL_SIZE)
         page = review_page(rows, summary, pictures, next_step=NEXT_STEP, in_notebook=True)
         content: dict[str, Any] = {
+            "__module__": __name__,
             "_esm": read_template("widget.mjs"),
             # Half characters are spelt out: no message can carry them.
             "page": traitlets.Unicode(page.encode("utf-8", "backslashreplace").decode()),
             "height": traitlets.Int(height),
             "decisions": traitlets.Unicode(""),
+            "kept": traitlets.List([]),  # what the page would store in a browser
         }
-        for name in ("page", "height", "decisions"):
+        for name in ("page", "height", "decisions", "kept"):
             content[name].tag(sync=True)
         self.rows = rows
         self.widget = type("ReviewFrame", (anywidget.AnyWidget,), content)()

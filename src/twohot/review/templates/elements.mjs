@@ -12,8 +12,8 @@ const TAIL = 5;
 /* Characters of a name that a sentence shows. */
 const BRIEF = 40;
 
-/* Whether the page has an address that can lead to a row: a frame in a notebook has none. */
-export const HAS_ADDRESS = location.protocol !== "about:";
+/* Whether the page is a frame in a notebook, without an address that could lead to a row. */
+export const IN_NOTEBOOK = location.protocol === "about:";
 
 export const byId = (id) => document.getElementById(id);
 
@@ -44,7 +44,7 @@ export function labelChip(label, role, meaning) {
 /* The id of a row, which leads to the row alone. */
 export function idLink(i, text = rowName(i)) {
   const className = text.length <= SHORT_ID ? "id is-short" : "id";
-  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Look at ${rowName(i)} alone${HAS_ADDRESS ? "; its address is a link to it" : ""}`, tabIndex: -1 });
+  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Look at ${rowName(i)} alone${IN_NOTEBOOK ? "" : "; its address is a link to it"}`, tabIndex: -1 });
 }
 
 /* ---- what a row is about ---- */

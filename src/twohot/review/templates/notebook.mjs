@@ -1,45 +1,27 @@
-/* In a notebook the page is a frame without an origin: nothing is stored in the browser. Decisions go
-   to the widget around the frame as the text of a file of decisions, and come from there likewise.
-   The names are those of storage.mjs, in whose place this module stands. */
+/* In a notebook the page is a frame without an origin, to which the browser gives no storage. The widget
+   around the frame keeps what storage.mjs writes, and with it the decisions as the text of their file. */
 
-import { keep, report, watch } from "./state.mjs";
-import { changesFromCsv, decisionsAsCsv } from "./decision_file.mjs";
+import { decisionsAsCsv } from "./decision_file.mjs";
 
-/* Milliseconds that a decision waits for others: each message has all of them. */
+/* Milliseconds that a write waits for others: each message has all of them. */
 const BETWEEN_MESSAGES = 100;
-export const LOST = 0;
-export const SAVED = 2;
-export const saving = { state: null, where: "Python has all decisions", onChange() {} };
-let latest = "";   /* what the widget sent last */
+const items = new Map();
 let timer = 0;
 
-export const partKey = (part) => part;
-export const durableParts = () => Promise.resolve([]);
-export const takeCopies = () => false;
-
-function tell(state) {
-  saving.state = state;
-  saving.onChange();
-}
-
-watch(() => {
-  tell(null);
-  clearTimeout(timer);
-  timer = setTimeout(() => {
-    parent.postMessage(decisionsAsCsv(), "*");
-    tell(SAVED);
-  }, BETWEEN_MESSAGES);
-});
+/* In the place of the browser's own, for the modules after this one. */
+export const localStorage = {
+  getItem: (key) => items.get(key) ?? null,
+  setItem(key, text) {
+    items.set(key, text);
+    clearTimeout(timer);
+    timer = setTimeout(() => parent.postMessage({ decisions: decisionsAsCsv(), kept: [...items] }, "*"), BETWEEN_MESSAGES);
+  },
+};
 
 /* The page hears of it as it hears of another window. */
 addEventListener("message", ({ source, data }) => {
-  if (source !== parent || typeof data !== "string") return;
-  latest = data;
+  if (source !== parent || !Array.isArray(data)) return;
+  items.clear();
+  for (const [key, text] of data) items.set(key, text);
   dispatchEvent(new StorageEvent("storage", { key: null }));
 });
-
-export function loadDecisions() {
-  report.id.forEach((_, i) => keep(i, {}));
-  const changes = latest ? changesFromCsv(latest) : [];
-  for (const [i, answered] of changes) keep(i, answered);
-}

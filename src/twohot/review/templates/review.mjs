@@ -3,7 +3,7 @@
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, textOfBytes } from "./decision_file.mjs";
 import { LOST, SAVED, durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
-import { HAS_ADDRESS, actionButton, byId, choices, element } from "./elements.mjs";
+import { IN_NOTEBOOK, actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, showFindings } from "./overview.mjs";
 import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
@@ -57,7 +57,7 @@ function onListClick(event) {
   const button = event.target.closest("[data-action]");
   if (button) return onAction(i, button);
   const link = event.target.closest("a");
-  if (link?.matches(".id") && !HAS_ADDRESS) {
+  if (link?.matches(".id") && IN_NOTEBOOK) {
     event.preventDefault();
     return openRow(i);
   }
@@ -245,7 +245,7 @@ function onStorage(event) {
 saving.onChange = () => {
   const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
   byId("saved").textContent = words;
-  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : saving.where;
+  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : `Decisions are kept in this ${IN_NOTEBOOK ? "notebook" : "browser; export them to take them along"}`;
   if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
   byId("storage-warning").hidden = false;
   addEventListener("beforeunload", (ending) => ending.preventDefault());

@@ -23,7 +23,7 @@ export const LOST = 0;
 const SECOND = 1;
 export const SAVED = 2;
 /* What the reviewer is told; the state is null while it is written. */
-export const saving = { state: null, where: "Decisions are kept in this browser; export them to take them along", onChange() {} };
+export const saving = { state: null, onChange() {} };
 
 function tell(state) {
   saving.state = state;

@@ -2,7 +2,7 @@
    time, and where the reviewer stands. */
 
 import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, look, progressOf, sortRows } from "./filters.mjs";
-import { HAS_ADDRESS, actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, predictionLine, why, wrongScore } from "./elements.mjs";
+import { IN_NOTEBOOK, actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, predictionLine, why, wrongScore } from "./elements.mjs";
 import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, notes, report, rowName, watch } from "./state.mjs";
 
 /* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
@@ -180,7 +180,7 @@ export function markCurrent() {
 /* Not at once: browsers refuse changes of the address that follow each other fast. */
 let addressTimer = 0;
 function setAddress(fragment) {
-  if (!HAS_ADDRESS) return;
+  if (IN_NOTEBOOK) return;
   clearTimeout(addressTimer);
   addressTimer = setTimeout(() => history.replaceState(null, "", fragment || location.pathname + location.search), 400);
 }

@@ -8,23 +8,24 @@ function render({ model, el }) {
   Object.assign(frame.style, { display: "block", width: "100%", height: `${model.get("height")}px`, border: "0" });
   let last = null;   /* what came from this frame: it knows that already */
   const send = () => {
-    const text = model.get("decisions");
-    if (text !== last) frame.contentWindow?.postMessage(text, "*");
+    const kept = model.get("kept");
+    if (kept !== last) frame.contentWindow?.postMessage(kept, "*");
   };
   const receive = ({ source, data }) => {
-    if (source !== frame.contentWindow || typeof data !== "string") return;
-    last = data;
-    model.set("decisions", data);
+    if (source !== frame.contentWindow || typeof data?.decisions !== "string" || !Array.isArray(data.kept)) return;
+    last = data.kept;
+    model.set("decisions", data.decisions);
+    model.set("kept", data.kept);
     model.save_changes();
   };
   addEventListener("message", receive);
-  model.on("change:decisions", send);
+  model.on("change:kept", send);
   frame.addEventListener("load", send);
   frame.srcdoc = model.get("page");
   el.append(frame);
   return () => {
     removeEventListener("message", receive);
-    model.off("change:decisions", send);
+    model.off("change:kept", send);
   };
 }
 
