@@ -20,7 +20,10 @@ const state = {page: arguments[1], height: 700, decisions: "", kept: arguments[2
 const listeners = new Set();
 window.model = {
   get: (name) => state[name],
-  set(name, value) { state[name] = value; for (const call of [...listeners]) call(); },
+  set(name, value) {
+    state[name] = value;
+    if (name === "kept") for (const call of [...listeners]) call();
+  },
   on: (name, call) => listeners.add(call), off: (name, call) => listeners.delete(call),
   save_changes() { window.saved = [state.decisions, state.kept]; },
 };
