@@ -8,6 +8,8 @@ import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, d
 /* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
    2, 3, 4 or 6. */
 const PAGE = { focus: 1, cards: 48, table: 100 };
+/* Characters of a text that is shown large. */
+const BRIEF_TEXT = 300;
 /* Characters of a text on paper. */
 const PRINTED = 120;
 
@@ -59,7 +61,10 @@ const hint = () => element("span", { className: "hint" }, ...[["j", "next"], ["k
 /* One row as large as the window, its two labels side by side, and the keys below. */
 function focusView(i) {
   const text = itemText(i);
-  if (text && report.kind !== "image") Object.assign(text, { tabIndex: 0, role: "group", ariaLabel: "Text" });
+  if (text && report.kind !== "image") {
+    Object.assign(text, { tabIndex: 0, role: "group", ariaLabel: "Text" });
+    text.classList.toggle("is-brief", report.items[i].length <= BRIEF_TEXT);
+  }
   return element("article", { className: "focus", "aria-label": describe(i) },
     element("div", { className: "head" }, idLink(i), ...marks(i), outcome(i, SAID_BY_BUTTONS), hint()),
     element("div", { className: "item" }, rowPicture(i, true), text ?? (report.items ? null : element("p", { className: "empty", textContent: rowName(i, "Row") }))),
