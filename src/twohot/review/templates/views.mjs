@@ -200,7 +200,8 @@ export function goTo(place) {
   else showPage();
   const current = rowElement(page.view[page.cursor]);
   current?.focus({ preventScroll: true });
-  current?.scrollIntoView({ block: page.layout === "focus" ? "start" : "nearest" });
+  /* A notebook would scroll too. */
+  current?.scrollIntoView({ block: page.layout === "focus" && !IN_NOTEBOOK ? "start" : "nearest" });
   /* The first line of cards leaves the filters in sight. */
   if (page.cursor < columnsShown()) scrollTo(0, 0);
 }
