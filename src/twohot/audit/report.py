@@ -230,11 +230,12 @@ def label_shares(issues: LabelIssues) -> tuple[WrongShare, ...]:
     Examples
     --------
     >>> from twohot import find_label_issues
+    >>> predicted = np.repeat([0, 1, 1, 0], [16, 4, 19, 1])
     >>> issues = find_label_issues(
-    ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+    ...     None, ["cat"] * 20 + ["dog"] * 20, probabilities=np.eye(2)[predicted]
     ... )
     >>> [(each.name, each.n_rows, round(each.n_wrong)) for each in label_shares(issues)]
-    [('cat', 4, 4), ('dog', 4, 3)]
+    [('cat', 20, 4), ('dog', 20, 1)]
     """
     return _most_wrong(issues, Labels(issues.given, issues.classes))
 
