@@ -46,8 +46,10 @@ def test_the_overview_names_groups_and_labels_with_the_most_wrong_labels(opened)
     assert page.texts(".shares th") == [*heads, "Given label", "Labels", "Wrong", "owl"]
     assert page.texts(".shares td.number") == ["10", "60 %", "1,234", "1 %", "4", "25 %"]
     assert page.script("return document.querySelectorAll('.shares rect').length") == 6
+    page.browser.find_element(By.CSS_SELECTOR, ".shares button").click()
+    assert page.shown() == [i for i in range(38, -1, -2) if audit_rows(40).given_labels[i] == 3]
     page = opened(audit_rows(40), label_shares=(WrongShare("owl", 4, 1.0),))
-    assert page.texts(".shares th") == []
+    assert page.texts(".shares th") == []  # one label alone says what the headline does
 
 
 def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -> None:

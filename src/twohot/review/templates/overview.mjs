@@ -26,6 +26,13 @@ export function showFindings(pick) {
   byId("alike-classes")?.replaceChildren(...report.alikeClasses.map(alikeLine));
 }
 
+/* Let the given labels that are listed lead to their rows: pick(given label). */
+export function linkShares(pick) {
+  for (const button of document.querySelectorAll("[data-given]")) {
+    button.addEventListener("click", () => pick(report.classes.indexOf(button.dataset.given)));
+  }
+}
+
 /* The largest shares off the diagonal, each with the flagged rows that show it. */
 function largestConfusions() {
   const n = report.classes.length;

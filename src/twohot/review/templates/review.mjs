@@ -5,7 +5,7 @@ import { changesFromCsv, decisionsAsCsv, textOfBytes } from "./decision_file.mjs
 import { LOST, SAVED, durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
 import { IN_NOTEBOOK, actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
-import { drawMaps, showFindings } from "./overview.mjs";
+import { drawMaps, linkShares, showFindings } from "./overview.mjs";
 import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
 
@@ -302,6 +302,7 @@ function listen() {
 loadDecisions();
 fillFilters();
 showFindings((number) => lookAt({ finding: number }));
+linkShares((given) => lookAt({ given }));
 drawMaps(pickPair);
 listen();
 document.body.dataset.layout = page.layout;
