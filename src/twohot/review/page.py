@@ -36,7 +36,9 @@ from twohot.review.page_data import (
     row_columns,
     row_pictures,
     rows_of_page,
+    spelling_columns,
     thousandths,
+    verdict_columns,
 )
 from twohot.review.records import ReviewRows, ReviewSummary
 
@@ -54,6 +56,7 @@ SCRIPTS = (
     "overview",
     "views",
     "dialogs",
+    "spellings",
     "review",
 )
 # The same in a notebook, which keeps what is stored.
@@ -151,6 +154,7 @@ def review_page(
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
+    counts = summary.counts or rows.counts()
     next_step = next_step.format(file=f"decisions-{report}.csv")
     data = {
         "report": report,
@@ -160,6 +164,8 @@ def review_page(
         **neighbour_columns(rows, shown, near, picture_files),
         "nFlagged": len(rows.flagged),
         "findings": finding_columns(summary.findings, shown),
+        "verdicts": verdict_columns(rows, summary.verdicts, shown),
+        "spellings": spelling_columns(rows.classes, counts.class_sizes),
         "alikeClasses": [
             (pair.first, pair.second, round(100 * pair.mixing)) for pair in summary.alike_classes
         ],
@@ -178,6 +184,7 @@ def review_page(
         messages=[*summary.messages, *warning],
         headline=headline,
         sentences=sentences,
+        spellings=[] if summary.verdicts else data["spellings"],
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
         data=embedded_json(data),
@@ -222,6 +229,9 @@ def read_template(name: str) -> str:
 
 def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     """Return how many labels are wrong, and how many of those are flagged."""
+    if summary.verdicts:
+        disagree = "Reviewers disagree on the labels of these rows. What you decide here is final."
+        return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
     counts = summary.counts or rows.counts()
     n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan
