@@ -1,13 +1,14 @@
 """`twohot audit`: which labels are wrong, what they should be, and a report to work in."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from typer import Option
 
 from twohot.audit import (
+    MODEL,
     LabelIssues,
     check_audit_folder,
     check_flagging,
@@ -19,7 +20,7 @@ from twohot.audit import (
 from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
-from twohot.review import check_map
+from twohot.review import ReviewSummary, check_map
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.certify import check_draw, draw_for_check
 from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
@@ -141,11 +142,7 @@ def audit(
         )
         said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
     # What is odd about the labels was said when they were read.
-    noted = label_notes(table.coded)
-    for message in summary.messages:
-        if message not in noted:
-            say(message)
-    _print_corrections(issues)
+    _print_findings(issues, summary, noted=label_notes(table.coded))
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
     say(f"Every row: {said}")
     if issues.n_issues:
@@ -177,8 +174,14 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
     return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
 
 
-def _print_corrections(issues: LabelIssues) -> None:
-    """Print which labels are most often given for which."""
+def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:
+    """Print how many labels are wrong, what was not said yet, and the most frequent corrections."""
+    say(issues.answer(), "bold")
+    if MODEL in summary.details:
+        say(f"The {MODEL} {summary.details[MODEL]}.")
+    for message in summary.messages:
+        if message not in noted:
+            say(message)
     flagged = issues.is_label_issue
     pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
     frequent = Counter(pairs).most_common(SHOWN_CONFUSIONS)

@@ -28,9 +28,11 @@ from twohot.review.records import ReviewRows as ReviewRows
 from twohot.review.records import ReviewSummary as ReviewSummary
 from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
+from twohot.review.records import WrongShare as WrongShare
 from twohot.review.reviewers import Agreement as Agreement
 from twohot.review.reviewers import MergedReviews as MergedReviews
 from twohot.review.reviewers import merge_reviews as merge_reviews
 from twohot.review.reviewers import write_disputed as write_disputed
 from twohot.review.reviewers import write_settle_page as write_settle_page
 from twohot.review.sorted_folder import write_sorted_folder as write_sorted_folder
+from twohot.review.widget import ReviewWidget as ReviewWidget

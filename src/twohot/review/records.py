@@ -262,6 +262,20 @@ class EmbeddingMap:
     groups: Sequence[str] | None = None  # (n_mapped,), names of the groups of the rows
 
 
+@dataclass(frozen=True)
+class WrongShare:
+    """How many labels of some rows are wrong."""
+
+    name: str  # of the rows: their label, or their group
+    n_rows: int  # that have a label
+    n_wrong: float  # expected
+
+    @property
+    def share(self) -> float:
+        """The expected share of wrong labels."""
+        return self.n_wrong / self.n_rows
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReviewSummary:
     """What the audit found overall; parts that are None or empty are not shown."""
@@ -275,6 +289,8 @@ class ReviewSummary:
     choice: ChoiceCurve | None = None
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
     class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
+    label_shares: tuple[WrongShare, ...] = ()  # given labels, those wrong most often first
+    group_shares: tuple[WrongShare, ...] = ()  # likewise the groups of rows, if they have any
     evidence: Evidence | None = None  # the nearest rows of those that are flagged
     findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
     alike_classes: tuple[AlikeClasses, ...] = ()  # pairs that look like one

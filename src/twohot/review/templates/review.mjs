@@ -3,9 +3,9 @@
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
 import { LOST, SAVED, durableParts, loadDecisions, mergeSpellings, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
-import { actionButton, byId, choices, element } from "./elements.mjs";
+import { IN_NOTEBOOK, actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
-import { drawMaps, showFindings } from "./overview.mjs";
+import { drawMaps, linkShares, showFindings } from "./overview.mjs";
 import { dropLasso, openEmbeddingMap } from "./embedding_map.mjs";
 import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
@@ -58,7 +58,12 @@ function onListClick(event) {
   markCurrent();
   const button = event.target.closest("[data-action]");
   if (button) return onAction(i, button);
-  if (page.layout !== "table" || event.target.closest("a")) return;
+  const link = event.target.closest("a");
+  if (link?.matches(".id") && IN_NOTEBOOK) {
+    event.preventDefault();
+    return openRow(i);
+  }
+  if (page.layout !== "table" || link) return;
   if (event.target.closest("input") || event.ctrlKey || event.metaKey) toggleSelected(i);
   else if (event.shiftKey) selectTo(place);
   if (!event.shiftKey) page.anchor = place;
@@ -266,7 +271,7 @@ function onStorage(event) {
 saving.onChange = () => {
   const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
   byId("saved").textContent = words;
-  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : "Decisions are kept in this browser; export them to take them along";
+  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : `Decisions are kept in this ${IN_NOTEBOOK ? "notebook" : "browser; export them to take them along"}`;
   if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
   byId("storage-warning").hidden = false;
   addEventListener("beforeunload", (ending) => ending.preventDefault());
@@ -328,6 +333,7 @@ byId("reviewer").value = reviewer.name;
 fillFilters();
 showSpellings();
 showFindings((number) => lookAt({ finding: number }));
+linkShares((given) => lookAt({ given }));
 drawMaps(pickPair);
 listen();
 document.body.dataset.layout = page.layout;
