@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TextIO, cast
 
 INTERRUPTED = 130  # what a shell expects of a command that was stopped by the keyboard
@@ -71,7 +72,12 @@ def _open_streams() -> None:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Show a warning as a note, without the line of code that it is from."""
-    sys.stderr.write(f"Note: {message}\n")
+    _say_once(f"Note: {message}\n")
+
+
+@cache
+def _say_once(text: str) -> None:
+    sys.stderr.write(text)
 
 
 def main() -> None:

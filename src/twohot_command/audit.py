@@ -120,13 +120,19 @@ def audit(
                 table, options.source, output, asked, client=client, **known
             )
     else:
-        known |= {"probe": judge, "ids": table.ids}
-        with naming_cells(table), choosing(quiet=quiet or judge is not None) as callback:
-            issues = find_label_issues(
-                table.features, table.coded, callback=callback, **known, **asked
-            )
-        summary = review_summary(table.features, issues, **about)
-        content = review_rows(table, issues)
+        with naming_cells(table):
+            with choosing(quiet=quiet or judge is not None) as callback:
+                issues = find_label_issues(
+                    table.features,
+                    table.coded,
+                    probe=judge,
+                    ids=table.ids,
+                    callback=callback,
+                    **known,
+                    **asked,
+                )
+            summary = review_summary(table.features, issues, **about)
+            content = review_rows(table, issues)
         name = write_audit_folder(
             output,
             content,

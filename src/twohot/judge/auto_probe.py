@@ -34,8 +34,7 @@ from twohot.probes import (
     Round,
     StoredTargets,
     average_rounds,
-    check_features,
-    check_labels,
+    check_rows_to_fit,
     checkpoint_at,
     choose_precision,
     choose_shrinkage,
@@ -181,8 +180,8 @@ class AutoProbe(FittedProbe):
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None, *args: Any, **how: Any
     ) -> Anchored:
         """Fit the label model and the probe; return the label model."""
-        rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows)
+        groups = how.get("groups")
+        rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         return self.fit_coded(rows, labels, weights, *args, **how).anchored
 

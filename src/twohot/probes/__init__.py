@@ -17,7 +17,8 @@ from twohot.probes.fitted import FittedProbe as FittedProbe
 from twohot.probes.fitted import load as load
 from twohot.probes.fitted import prepare_as as prepare_as
 from twohot.probes.inputs import check_features as check_features
-from twohot.probes.inputs import check_labels as check_labels
+from twohot.probes.inputs import check_rows_to_fit as check_rows_to_fit
+from twohot.probes.inputs import check_same_rows as check_same_rows
 from twohot.probes.inputs import choose_precision as choose_precision
 from twohot.probes.inputs import row_weights as row_weights
 from twohot.probes.leave_one_out import choose_shrinkage as choose_shrinkage

@@ -32,7 +32,8 @@ from twohot.probes.inputs import (
     ClassWeight,
     check_class_names,
     check_features,
-    check_labels,
+    check_rows_to_fit,
+    check_same_rows,
     row_weights,
 )
 from twohot.probes.recipe import Recipe
@@ -136,8 +137,7 @@ class Probe(FittedProbe):
             File of finished rounds, any path of fsspec. It is written after every round; a fit
             that finds its own goes on after the last of them.
         """
-        rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows)
+        rows, labels = check_rows_to_fit(self, X, y, sample_weight)
         given = LabelTargets(labels.n_classes)
         return self._fit(
             rows, given, labels.codes, labels.classes, sample_weight, checkpoint=checkpoint
@@ -164,6 +164,7 @@ class Probe(FittedProbe):
             any order, else 0, 1, …
         """
         rows = check_features(self, X, reset=True)
+        check_same_rows(X, targets=targets, sample_weight=sample_weight)
         soft = check_soft_targets(targets, rows.shape[0])
         named = named_columns(targets)
         if classes is None and named is not None:
