@@ -84,7 +84,7 @@ def test_rows_without_a_label_move_no_name(container, tmp_path):
 
 
 def test_a_fold_calls_a_row_by_its_place_in_the_data():
-    with pytest.warns(UserWarning) as said:
+    with pytest.warns(UserWarning, match="X has row") as said:
         out_of_fold_probabilities(LinearProbe(), with_outlier(1e8), Y)
     assert {str(warning.message).split()[3] for warning in said} == {str(ROW)}
 

@@ -59,10 +59,10 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     r"""Return pairs of a row and a verdict, of a mapping, a file of decisions or a data frame.
 
     A frame has the columns `id` and `decision` of such a file, and `label`, `given_label` and
-    `suggested_label` where it has them. Of a decision, the verdict is the true label. `Given.RIGHT`
-    stands where a given label was kept that the file does not name, `Given.WRONG` where its new
-    label is not in the file, and an `OutsideVerdict` where the row was excluded or is of a new
-    class.
+    `suggested_label` where it has them. Of a decision, the verdict is the true label: that in
+    `label`, or in `suggested_label` where it was accepted. `Given.RIGHT` stands where a given label
+    was kept that the file does not name, and an `OutsideVerdict` where the row was excluded or is
+    of a new class.
 
     Examples
     --------
@@ -114,7 +114,12 @@ def _verdict(made: Decision) -> str | Given | OutsideVerdict:
     if made.decision in {"exclude", "new_class"}:
         return OutsideVerdict(made.label)
     named = {"accept": made.suggested_label, "reject": made.given_label}.get(made.decision)
-    return made.label or named or (Given.RIGHT if made.decision == "reject" else Given.WRONG)
+    label = made.label or named
+    if not label and made.decision != "reject":
+        problem = f"says {made.decision!r} of row {made.id!r}, and not which label that is"
+        advice = "fill in the column label, or export the decisions from the review page again."
+        raise ArgumentError("checked", problem, advice)
+    return label or Given.RIGHT
 
 
 def check_checked(
