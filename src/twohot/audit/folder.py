@@ -145,12 +145,16 @@ def begin_audit_parts(
 
 
 def write_parts_report(
-    folder: Path, rows: ReviewRows, summary: ReviewSummary, **pictures: Any
+    folder: Path, rows: ReviewRows, summary: ReviewSummary, *, checkpoint: Path, **pictures: Any
 ) -> str:
-    """Write the report on rows whose parts are written, and the summary; return its name."""
+    """Write the report on rows whose parts are written, and the summary; return its name.
+
+    The checkpoint of the fit goes before the folder counts as finished: none is ever left in one.
+    """
     report = write_review(folder / "report.html", rows, summary, **pictures)
     fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}
     write_json(folder / "summary.json", json_safe(fields))
+    checkpoint.unlink(missing_ok=True)  # of few rows nothing is fitted that it would hold
     (folder / UNFINISHED).unlink()
     return report
 

@@ -41,6 +41,7 @@ from twohot.base.files import check_output as check_output
 from twohot.base.files import check_regular as check_regular
 from twohot.base.files import check_writable as check_writable
 from twohot.base.files import file_digest as file_digest
+from twohot.base.files import file_system as file_system
 from twohot.base.files import final_path as final_path
 from twohot.base.files import json_safe as json_safe
 from twohot.base.files import name_beside as name_beside

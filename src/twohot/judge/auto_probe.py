@@ -44,6 +44,7 @@ from twohot.probes import (
     leave_one_out_logits,
     make_round,
     prepare_as,
+    resumable,
     row_weights,
     whole_or_not_at_all,
 )
@@ -195,7 +196,7 @@ class AutoProbe(FittedProbe):
     ) -> "Judged":
         """Fit on checked rows and labels in memory, of which some may be missing."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
-        with one_blas_thread():
+        with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
             rounds = _fit_parts(self, judged)
         self._take_rounds(rounds, labels.classes, judged.preparation)

@@ -8,6 +8,7 @@ from twohot.probes.checkpoint import Checkpoint as Checkpoint
 from twohot.probes.checkpoint import OtherFitError as OtherFitError
 from twohot.probes.checkpoint import checkpoint_at as checkpoint_at
 from twohot.probes.checkpoint import digest_of as digest_of
+from twohot.probes.checkpoint import resumable as resumable
 from twohot.probes.discriminant import ClassMoments as ClassMoments
 from twohot.probes.discriminant import discriminant_coef as discriminant_coef
 from twohot.probes.discriminant import discriminant_round as discriminant_round

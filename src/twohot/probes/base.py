@@ -26,7 +26,7 @@ from twohot.base import (
     code_labels,
     named_columns,
 )
-from twohot.probes.checkpoint import checkpoint_at, digest_of
+from twohot.probes.checkpoint import checkpoint_at, digest_of, resumable
 from twohot.probes.fitted import FittedProbe, prepare_as
 from twohot.probes.inputs import (
     ClassWeight,
@@ -138,10 +138,11 @@ class Probe(FittedProbe):
             that finds its own goes on after the last of them.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight)
-        given = LabelTargets(labels.n_classes)
-        return self._fit(
-            rows, given, labels.codes, labels.classes, sample_weight, checkpoint=checkpoint
-        )
+        given, column = LabelTargets(labels.n_classes), labels.codes
+        with resumable(checkpoint):
+            return self._fit(
+                rows, given, column, labels.classes, sample_weight, checkpoint=checkpoint
+            )
 
     @whole_or_not_at_all
     def fit_soft(
