@@ -16,7 +16,7 @@ from twohot.audit import (
     review_summary,
     write_audit_folder,
 )
-from twohot.base import ArgumentError, label_notes
+from twohot.base import ArgumentError, label_notes, on_other_host
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.tables import FeatureTable, with_used_classes
@@ -170,7 +170,9 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
         return images
     first = next(iter(table.items or ()), "")
     beside = source.parent
-    return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
+    if on_other_host(first, beside) or (beside / first).is_file():
+        return beside
+    return Path() if Path(first).is_file() else beside
 
 
 def _print_corrections(issues: LabelIssues) -> None:

@@ -223,6 +223,24 @@ def _place(url: str) -> tuple[Any, str]:
     return (None if "file" in filesystem.protocol else filesystem), path
 
 
+def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
+    r"""Return whether to open a path contacts another machine, other than that of a root folder.
+
+    Windows does so for any path such as \\host\share\x.png, and tells that machine who the user
+    is. Elsewhere no path does.
+
+    Examples
+    --------
+    >>> on_other_host("cats/1.png", "pets")
+    False
+    """
+    drive, own = (
+        os.path.splitdrive(each)[0].replace("/", "\\").lower()
+        for each in (path, os.path.abspath(root))  # noqa: PTH100
+    )
+    return drive.startswith("\\\\") and drive != own
+
+
 def final_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path leads to, through links; it must be a regular file, or none yet.
 

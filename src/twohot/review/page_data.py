@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from twohot.base import BoolArray, FloatArray, IntArray, counted, load_extra
+from twohot.base import BoolArray, FloatArray, IntArray, counted, load_extra, on_other_host
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, RowFinding, readable
 from twohot.review.thumbnails import link, thumbnail
 
@@ -82,7 +82,10 @@ def row_pictures(
         load_extra("PIL.Image", "vision", "thumbnails")
     except ImportError as error:
         return {"links": links, "thumbnails": []}, [f"Pictures are linked, not embedded: {error}."]
-    small = [thumbnail(files.root / item, files.size) for item in items[: files.limit]]
+    small = [
+        None if on_other_host(item, files.root) else thumbnail(files.root / item, files.size)
+        for item in items[: files.limit]
+    ]
     n_missing, shown_first = small.count(None), counted(len(small), "picture")
     said = [f"{n_missing} of the first {shown_first} could not be read."] if n_missing else []
     return {"links": links, "thumbnails": small}, said
