@@ -4,7 +4,7 @@ Only this module asks which container features came in. To every other one they 
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -188,12 +188,12 @@ def safe_norm(vector: FloatArray) -> float:
 LOOK_ROWS = 200
 CORRECT_ROW = "correct the row, or leave it out."
 
-# The names of rows, and the rows that have them.
-_names: ContextVar[tuple[Matrix, Sequence[str] | None]] = ContextVar("names", default=(None, None))
+# What rows are called, as a list or `RowIds` has it, and the rows that are.
+_names: ContextVar[tuple[Matrix, Any]] = ContextVar("names", default=(None, None))
 
 
 @contextmanager
-def calling_rows(X: Matrix, names: Sequence[str]) -> Iterator[None]:
+def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
     """Let warnings and errors call the rows of X by their names, not by their places."""
     before = _names.set((X, names))
     try:
