@@ -71,3 +71,19 @@ def test_what_else_belongs_to_rows_is_refused_in_another_order(name, call):
 def test_an_index_that_nobody_chose_says_nothing(X, y):
     assert LinearProbe().fit(X, y).score(X, y) > 0.9
     assert LinearProbe().fit(NAMED, Y.set_axis(NAMED.index)).score(NAMED, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (FRAME.set_axis(list("aabc"), axis=1), "X has two columns of one name"),
+        (
+            FRAME.astype(pd.SparseDtype("float")),
+            "X has nan where its sparse column 'a' stores noth",
+        ),
+    ],
+    ids=["repeated column", "sparse column"],
+)
+def test_columns_that_cannot_be_told_or_stored_are_named(X, message):
+    with pytest.raises(ValueError, match=message):
+        LinearProbe().fit(X, CODES)
