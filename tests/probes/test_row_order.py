@@ -79,7 +79,7 @@ def test_an_index_that_nobody_chose_says_nothing(X, y):
         (FRAME.set_axis(list("aabc"), axis=1), "X has two columns of one name"),
         (
             FRAME.astype(pd.SparseDtype("float")),
-            "X has nan where its sparse column 'a' stores noth",
+            "X has nan where its sparse column 'a' stores",
         ),
     ],
     ids=["repeated column", "sparse column"],

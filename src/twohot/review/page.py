@@ -36,7 +36,9 @@ from twohot.review.page_data import (
     row_columns,
     row_pictures,
     rows_of_page,
+    spelling_columns,
     thousandths,
+    verdict_columns,
 )
 from twohot.review.records import ReviewRows, ReviewSummary
 
@@ -54,6 +56,7 @@ SCRIPTS = (
     "overview",
     "views",
     "dialogs",
+    "spellings",
     "review",
 )
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
@@ -134,6 +137,7 @@ def write_review(
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
+    counts = summary.counts or rows.counts()
     next_step = next_step.format(file=f"decisions-{report}.csv")
     data = {
         "report": report,
@@ -143,6 +147,8 @@ def write_review(
         **neighbour_columns(rows, shown, near, picture_files),
         "nFlagged": len(rows.flagged),
         "findings": finding_columns(summary.findings, shown),
+        "verdicts": verdict_columns(rows, summary.verdicts, shown),
+        "spellings": spelling_columns(rows.classes, counts.class_sizes),
         "alikeClasses": [
             (pair.first, pair.second, round(100 * pair.mixing)) for pair in summary.alike_classes
         ],
@@ -159,6 +165,7 @@ def write_review(
         messages=[*summary.messages, *warning],
         headline=headline,
         sentences=sentences,
+        spellings=[] if summary.verdicts else data["spellings"],
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
         data=embedded_json(data),
@@ -206,6 +213,9 @@ def _template(name: str) -> str:
 
 def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     """Return how many labels are wrong, and how many of those are flagged."""
+    if summary.verdicts:
+        disagree = "Reviewers disagree on the labels of these rows. What you decide here is final."
+        return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
     counts = summary.counts or rows.counts()
     n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan
