@@ -60,9 +60,9 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
 
     A frame needs the columns `id` and `decision` of such a file, and may have `label`,
     `given_label` and `suggested_label`. The verdict of a decision is the true label: that in
-    `label`, or in `suggested_label` if the suggestion was accepted. It is `Given.RIGHT` if the given
-    label was kept and the file does not name it, and an `OutsideVerdict` if the row was excluded or
-    has a new class.
+    `label`, or in `suggested_label` if the suggestion was accepted. It is `Given.RIGHT` if the
+    given label was kept and the file does not name it, and an `OutsideVerdict` if the row was
+    excluded or has a new class.
 
     Examples
     --------
