@@ -28,6 +28,7 @@ from twohot.base import (
     whole_file,
 )
 from twohot.review.charts import choice_plot, method_dots
+from twohot.review.embedding_map import map_columns
 from twohot.review.page_data import (
     PictureFiles,
     finding_columns,
@@ -54,11 +55,16 @@ SCRIPTS = (
     "elements",
     "map",
     "overview",
+    "points",
+    "embedding_map",
     "views",
     "dialogs",
     "spellings",
     "review",
 )
+# The same in a notebook, which keeps what is stored.
+STORED = SCRIPTS.index("storage")
+NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
@@ -128,11 +134,25 @@ def write_review(
     """
     check_count("embed_limit", embed_limit, 0)
     check_count("thumbnail_size", thumbnail_size, 16)
-    _check_matrices(rows, summary)
     target = Path(path)
-    picture_files = PictureFiles(
-        target.parent, Path(image_root or "."), embed_limit, thumbnail_size
-    )
+    files = PictureFiles(target.parent, Path(image_root or "."), embed_limit, thumbnail_size)
+    text = review_page(rows, summary, files, next_step=next_step)
+    with whole_file(target) as file:
+        # Half characters are spelt out; in the JSON that is their escape.
+        file.write(text.encode("utf-8", "backslashreplace"))
+    return rows.report_id()
+
+
+def review_page(
+    rows: ReviewRows,
+    summary: ReviewSummary,
+    picture_files: PictureFiles,
+    *,
+    next_step: str,
+    in_notebook: bool = False,
+) -> str:
+    """Return the page as text; in a notebook it keeps decisions there, and not in the browser."""
+    _check_matrices(rows, summary)
     shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
@@ -155,12 +175,15 @@ def write_review(
         "noise": thousandths(summary.corruption),
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
+        "map": map_columns(rows, shown, summary.embedding_map),
     }
-    style, script = _template("review.css"), joined_script()
+    style = read_template("review.css")
+    script = joined_script(NOTEBOOK_SCRIPTS if in_notebook else SCRIPTS)
     headline, sentences = _answer(rows, summary)
-    text = PAGES.get_template("review.html").render(
+    return PAGES.get_template("review.html").render(
         report=report,
         next_step=next_step,
+        in_notebook=in_notebook,
         summary=summary,
         messages=[*summary.messages, *warning],
         headline=headline,
@@ -174,10 +197,6 @@ def write_review(
         script=script,
         script_hash=_hash(script),
     )
-    with whole_file(target) as file:
-        # Half characters are spelt out; in the JSON that is their escape.
-        file.write(text.encode("utf-8", "backslashreplace"))
-    return report
 
 
 def embedded_json(data: Any) -> str:
@@ -203,11 +222,12 @@ def joined_script(names: Sequence[str] = SCRIPTS) -> str:
     >>> script.startswith('"use strict";'), "export" in script
     (True, False)
     """
-    modules = (_template(f"{name}.mjs") for name in names)
+    modules = (read_template(f"{name}.mjs") for name in names)
     return '"use strict";\n' + "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in modules)
 
 
-def _template(name: str) -> str:
+def read_template(name: str) -> str:
+    """Return a file of the folder of templates as text."""
     return (files("twohot.review") / "templates" / name).read_text("utf-8")
 
 
@@ -221,9 +241,10 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan
     if summary.noise_rate is not None:
         n_wrong = summary.noise_rate * n_labelled
-        headline = f"About {summary.noise_rate:.0%} of the labels are wrong"
+        headline = f"About {100 * summary.noise_rate:.0f} % of the labels are wrong"
         least, most = summary.noise_interval or (math.nan, math.nan)
-        between = f" (between {least:.1%} and {most:.1%})" if summary.noise_interval else ""
+        between = f" (between {100 * least:.1f} % and {100 * most:.1f} %)"
+        between *= bool(summary.noise_interval)
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
     close = f", {_number(counts.n_undecided, 'close call')} among them" * bool(counts.n_undecided)
     said.append(f"The audit flags {flagged}{close}.")
