@@ -137,8 +137,8 @@ def verdicts_of_draw(
     checked : mapping, path or data frame
         From the id of a row to "right", "wrong", "unsure" or its true label; or a file or frame
         with the columns `id` and `verdict`, as check.csv has them; or the decisions of a review.
-        "unsure" counts as right. The three words mean no class in a file or frame. In a mapping
-        they do where a class is called so.
+        "unsure" counts as right. Case and blanks around the three words do not matter. They mean
+        no class in a file or frame. In a mapping they do where a class is called so.
     draw : CheckDraw
         The rows that were to be checked: these, and no others.
     given, classes, ids
@@ -146,10 +146,10 @@ def verdicts_of_draw(
     """
     words = WORDS
     if isinstance(checked, Mapping):
-        known = {as_text(name) for name in classes.tolist()}
+        known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
     said = [
-        (row, words.get(as_text(verdict), verdict))
+        (row, words.get(_plain_word(verdict), verdict))
         for row, verdict in _pairs(checked)
         if isinstance(verdict, Given) or (not is_missing(verdict) and as_text(verdict).strip())
     ]
@@ -168,6 +168,10 @@ def verdicts_of_draw(
         advice = 'check them, or say "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
     return np.asarray(found.wrong[np.searchsorted(found.rows, draw.rows)])
+
+
+def _plain_word(verdict: Any) -> str:
+    return as_text(verdict).strip().lower()
 
 
 def _pairs(checked: Any) -> list[tuple[Any, Any]]:
@@ -195,11 +199,18 @@ def doubts_digest(rows: ReviewRows) -> str:
 
 
 def check_no_draw(folder: Path) -> None:
-    """Raise if a folder has a draw: a second one voids the guarantee of both."""
-    there = [name for name in CHECK_FILES if (folder / name).exists()]
-    if there:
-        problem = f"{folder} already holds {' and '.join(there)}, and a second draw voids both"
-        raise FileThereError("", problem, "fill that one in, or choose another folder.")
+    """Raise if a folder has a draw: a second one voids the guarantee of both.
+
+    A check.json alone was left by a command that was stopped, which may be repeated.
+    """
+    if (folder / "check.csv").exists():
+        raise _drawn_already(folder)
+
+
+def _drawn_already(folder: Path) -> FileThereError:
+    there = " and ".join(name for name in CHECK_FILES if (folder / name).exists())
+    problem = f"{folder} already holds {there}, and a second draw voids both"
+    return FileThereError("", problem, "fill that one in, or choose another folder.")
 
 
 def write_check(
@@ -211,10 +222,18 @@ def write_check(
     seed: int = 0,
     spreadsheet_safe: bool = False,
 ) -> FolderCheck:
-    """Draw rows to check and write check.csv and check.json."""
+    """Draw rows to check and write check.json and check.csv, in this order.
+
+    A check.json that is there alone must be of the same draw.
+    """
     check_no_draw(folder)
     quality, n_flagged = rows.label_quality, int(rows.is_label_issue.sum())
     draw = plan_check(quality, n_flagged, fdr, n_checked=n_checked, seed=seed)
+    fields = {"fdr": fdr, "n_checked": len(draw.rows), "seed": seed, "digest": doubts_digest(rows)}
+    fixed = folder / "check.json"
+    if fixed.exists() and not fields.items() <= _read(fixed).items():
+        raise _drawn_already(folder)
+    _write(fixed, fields)
     ids = rows.id_texts()
     # In the order of the rows: that of the draw, or of the doubts, would tell the reviewer more.
     lines = (
@@ -222,8 +241,6 @@ def write_check(
         for row in np.sort(draw.rows).tolist()
     )
     write_csv(folder / "check.csv", CHECK_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
-    fields = {"fdr": fdr, "n_checked": len(draw.rows), "seed": seed, "digest": doubts_digest(rows)}
-    _write(folder / "check.json", fields)
     return FolderCheck(rows, draw, fdr)
 
 

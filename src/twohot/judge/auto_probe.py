@@ -34,8 +34,7 @@ from twohot.probes import (
     Round,
     StoredTargets,
     average_rounds,
-    check_features,
-    check_labels,
+    check_rows_to_fit,
     checkpoint_at,
     choose_precision,
     choose_shrinkage,
@@ -45,6 +44,7 @@ from twohot.probes import (
     leave_one_out_logits,
     make_round,
     prepare_as,
+    resumable,
     row_weights,
     whole_or_not_at_all,
 )
@@ -181,8 +181,8 @@ class AutoProbe(FittedProbe):
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None, *args: Any, **how: Any
     ) -> Anchored:
         """Fit the label model and the probe; return the label model."""
-        rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows)
+        groups = how.get("groups")
+        rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         return self.fit_coded(rows, labels, weights, *args, **how).anchored
 
@@ -196,7 +196,7 @@ class AutoProbe(FittedProbe):
     ) -> "Judged":
         """Fit on checked rows and labels in memory, of which some may be missing."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
-        with one_blas_thread():
+        with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
             rounds = _fit_parts(self, judged)
         self._take_rounds(rounds, labels.classes, judged.preparation)

@@ -39,12 +39,12 @@ from twohot.judge.folds import (
     ungroup_most,
 )
 from twohot.judge.label_model import fit_even_noise
-from twohot.judge.labelled_rows import BLOCK_ROWS
+from twohot.judge.labelled_rows import BLOCK_ROWS, rows_when_read
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
 from twohot.judge.sample import N_FOLDS, Sample, with_copies
 from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
-from twohot.probes import Probe, check_features, check_labels
+from twohot.probes import FittedProbe, Probe, check_rows_to_fit
 from twohot.rows import count_threads, take_rows
 
 # Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
@@ -190,7 +190,9 @@ def compare_with_clone(
 
 def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
     """Return a clone that is fitted on some rows and their codes."""
-    return clone(probe).fit(take_rows(X, rows), codes[rows])
+    # Messages of our own probes name rows by their places in X.
+    taken = rows_when_read(X, rows) if isinstance(probe, FittedProbe) else take_rows(X, rows)
+    return clone(probe).fit(taken, codes[rows])
 
 
 def out_of_fold(probe: Any, X: Any, codes: IntArray, fold: IntArray, n_classes: int) -> FloatArray:
@@ -331,8 +333,7 @@ def out_of_fold_probabilities(
     >>> print(f"{(probabilities.argmax(axis=1) == y).mean():.2f}")
     0.96
     """
-    features = check_features(clone(probe), X, reset=True)
-    labels = check_labels(probe, y, features)
+    features, labels = check_rows_to_fit(clone(probe), X, y)
     n_rows = len(labels.codes)
     if check_count("n_folds", n_folds, 2) > n_rows:
         problem = f"is more than {counted(n_rows, 'row')}"
