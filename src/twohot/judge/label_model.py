@@ -31,7 +31,7 @@ ANCHOR_SHARE = 0.2
 REFUTED = 1.645
 
 # Logits beyond this are certain: exp(-60) is below the precision of a probability.
-LARGEST_LOGIT = 60.0
+LARGEST_LOGIT = 1e4
 
 # A probability that is zero would make one label impossible whatever the others say.
 SMALLEST = 1e-12
