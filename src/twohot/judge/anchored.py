@@ -212,9 +212,9 @@ def read_noise(
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
     read = AnchorNoise(sample, logits, scales, fit_weights(sample, logits, noise, scales))
-    if agreement_rises(sure, sample.codes) <= REFUTED:
+    if agreement_rises(sure, sample.codes, sample.groups) <= REFUTED:
         return read.model, read
-    kept = surest_rate(sure, sample.codes) / (1 - np.trace(counts) / counts.sum())
+    kept = surest_rate(sure, sample.codes, sample.groups) / (1 - np.trace(counts) / counts.sum())
     if kept >= 1:
         return read.model, read
     return read.reduced_to(max(kept, read.least)), read
@@ -239,10 +239,11 @@ class AnchorNoise:
         """The smallest part of the noise that the labels do not refute."""
         rows = self.sample.model_rows
         some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
+        groups = self.sample.groups[rows]
         found = row_likelihoods(self.model, some, codes)
         upper, z_upper = 1.0, 0.0
         for part in reversed(PARTS):
-            z = z_score(row_likelihoods(self.reduced_to(part), some, codes) - found)
+            z = z_score(row_likelihoods(self.reduced_to(part), some, codes) - found, groups)
             if z < -REFUTED:
                 return float(part + (upper - part) * (z + REFUTED) / (z - z_upper))
             upper, z_upper = part, z

@@ -21,10 +21,10 @@ from twohot.base import (
 from twohot.judge.anchored import Anchored, distil, linear_model
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.folds import check_groups, distance_from_mean
-from twohot.judge.label_model import combine, fit_even_noise
+from twohot.judge.label_model import combine, fit_even_noise, standard_error
 from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
 from twohot.judge.sample import draw_sample
-from twohot.judge.verdict import GIVEN, BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
+from twohot.judge.verdict import BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
 from twohot.probes import (
     LABELS,
     SOFT,
@@ -297,8 +297,8 @@ def _in_words(tried: Tried) -> str:
 def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart"]) -> Choice:
     """Return what is kept of a label model in a probe."""
     sample, first = anchored.sample, anchored.first
-    agrees = anchored.last.predicted == sample.codes
-    agreement = float(np.average(agrees, weights=sample.weights))
+    # Of the first label model: labels leak into the last one through the targets of other folds.
+    agrees = (first.predicted == sample.codes).astype(np.float64)
     pairs = zip(first.members, first.model.weights.tolist(), strict=True)
     weights = {each.recipe: weight for each, weight in pairs}
     return Choice(
@@ -309,8 +309,8 @@ def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart
         n_rows=len(sample.index),
         n_folds=sample.n_folds,
         n_rounds=len(anchored.stages) - 1,
-        agreement=agreement,
-        agreement_error=float(np.sqrt(agreement * (1 - agreement) / len(sample.codes))),
+        agreement=float(np.average(agrees, weights=sample.weights)),
+        agreement_error=standard_error(agrees, sample.groups, sample.weights),
         noise_rate=verdict.share,
         interval=verdict.interval,
         learnt=verdict.learnt,
@@ -422,5 +422,5 @@ def _all_targets(anchored: Anchored) -> Any:
     if len(sample.index) == len(sample.all_codes):
         sample.whole.rows.attach(SOFT, np.asarray(anchored.targets, np.float32))
         return StoredTargets(SOFT)
-    sample.whole.rows.attach(GIVEN, sample.all_codes)
+    sample.attach_labels(sample.all_codes)
     return PosteriorTargets(BlockJudge.of(anchored))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from twohot.base import (
+    NO_LABEL,
     ArgumentError,
     FloatArray,
     IntArray,
@@ -38,14 +39,14 @@ from twohot.judge.folds import (
     distance_from_mean,
     ungroup_most,
 )
-from twohot.judge.label_model import fit_even_noise
+from twohot.judge.label_model import fit_even_noise, standard_error
 from twohot.judge.labelled_rows import BLOCK_ROWS
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
-from twohot.judge.sample import N_FOLDS, Sample, with_copies
-from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
+from twohot.judge.sample import N_FOLDS, SAMPLE_CELLS, Sample, spread_rows, with_copies
+from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import Probe, check_features, check_labels
-from twohot.rows import count_threads, take_rows
+from twohot.rows import SelectedRows, count_threads, take_rows
 
 # Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
 # right label, and no temperature mends a zero.
@@ -58,17 +59,39 @@ SEEN = 2.326
 ENOUGH_ROWS = 20
 
 
-def judge_given(probabilities: FloatArray, codes: IntArray) -> LabelVerdict:
-    """Return the verdict on labels (n_rows,) by held-out probabilities (n_rows, n_classes)."""
-    n_classes = probabilities.shape[1]
-    certain = (1 - UNCERTAIN) * probabilities + UNCERTAIN / n_classes
-    log_p = np.asarray(np.log(certain), dtype=np.float32)
-    labelled = np.flatnonzero(codes >= 0)
-    anchored = _anchored(log_p[labelled], codes[labelled])
-    return verdict_of(anchored, judge_logits([log_p], anchored.last.model, codes), codes)
+def judge_given(
+    probabilities: FloatArray, codes: IntArray, groups: IntArray | None = None
+) -> LabelVerdict:
+    """Return the verdict on labels (n_rows,) by held-out probabilities (n_rows, n_classes).
+
+    The label model is fitted on a sample, as that of features is, and judges all rows in blocks of
+    as many cells: beside the probabilities, some arrays of SAMPLE_CELLS numbers are held.
+    """
+    n_rows, n_classes = probabilities.shape
+    labelled = np.flatnonzero(codes != NO_LABEL)
+    key = np.zeros(n_rows)
+    key[labelled] = distance_from_mean(SelectedRows(probabilities, labelled), n_jobs=1)
+    index = spread_rows(labelled, codes, key, n_classes)
+    groups = np.arange(n_rows) if groups is None else groups
+    anchored = _anchored(_logits(probabilities[index]), codes[index], key[index], groups[index])
+    model, size = anchored.last.model, max(1, SAMPLE_CELLS // n_classes)
+    columns = []
+    for first in range(0, n_rows, size):
+        some = slice(first, first + size)
+        log_p = model.log_probabilities([_logits(probabilities[some])])
+        columns.append(judge_columns(log_p, model.noise, codes[some]))
+    return verdict_of(anchored, np.concatenate(columns), codes)
 
 
-def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
+def _logits(probabilities: FloatArray) -> FloatArray:
+    """Return log-probabilities in single precision; none is of zero."""
+    certain = (1 - UNCERTAIN) * probabilities + UNCERTAIN / probabilities.shape[1]
+    return np.log(certain).astype(np.float32)
+
+
+def _anchored(
+    logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray
+) -> Anchored:
     """Return the label model of one member."""
     n_rows, n_classes = logits.shape
     nowhere: Any = None  # there are no rows beside these numbers
@@ -77,12 +100,14 @@ def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
         codes=codes,
         all_codes=codes,
         weights=None,
-        groups=np.arange(n_rows),
+        groups=groups,
         folds=np.zeros(n_rows, dtype=np.intp),
-        order=distance_from_mean(logits, n_jobs=1),
+        order=order,
         n_classes=n_classes,
         whole=nowhere,
         searched=nowhere,
+        all_groups=groups,
+        shared=np.zeros(n_rows, dtype=bool),
     )
     scale = 1 / fit_even_noise(logits, codes, None).temperature
     model, read = read_noise(sample, [logits], np.array([scale]), scale * logits)
@@ -121,8 +146,10 @@ def judge_by_probe(
     folds = assign_folds(key, codes, N_FOLDS, groups=together, random_state=0)
     given, unseen = compare_with_clone(probe, X, codes, folds)
     gain = given.astype(np.float64) - unseen
-    if not len(gain) or gain.mean() <= SEEN * float(gain.std()) / np.sqrt(len(gain)):
-        return judge_given(outputs, codes), ()
+    held_out = together[folds == 0]
+    if not len(gain) or gain.mean() <= SEEN * standard_error(gain, held_out):
+        return judge_given(outputs, codes, together), ()
+    del outputs  # it may be large
     found = out_of_fold(probe, X, codes, folds, labels.n_classes)
     said = (
         f"The probe predicts {given.mean():.1%} of these labels, and a clone that has not seen "
@@ -130,7 +157,7 @@ def judge_by_probe(
         "clones, each fitted without the rows that it judges. To judge by the probe itself, pass "
         "its probabilities."
     )
-    return judge_given(found, codes), (said,)
+    return judge_given(found, codes, together), (said,)
 
 
 def equal_rows(X: Any, n_rows: int) -> IntArray:

@@ -30,7 +30,9 @@ ANCHOR_SHARE = 0.2
 # Standard normal quantile of a one-sided test at level 5 %.
 REFUTED = 1.645
 
-# Logits beyond this are certain: exp(-60) is below the precision of a probability.
+# Bound of logits before they are divided by their temperature, a guard: beyond it single precision
+# loses differences of a thousandth. A smaller one would make the likeliest classes equal where a
+# discriminant of many classes is sure.
 LARGEST_LOGIT = 1e4
 
 # A probability that is zero would make one label impossible whatever the others say.
@@ -158,11 +160,17 @@ def anchor_counts(
     return counts
 
 
-def agreement_rises(sure: FloatArray, codes: IntArray, share: float = ANCHOR_SHARE) -> float:
+def agreement_rises(
+    sure: FloatArray,
+    codes: IntArray,
+    groups: IntArray | None = None,
+    share: float = ANCHOR_SHARE,
+) -> float:
     """Return how much more often the surer half of the anchor rows of a class has its label.
 
     The Mantel-Haenszel statistic over the classes, in standard errors: how many labels of the surer
-    halves agree, less what is expected if agreement does not depend on the margin.
+    halves agree, less what is expected if agreement does not depend on the margin. Its variance is
+    that of independent rows times the design effect of the groups.
     """
     anchors, predicted = anchor_rows(sure, share)
     agrees = (codes[anchors] == predicted).astype(np.float64)
@@ -173,24 +181,37 @@ def agreement_rises(sure: FloatArray, codes: IntArray, share: float = ANCHOR_SHA
     total = np.add.reduceat(agrees, starts)
     surer = np.add.reduceat(agrees * (rank < np.repeat(half, sizes)), starts)
     spread = half * (sizes - half) * total * (sizes - total)
+    scores = (rank < np.repeat(half, sizes)) - np.repeat(half / sizes, sizes)
+    scores *= agrees - np.repeat(total / sizes, sizes)
     variance = float((spread / (sizes**2 * np.maximum(sizes - 1, 1))).sum())
+    variance *= design_effect(scores, None if groups is None else groups[anchors])
     excess = float((surer - half * total / sizes).sum())
     return excess / np.sqrt(variance) if variance > 0 else 0.0
 
 
-def surest_rate(sure: FloatArray, codes: IntArray, share: float = ANCHOR_SHARE) -> float:
+def surest_rate(
+    sure: FloatArray,
+    codes: IntArray,
+    groups: IntArray | None = None,
+    share: float = ANCHOR_SHARE,
+) -> float:
     """Return how often labels of the surest rows disagree, where that no longer falls with margin.
 
     The surest rows are halved as long as the surer half agrees more often, by a one-sided test at
     level 5 %. One disagreement and one agreement are added, the prior of an unknown share.
     """
-    agrees = (sure.argmax(axis=1) == codes)[np.argsort(-margins(sure), kind="stable")]
+    order = np.argsort(-margins(sure), kind="stable")
+    agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
+    own = None if groups is None else groups[order]
     n_rows = max(2, int(share * len(codes)))
     while n_rows >= 4:
         half = n_rows // 2
         gain = agrees[:half].mean() - agrees[half:n_rows].mean()
         rate = agrees[:n_rows].mean()
-        error = np.sqrt(rate * (1 - rate) * (1 / half + 1 / (n_rows - half)))
+        scores = (agrees[:n_rows] - rate) * ((np.arange(n_rows) < half) - half / n_rows)
+        variance = rate * (1 - rate) * (1 / half + 1 / (n_rows - half))
+        variance *= design_effect(scores, None if own is None else own[:n_rows])
+        error = np.sqrt(variance)
         if gain <= REFUTED * error:
             break
         n_rows = half
@@ -321,10 +342,45 @@ def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> F
     return row_likelihoods(model, [logits], codes)
 
 
-def z_score(differences: FloatArray) -> float:
+def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
     """Return the mean of differences in its standard errors."""
-    error = float(differences.std()) / np.sqrt(len(differences))
-    mean = float(differences.mean())
+    error, mean = standard_error(differences, groups), float(differences.mean())
     if error > 0:
         return float(mean / error)
     return float(np.copysign(np.inf, mean)) if mean else 0.0
+
+
+def standard_error(
+    values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
+) -> float:
+    """Return the standard error of the mean of values of rows, of which groups depend.
+
+    Examples
+    --------
+    >>> values = np.tile([0.0, 1.0], 50)
+    >>> standard_error(values), standard_error(np.repeat(values, 4), np.arange(400) // 4)
+    (0.05, 0.05012...)
+    """
+    deviations = values - np.average(values, weights=weights)
+    variance = np.average(deviations**2, weights=weights) / len(values)
+    return float(np.sqrt(variance * design_effect(deviations, groups)))
+
+
+def design_effect(scores: FloatArray, groups: IntArray | None) -> float:
+    """Return by what factor groups raise the variance of a sum of scores of rows.
+
+    Scores have mean zero. The variance of the sum over G groups is estimated by that of the sums
+    of groups, Σ_c (Σ_i s_i)² G/(G - 1), and over n independent rows by Σ_i s_i² n/(n - 1). Their
+    ratio is one where each row is a group; copies of a row count as one row. Groups never count
+    for more than their rows.
+    """
+    if groups is None:
+        return 1.0
+    _, group = np.unique(groups, return_inverse=True)
+    sums, n_rows = np.bincount(group, scores), len(scores)
+    if len(sums) == n_rows or not scores.any():
+        return 1.0
+    if len(sums) == 1:
+        return float("inf")
+    factor = len(sums) / (len(sums) - 1) * (n_rows - 1) / n_rows
+    return max(1.0, float(factor * (sums @ sums) / (scores @ scores)))

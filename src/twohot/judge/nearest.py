@@ -43,13 +43,15 @@ def nearest_rows(
     *,
     of: FloatArray | None = None,
     groups: IntArray | None = None,
+    own: IntArray | None = None,
     n_jobs: int | None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the k points nearest to each row, by comparing it with all of them.
 
     `points` (n_points, n_features) are in float32 about the origin: what all have in common costs
-    digits. The rows are `of`, or the points themselves, of which none is its own neighbour, nor any
-    that is in the same of `groups` (n_points,).
+    digits. The rows are `of`, or the points themselves, of which none is its own neighbour. A point
+    in the group of a row is not its neighbour: `groups` (n_points,) are those of the points, and
+    `own` (n_rows,) those of the rows, if these are not the points.
 
     Positions among the points and distances in float64, (n_rows, k), are those of the nearest
     first; equal distances are in the order of the points. A row with fewer candidates ends with
@@ -65,8 +67,8 @@ def nearest_rows(
     [[2, -1], [2, -1], [1, 0]]
     """
     rows = points if of is None else of
-    if of is None and groups is None:
-        groups = np.arange(len(points))
+    if of is None:
+        groups = own = np.arange(len(points)) if groups is None else groups
     n_kept = min(k, len(points))
     half_squares = np.einsum("ij,ij->i", points, points) / 2
     index = np.full((len(rows), k), NO_NEIGHBOUR, dtype=np.intp)
@@ -76,8 +78,8 @@ def nearest_rows(
         some = _block(number)
         scores = rows[some] @ points.T
         scores -= half_squares
-        if groups is not None:
-            scores[groups[some, np.newaxis] == groups] = -np.inf
+        if own is not None:
+            scores[own[some, np.newaxis] == groups] = -np.inf
         return _best(scores, n_kept, points, rows[some])
 
     n_blocks = -(-len(rows) // BLOCK_ROWS) if n_kept else 0
