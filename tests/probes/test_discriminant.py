@@ -171,6 +171,19 @@ def test_shrinkages_are_compared_on_some_of_many_rows():
     assert rows.n_row_products > before
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_rows_does_not_change_which_are_compared(seed):
+    Z, labels = unequal()
+    moments = class_moments(labelled_rows(Z, labels), np.eye(4))
+    order = np.random.default_rng(seed).permutation(len(Z))
+    taken = []
+    for rows in (labelled_rows(Z, labels), labelled_rows(Z[order], labels[order])):
+        take = rows.take
+        rows.take = lambda index, take=take: taken.append(index) or take(index)
+        choose_shrinkage(rows, moments, most_rows=20)
+    np.testing.assert_array_equal(np.sort(order[taken[1]]), taken[0])
+
+
 def test_rows_without_weight_are_not_among_those_compared():
     Z, labels = unequal()
     weights = (np.arange(len(Z)) % 3 == 0).astype(float)

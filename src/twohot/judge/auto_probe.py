@@ -23,7 +23,7 @@ from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.folds import check_groups, distance_from_mean
 from twohot.judge.label_model import combine, fit_even_noise, standard_error
 from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
-from twohot.judge.sample import draw_sample
+from twohot.judge.sample import draw_sample, sample_size
 from twohot.judge.verdict import BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
 from twohot.probes import (
     LABELS,
@@ -50,6 +50,7 @@ from twohot.probes import (
 )
 from twohot.rows import (
     AS_THEY_ARE,
+    ChunkedFeatures,
     Preparation,
     SelectedRows,
     count_threads,
@@ -244,6 +245,9 @@ def judge_rows(
     if weights is not None:
         # Penalties that are tried, and counts of anchor rows, are those of rows of weight one.
         weights = weights / weights[weights > 0].mean()
+    if isinstance(X, ChunkedFeatures) and sample_size(len(X), labels.n_classes) == len(X):
+        # All rows are judged together in memory: sums over them are those of an array, to the bit.
+        X = X[:]
     key = _distance_of_labelled(X, labels, count_threads(probe.n_jobs))
     preparation, whole = prepare_as(
         probe,

@@ -89,9 +89,7 @@ def _logits(probabilities: FloatArray) -> FloatArray:
     return np.log(certain).astype(np.float32)
 
 
-def _anchored(
-    logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray
-) -> Anchored:
+def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray) -> Anchored:
     """Return the label model of one member."""
     n_rows, n_classes = logits.shape
     nowhere: Any = None  # there are no rows beside these numbers

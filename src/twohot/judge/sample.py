@@ -6,7 +6,7 @@ their distance from the mean; the others are judged by the same model, block by 
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -90,6 +90,16 @@ class Sample:
         """(n, m), the rows along the axes that are searched."""
         return np.asarray(self.searched.rows.X)
 
+    @property
+    def reading(self) -> FloatArray:
+        """(d, m), what any prepared row is multiplied by to be a point."""
+        rows, axes = self.whole.rows, self.whole.leading().axes
+        # Rows that are fewer than their features are written along their axes as they are.
+        own = (
+            np.eye(rows.n_columns) if axes.basis is None else axes.reading(intercept=rows.intercept)
+        )
+        return own[:, own.shape[1] - self.points.shape[1] :]
+
     def attach_labels(self, codes: IntArray) -> None:
         """Keep beside all rows their labels (n_rows,) and what says which fits have seen them."""
         for name, values in {GIVEN: codes, GROUP: self.all_groups, SHARED: self.shared}.items():
@@ -125,8 +135,7 @@ def draw_sample(
     n_classes = whole.rows.n_classes
     counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
     index = spread_rows(np.flatnonzero(counted), codes, order, n_classes)
-    # The way back is to the rows as they are read, which the rows outside of the sample are too.
-    wide = replace(whole, origin=None).leading().in_axes(index)
+    wide = whole.leading().in_axes(index)
     wide.rows.attach(LABELS, codes[index])
     searched = wide.leading(SEARCH_AXES)
     near, copy_distance = duplicate_groups(

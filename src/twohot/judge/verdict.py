@@ -220,9 +220,7 @@ class BlockJudge:
                 for fold, end in enumerate(each.ends):
                     coef = weight * own.on_rows(end.coef)
                     linear.add(fold, coef[:, :n_axes], coef[:, n_axes:].sum(axis=1))
-        # Coefficients of one axis each are that axis on the features of the rows.
-        axes = searched.to_features(np.eye(n_axes, n_axes + rows.intercept))
-        basis = axes[:, : rows.n_columns].T.astype(rows.dtype)
+        basis = sample.reading.astype(rows.dtype)
         return cls(
             sample, basis, stage.model.noise, linear, discriminant, apart, voters, stage.targets
         )
