@@ -231,7 +231,8 @@ class AnchorNoise:
 
     def reduced_to(self, part: float) -> LabelModel:
         """Return the label model with a part of the noise."""
-        noise = part * self.model.noise + (1 - part) * np.eye(self.sample.n_classes)
+        noise = part * self.model.noise
+        noise.flat[:: len(noise) + 1] += 1 - part
         return fit_weights(self.sample, self.logits, noise, self.scales)
 
     @cached_property

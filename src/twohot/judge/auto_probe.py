@@ -24,7 +24,13 @@ from twohot.judge.folds import check_groups, distance_from_mean
 from twohot.judge.label_model import combine, fit_even_noise, standard_error
 from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
 from twohot.judge.sample import draw_sample, sample_size
-from twohot.judge.verdict import BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
+from twohot.judge.verdict import (
+    PROGRESS_LINES,
+    BlockJudge,
+    LabelVerdict,
+    PosteriorTargets,
+    reach_verdict,
+)
 from twohot.probes import (
     LABELS,
     SOFT,
@@ -59,8 +65,9 @@ from twohot.rows import (
 )
 from twohot.solve import Settings, Solver
 
-# Members of a library at the most: two losses on two kinds of rows, a discriminant, votes.
-MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS)
+# Lines of progress at the most: members of a library (two losses on two kinds of rows, a
+# discriminant, votes), and rows that are judged by it.
+MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 
 # Rows on which it is decided whether rows get unit norm.
 LENGTH_ROWS = 1_000
@@ -145,7 +152,8 @@ class AutoProbe(FittedProbe):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows of weight 1. Only ratios of weights matter.
         callback : callable, optional
-            Called with one line of text per member that was tried.
+            Called with one line of text per member that was tried, and for every tenth of many rows
+            that are judged.
         groups : array, list or series of shape (n_samples,), optional
             Rows of one group (a patient, a document, a video) are never in different folds. Copies
             and near-duplicates are one group anyway.
@@ -236,7 +244,7 @@ def judge_rows(
 ) -> Judged:
     """Fit the label model to checked rows; no probe is fitted, and nothing is kept on this one.
 
-    Rows without a label are in no fit: they have no weight. `callback` gets a line per member.
+    Rows without a label are in no fit: they have no weight. `callback` gets lines of progress.
     """
     check_positive("tol", probe.tol)
     max_iter = check_count("max_iter", probe.max_iter, 1)
@@ -284,8 +292,8 @@ def judge_rows(
         settings = Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)
         library = Library(sample, settings, said, file)
         library.run()
-    anchored = distil(sample, library)
-    verdict = reach_verdict(anchored, labels.codes)
+        anchored = distil(sample, library)
+        verdict = reach_verdict(anchored, labels.codes, say)
     parts = _probe_parts(anchored, discriminant=probe.fit_intercept is not False)
     choice = _choice_of(anchored, verdict, parts)
     return Judged(preparation, anchored, verdict, parts, choice, file)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import clone
 
 from twohot.base import (
@@ -85,8 +85,9 @@ def judge_given(
 
 def _logits(probabilities: FloatArray) -> FloatArray:
     """Return log-probabilities in single precision; none is of zero."""
-    certain = (1 - UNCERTAIN) * probabilities + UNCERTAIN / probabilities.shape[1]
-    return np.log(certain).astype(np.float32)
+    certain = (1 - UNCERTAIN) * probabilities.astype(np.float64)
+    certain += UNCERTAIN / probabilities.shape[1]
+    return np.log(certain, out=certain).astype(np.float32)
 
 
 def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray) -> Anchored:
@@ -122,7 +123,8 @@ def judge_by_probe(
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
     """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels.
 
-    Say so if it has. Labels are coded as the classes of the classifier.
+    Say so if it has. Labels are coded as the classes of the classifier. Its probabilities of all
+    rows are held in single precision: 4 bytes per row and class.
     """
     codes = labels.codes
     outputs = predict_in_blocks(probe, X, len(codes))
@@ -148,7 +150,7 @@ def judge_by_probe(
     if not len(gain) or gain.mean() <= SEEN * standard_error(gain, held_out):
         return judge_given(outputs, codes, together), ()
     del outputs  # it may be large
-    found = out_of_fold(probe, X, codes, folds, labels.n_classes)
+    found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
     said = (
         f"The probe predicts {given.mean():.1%} of these labels, and a clone that has not seen "
         f"them {unseen.mean():.1%}: it was fitted on these rows. Labels are judged by {N_FOLDS} "
@@ -218,12 +220,20 @@ def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
     return clone(probe).fit(take_rows(X, rows), codes[rows])
 
 
-def out_of_fold(probe: Any, X: Any, codes: IntArray, fold: IntArray, n_classes: int) -> FloatArray:
+def out_of_fold(
+    probe: Any,
+    X: Any,
+    codes: IntArray,
+    fold: IntArray,
+    n_classes: int,
+    *,
+    dtype: DTypeLike = np.float64,
+) -> FloatArray:
     """Return the probabilities (n_rows, n_classes) of rows by clones fitted without their fold.
 
     Rows without a label (code -1, fold -1) are predicted by the clone without the first fold.
     """
-    probabilities = np.zeros((len(codes), n_classes))
+    probabilities = np.zeros((len(codes), n_classes), dtype)
     for number in range(int(fold.max()) + 1):
         fitted = fit_clone(probe, X, codes, np.flatnonzero((fold >= 0) & (fold != number)))
         columns = np.asarray(fitted.classes_).astype(np.intp)  # the labels are codes
@@ -285,7 +295,7 @@ def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
         size = min(BLOCK_ROWS, n_rows - first)
         block = np.asarray(predict(take_rows(X, slice(first, first + size))), dtype=np.float64)
         _check_block(block, (size, len(probe.classes_)), first)
-        blocks.append(block)
+        blocks.append(block.astype(np.float32))
     return np.concatenate(blocks)
 
 

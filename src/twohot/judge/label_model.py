@@ -9,16 +9,19 @@ that a member that explains noise as overlap counts for little.
 
 Conventions
 -----------
-logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, Q (K, K) with a row
-for each true class and a column for each given label, rows that sum to one.
+logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, groups (n,) of rows
+that depend on each other or None, Q (K, K) with a row for each true class and a column for each
+given label, rows that sum to one. About six matrices of pairs of classes are held at once, in
+single precision where classes are many: 10 GB for 20,000 classes.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, gammaln, log_softmax, logit
+from scipy.special import expit, gammaln, logit
 
 from twohot.base import FloatArray, IntArray
 from twohot.solve import softmax
@@ -49,7 +52,7 @@ class LabelModel:
 
     def log_probabilities(self, members: Sequence[FloatArray]) -> FloatArray:
         """Return log p (n, K) of the true class, before the given label is taken into account."""
-        return np.asarray(log_softmax(combine(members, self.weights), axis=1))
+        return log_softmax(combine(members, self.weights))
 
     def posterior(self, members: Sequence[FloatArray], codes: IntArray) -> FloatArray:
         """Return the probability (n, K) of each true class, given the row and its label."""
@@ -59,7 +62,14 @@ class LabelModel:
 def centre(logits: FloatArray) -> FloatArray:
     """Return logits with mean zero in every row, none larger than is certain."""
     centred = logits - logits.mean(axis=1, keepdims=True)
-    return np.asarray(np.clip(centred, -LARGEST_LOGIT, LARGEST_LOGIT))
+    return np.asarray(np.clip(centred, -LARGEST_LOGIT, LARGEST_LOGIT, out=centred))
+
+
+def log_softmax(logits: FloatArray) -> FloatArray:
+    """Return logits (n, K) as log-probabilities, in place."""
+    logits -= logits.max(axis=1, keepdims=True)
+    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return logits
 
 
 def combine(members: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
@@ -129,6 +139,15 @@ def _shares(weights: FloatArray | None, n_rows: int) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
+# Classes up to which matrices of their pairs are held whole and in double precision: 32 MB.
+MOST_DENSE = 2_000
+
+
+def pair_precision(n_classes: int) -> np.dtype[Any]:
+    """Return the precision of a matrix of all pairs of classes."""
+    return np.dtype(np.float64 if n_classes <= MOST_DENSE else np.float32)
+
+
 # The noise matrix ------------------------------------------------------------------------------
 
 
@@ -155,7 +174,7 @@ def anchor_counts(
     """Return how often each label (column) was given to the anchor rows of a class (row)."""
     n_classes = sure.shape[1]
     anchors, predicted = anchor_rows(sure, share)
-    counts = np.zeros((n_classes, n_classes))
+    counts = np.zeros((n_classes, n_classes), pair_precision(n_classes))
     np.add.at(counts, (predicted, codes[anchors]), 1.0 if weights is None else weights[anchors])
     return counts
 
@@ -178,10 +197,11 @@ def agreement_rises(
     sizes = np.diff(starts, append=len(anchors))
     half = sizes // 2
     rank = np.arange(len(anchors)) - np.repeat(starts, sizes)
+    is_surer = (rank < np.repeat(half, sizes)).astype(np.float64)
     total = np.add.reduceat(agrees, starts)
-    surer = np.add.reduceat(agrees * (rank < np.repeat(half, sizes)), starts)
+    surer = np.add.reduceat(agrees * is_surer, starts)
     spread = half * (sizes - half) * total * (sizes - total)
-    scores = (rank < np.repeat(half, sizes)) - np.repeat(half / sizes, sizes)
+    scores = is_surer - np.repeat(half / sizes, sizes)
     scores *= agrees - np.repeat(total / sizes, sizes)
     variance = float((spread / (sizes**2 * np.maximum(sizes - 1, 1))).sum())
     variance *= design_effect(scores, None if groups is None else groups[anchors])
@@ -221,14 +241,15 @@ def surest_rate(
 def confusions(sure: FloatArray) -> FloatArray:
     """Return, for each predicted class (row), the shares of the other classes in p (K, K)."""
     n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
-    p = np.exp(log_softmax(sure, axis=1))
-    spread = np.zeros((n_classes, n_classes))
+    p = np.exp(log_softmax(sure.astype(np.float64)))
+    # A class that is never predicted is like all others.
+    spread = np.full((n_classes, n_classes), 1e-6, pair_precision(n_classes))
     order = np.argsort(predicted, kind="stable")
     present, starts = np.unique(predicted[order], return_index=True)
-    spread[present] = np.add.reduceat(p[order], starts, axis=0)
+    spread[present] += np.add.reduceat(p[order], starts, axis=0)
     np.fill_diagonal(spread, 0)
-    spread += 1e-6 * (1 - np.eye(n_classes))
-    return np.asarray(spread / spread.sum(axis=1, keepdims=True))
+    spread /= spread.sum(axis=1, keepdims=True)
+    return spread
 
 
 def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
@@ -238,10 +259,10 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     maximise the Dirichlet-multinomial evidence of all counts. The true label is the most frequent
     one of each class: with more noise than that, names of classes could be exchanged.
     """
-    n_classes, sizes = len(counts), counts.sum(axis=1)
+    n_classes, sizes = len(counts), counts.sum(axis=1, dtype=np.float64)
     places = np.nonzero(counts)
-    seen, own = counts[places], places[0] == places[1]
-    even, like = 1 / (n_classes - 1), alike[places]
+    seen, like = (each[places].astype(np.float64) for each in (counts, alike))
+    even, own = 1 / (n_classes - 1), places[0] == places[1]
 
     def evidence(parameters: FloatArray) -> float:
         rate, share, strength = expit(parameters[0]), expit(parameters[1]), np.exp(parameters[2])
@@ -258,9 +279,12 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     bounds = [(logit(1e-4), logit(most)), (-4.0, 4.0), (0.0, np.log(1e4))]
     found = minimize(lambda v: -evidence(v), start, method="Nelder-Mead", bounds=bounds)
     rate, share, strength = expit(found.x[0]), expit(found.x[1]), np.exp(found.x[2])
-    prior = rate * ((1 - share) * even + share * alike)
-    np.fill_diagonal(prior, 1 - rate)
-    return keep_diagonal_largest((counts + strength * prior) / (sizes + strength)[:, np.newaxis])
+    noise = float(strength * rate * share) * alike
+    noise += strength * rate * (1 - share) * even
+    np.fill_diagonal(noise, strength * (1 - rate))
+    noise += counts
+    noise /= (sizes + strength)[:, np.newaxis]
+    return keep_diagonal_largest(noise)
 
 
 def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
@@ -274,15 +298,20 @@ def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
     >>> keep_diagonal_largest(np.array([[0.6, 0.4], [0.7, 0.3]])).tolist()
     [[0.6, 0.4], [0.5, 0.5]]
     """
-    n_classes, own = len(noise), np.diagonal(noise)
-    others = noise.copy()
-    np.fill_diagonal(others, -np.inf)
-    others = -np.sort(-others, axis=1)[:, :-1]
-    totals = np.cumsum(np.column_stack([own, others]), axis=1)
-    largest = (totals / np.arange(1, n_classes + 1)).max(axis=1)
-    kept = np.minimum(noise, largest[:, np.newaxis])
-    np.fill_diagonal(kept, largest)
-    return np.asarray(kept)
+    own = np.diagonal(noise).copy()
+    violated = np.flatnonzero(noise.max(axis=1) > own)
+    if len(violated):
+        some = noise[violated]
+        others = some.copy()
+        others[np.arange(len(violated)), violated] = -np.inf
+        others = -np.sort(-others, axis=1)[:, :-1]
+        totals = np.cumsum(np.column_stack([own[violated], others]), axis=1)
+        largest = (totals / np.arange(1, len(noise) + 1)).max(axis=1)
+        kept = np.minimum(some, largest[:, np.newaxis])
+        kept[np.arange(len(violated)), violated] = largest
+        noise = noise.copy()
+        noise[violated] = kept
+    return noise
 
 
 # The weights -----------------------------------------------------------------------------------
@@ -308,7 +337,7 @@ def weigh(
             for each, scale in zip(map(centre, members), scales.tolist(), strict=True)
         ]
     )
-    by_label = noise.T[codes].astype(np.float32)
+    by_label = noise.T[codes].astype(np.float32, copy=False)
     share = _shares(weights, len(codes))
     flat = logits.reshape(len(logits), -1)
 

@@ -175,7 +175,9 @@ def vote_logits(nearest: IntArray, targets: FloatArray) -> FloatArray:
     One vote is spread evenly over all classes, so that none is impossible.
     """
     votes = np.full((len(nearest), targets.shape[1]), 1 / targets.shape[1], np.float32)
-    for column in nearest.T:
-        there = column >= 0
-        votes[there] += targets[column[there]]
+    for first in range(0, len(nearest), BLOCK_ROWS):
+        some = votes[first : first + BLOCK_ROWS]
+        for column in nearest[first : first + BLOCK_ROWS].T:
+            there = column >= 0
+            some[there] += targets[column[there]]
     return centre(np.log(votes)).astype(np.float32)

@@ -6,21 +6,23 @@ discriminant of all rows that leaves each of them out. Rows whose group is in th
 as it is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_softmax
 
 from twohot.base import NO_LABEL, BoolArray, FloatArray, IntArray, Matrix
 from twohot.judge.anchored import Anchored, shifted
 from twohot.judge.folds import NO_FOLD
 from twohot.judge.label_model import (
+    MOST_DENSE,
     REFUTED,
     SMALLEST,
     centre,
     design_effect,
+    log_softmax,
     posterior,
     row_likelihoods,
     z_score,
@@ -30,8 +32,8 @@ from twohot.judge.sample import GIVEN, GROUP, NO_GROUP, SHARED, Sample, directio
 from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits, one_hot
 from twohot.rows import Block
 
-# Classes up to which a matrix of them is held whole: 32 MB.
-MOST_DENSE = 2_000
+# Lines that say how many of the rows outside of a sample are judged.
+PROGRESS_LINES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +83,29 @@ class LabelVerdict:
 # From the label models --------------------------------------------------------------------------
 
 
-def reach_verdict(anchored: Anchored, codes: IntArray) -> LabelVerdict:
-    """Return the verdict on given labels (n_rows,) of all rows, of which some are the sample."""
+def reach_verdict(
+    anchored: Anchored, codes: IntArray, say: Callable[[str], object] | None = None
+) -> LabelVerdict:
+    """Return the verdict on given labels (n_rows,) of all rows, of which some are the sample.
+
+    Where others are not, `say` gets a line for every tenth of the rows.
+    """
     sample, last = anchored.sample, anchored.last
     log_p = last.model.log_probabilities(last.logits)
     columns = judge_columns(log_p, last.model.noise, codes[sample.index])
     if len(sample.index) < len(codes):
         sample.attach_labels(codes)
-        everything = np.concatenate(list(sample.whole.rows.map(judged, BlockJudge.of(anchored))))
+        found: list[FloatArray] = []
+        n_judged = 0
+        for block in sample.whole.rows.map(judged, BlockJudge.of(anchored)):
+            found.append(block)
+            n_judged += len(block)
+            tenths = (
+                PROGRESS_LINES * each // len(codes) for each in (n_judged - len(block), n_judged)
+            )
+            if say is not None and len(set(tenths)) > 1:
+                say(f"judged {n_judged:,} of {len(codes):,} rows")
+        everything = np.concatenate(found)
         everything[sample.index] = columns
         columns = everything
     return verdict_of(anchored, columns, codes)
@@ -189,14 +206,17 @@ class BlockJudge:
     the sample judge in its place.
     """
 
-    sample: Sample
-    basis: FloatArray  # (d, m), axes of the points of the sample, on prepared rows
+    points: FloatArray  # (n, m), of the sample
+    groups: IntArray  # (n,)
+    fold_of: IntArray  # of each group; a splitter may divide copies among several
+    copy_distance: float  # between directions of points
+    basis: FloatArray  # (d, m), what makes points of prepared rows
     noise: FloatArray  # (K, K)
     linear: "FoldLogits"  # weighted sum of the linear members
     discriminant: tuple[float, FloatArray, ClassMoments, float] | None
     apart: "FoldLogits"  # the discriminants of the sample, weighted
     voters: list[tuple[float, int]]  # weights, and numbers of voters
-    targets: FloatArray | None  # (n, K), what rows of the sample vote for; None: the labels
+    voted: FloatArray  # (n, K), what rows of the sample vote for
 
     @classmethod
     def of(cls, anchored: Anchored) -> "BlockJudge":
@@ -220,16 +240,30 @@ class BlockJudge:
                 for fold, end in enumerate(each.ends):
                     coef = weight * own.on_rows(end.coef)
                     linear.add(fold, coef[:, :n_axes], coef[:, n_axes:].sum(axis=1))
-        basis = sample.reading.astype(rows.dtype)
+        fold_of = np.full(int(sample.groups.max()) + 1, NO_FOLD)
+        fold_of[sample.groups] = sample.folds
+        voted = stage.targets
+        if voted is None:
+            voted = one_hot(sample.codes, sample.n_classes).toarray()
         return cls(
-            sample, basis, stage.model.noise, linear, discriminant, apart, voters, stage.targets
+            points=sample.points,
+            groups=sample.groups,
+            fold_of=fold_of,
+            copy_distance=sample.copy_distance,
+            basis=sample.reading.astype(rows.dtype),
+            noise=stage.model.noise,
+            linear=linear,
+            discriminant=discriminant,
+            apart=apart,
+            voters=voters,
+            voted=np.asarray(voted, dtype=np.float32),
         )
 
     def log_probabilities(self, block: Block) -> FloatArray:
         """Return log p (rows, K) of the true classes."""
         points = block.prepared() @ self.basis
         group, nearest = self._nearest(points, block)
-        folds = np.where(group >= 0, self._fold_of_group[group], NO_FOLD)
+        folds = np.where(group >= 0, self.fold_of[group], NO_FOLD)
         logits = self.linear.of(points, folds)
         if self.discriminant is not None:
             weight, basis, moments, shrinkage = self.discriminant
@@ -239,46 +273,32 @@ class BlockJudge:
             found[apart] = self.apart.of(points[apart], folds[apart])
             logits = logits + found
         for weight, n_voters in self.voters:
-            logits = logits + weight * vote_logits(nearest[:, :n_voters], self._voted)
-        return np.asarray(log_softmax(logits, axis=1))
+            logits = logits + weight * vote_logits(nearest[:, :n_voters], self.voted)
+        return log_softmax(logits)
 
     def _nearest(self, points: FloatArray, block: Block) -> tuple[IntArray, IntArray]:
         """Return the group of each row, and its nearest rows of the sample of other groups."""
-        sample, group = self.sample, block.columns[GROUP].copy()
+        group = block.columns[GROUP].copy()
         n_nearest = max([1, *(n_voters for _, n_voters in self.voters)])
         nearest = np.empty((len(points), n_nearest), dtype=np.intp)
         single = group == NO_GROUP
-        nearest[single], _ = nearest_rows(sample.points, n_nearest, of=points[single], n_jobs=1)
+        nearest[single], _ = nearest_rows(self.points, n_nearest, of=points[single], n_jobs=1)
         # The label of a copy is no evidence. Rows without a label are predicted by all there are.
         first = nearest[single, 0]
-        gaps = directions(points[single]) - directions(sample.points[first])
-        is_copy = np.linalg.norm(gaps, axis=1) <= sample.copy_distance
+        gaps = directions(points[single]) - directions(self.points[first])
+        is_copy = np.linalg.norm(gaps, axis=1) <= self.copy_distance
         is_copy &= block.columns[GIVEN][single] != NO_LABEL
-        group[np.flatnonzero(single)[is_copy]] = sample.groups[first[is_copy]]
+        group[np.flatnonzero(single)[is_copy]] = self.groups[first[is_copy]]
         held = group != NO_GROUP
         nearest[held], _ = nearest_rows(
-            sample.points,
+            self.points,
             n_nearest,
             of=points[held],
-            groups=sample.groups,
+            groups=self.groups,
             own=group[held],
             n_jobs=1,
         )
         return group, nearest
-
-    @cached_property
-    def _fold_of_group(self) -> IntArray:
-        """The fold of each group of the sample; a splitter may divide copies among several."""
-        folds = np.full(int(self.sample.groups.max()) + 1, NO_FOLD)
-        folds[self.sample.groups] = self.sample.folds
-        return folds
-
-    @cached_property
-    def _voted(self) -> FloatArray:
-        """(n, K), what rows of the sample vote for."""
-        if self.targets is not None:
-            return self.targets.astype(np.float32)
-        return one_hot(self.sample.codes, self.sample.n_classes).toarray().astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
