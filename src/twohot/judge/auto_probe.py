@@ -21,7 +21,7 @@ from twohot.base import (
 from twohot.judge.anchored import Anchored, distil, linear_model
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.folds import check_groups, distance_from_mean
-from twohot.judge.label_model import combine, fit_even_noise, standard_error
+from twohot.judge.label_model import fit_even_noise, standard_error
 from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
 from twohot.judge.sample import draw_sample, sample_size
 from twohot.judge.verdict import (
@@ -69,7 +69,7 @@ from twohot.solve import Settings, Solver
 # discriminant, votes), and rows that are judged by it.
 MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 
-# Rows on which it is decided whether rows get unit norm.
+# Cost: rows on which it is decided whether rows get unit norm, at the most.
 LENGTH_ROWS = 1_000
 
 
@@ -163,27 +163,6 @@ class AutoProbe(FittedProbe):
         """
         self.fit_anchored(X, y, sample_weight, callback, groups=groups, checkpoint=checkpoint)
         return self
-
-    def fit_out_of_fold(
-        self,
-        X: Matrix,
-        y: Any,
-        callback: Callable[[str], None] | None = None,
-        *,
-        groups: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> FloatArray:
-        """Fit the probe; return what the label model says of each row without its label.
-
-        These are logits (n_samples, n_classes), columns in the order of `classes_`. Of so many rows
-        that a sample is judged, there are none.
-        """
-        anchored = self.fit_anchored(X, y, None, callback, groups=groups, checkpoint=checkpoint)
-        if len(anchored.sample.index) < anchored.sample.whole.rows.n_samples:
-            problem = f"has {anchored.sample.whole.rows.n_samples} rows, of which some are judged"
-            raise ArgumentError("X", problem, "use find_label_issues, which judges all.")
-        stage = anchored.last
-        return combine(stage.logits, stage.model.weights)
 
     @whole_or_not_at_all
     def fit_anchored(

@@ -39,13 +39,10 @@ from twohot.rows import Block, Preparation, count_threads, fit_preparation, open
 
 NO_FOLD = -1
 
-# Keys that differ by less, relative to their median, are equal. Another order of the same sums
-# changes them by 1e-15 or so; of 50,000 rows that are spread about the median, two are this near
-# each other by chance once in a hundred times.
+# Between rounding and chance: keys that differ by less, relative to their median, are equal. Another
+# order of the same sums changes keys by about 1e-15. Of 50,000 rows that are spread about the
+# median, two are this near each other by chance once in a hundred times.
 KEY_ROUNDING = 1e-11
-
-# Of a hash of a row: enough that no two rows share one by chance.
-HASH_BYTES = 16
 
 ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
 
@@ -133,7 +130,7 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArra
     """
     known: dict[bytes, int] = {}
     # Adding zero makes one of the two zeros of floating point.
-    hashes = (blake2b(row + 0, digest_size=HASH_BYTES).digest() for row in points)
+    hashes = (blake2b(row + 0).digest() for row in points)
     copy_of = np.array([known.setdefault(key, len(known)) for key in hashes], dtype=np.intp)
     distinct = np.unique(copy_of, return_index=True)[1]
     n_kept = min(N_NEIGHBOURS, len(distinct) - 1)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from twohot.base import (
@@ -33,7 +34,6 @@ from twohot.base import (
 )
 from twohot.judge.anchored import Anchored, Stage, read_noise
 from twohot.judge.folds import (
-    HASH_BYTES,
     assign_folds,
     check_groups,
     distance_from_mean,
@@ -48,14 +48,16 @@ from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import Probe, check_features, check_labels
 from twohot.rows import SelectedRows, count_threads, take_rows
 
-# Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
+# Chosen: share of given probabilities that goes to all classes alike: of ten neighbours none may have the
 # right label, and no temperature mends a zero.
 UNCERTAIN = 1e-3
 
-# Standard normal quantile of a one-sided test at level 1 %: a classifier is seldom called biased.
-SEEN = 2.326
+# Level of the one-sided test whether a classifier has seen the labels: one that has not is seldom
+# called biased.
+SEEN_LEVEL = 0.01
 
-# Labels from which on a classifier that predicts all of them is refused: of fewer, chance may.
+# Chosen: labels from which on a classifier that predicts all of them is refused. Of fewer, a
+# classifier that has not seen them may.
 ENOUGH_ROWS = 20
 
 
@@ -147,7 +149,7 @@ def judge_by_probe(
     given, unseen = compare_with_clone(probe, X, codes, folds)
     gain = given.astype(np.float64) - unseen
     held_out = together[folds == 0]
-    if not len(gain) or gain.mean() <= SEEN * standard_error(gain, held_out):
+    if not len(gain) or gain.mean() <= ndtri(1 - SEEN_LEVEL) * standard_error(gain, held_out):
         return judge_given(outputs, codes, together), ()
     del outputs  # it may be large
     found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
@@ -192,9 +194,7 @@ def _content(row: NDArray[Any]) -> bytes:
     if row.dtype.kind in "fc":
         row = row + 0  # of the two zeros of floating point, one
     held = repr(row.tolist()).encode() if row.dtype.kind == "O" else row.tobytes()
-    return blake2b(
-        held + repr((row.shape, row.dtype.str)).encode(), digest_size=HASH_BYTES
-    ).digest()
+    return blake2b(held + repr((row.shape, row.dtype.str)).encode()).digest()
 
 
 def compare_with_clone(

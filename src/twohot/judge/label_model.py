@@ -26,8 +26,8 @@ from scipy.special import expit, gammaln, logit
 from twohot.base import FloatArray, IntArray
 from twohot.solve import softmax
 
-# Share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a third
-# gives the same flags within sampling error: a small one has few counts, a large one has overlap.
+# Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a
+# third gives the same flags within sampling error: a small one has few counts, a large one overlap.
 ANCHOR_SHARE = 0.2
 
 # Standard normal quantile of a one-sided test at level 5 %.
@@ -38,7 +38,7 @@ REFUTED = 1.645
 # discriminant of many classes is sure.
 LARGEST_LOGIT = 1e4
 
-# A probability that is zero would make one label impossible whatever the others say.
+# A guard: a probability that is zero would make one label impossible whatever the others say.
 SMALLEST = 1e-12
 
 

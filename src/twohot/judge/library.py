@@ -39,20 +39,20 @@ from twohot.probes import (
 from twohot.rows import Block, Coordinates
 from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss, Settings, Solver
 
-# Penalties, as ridges (see `LinearProbe`), by a factor of about three; every kind begins where it
-# is neither memorising nor flat, and goes on as long as it gains.
+# Penalties that are tried, as ridges (see `LinearProbe`), by a factor of about three: which one is
+# used is learnt. Each kind begins in the middle, to save fits, and goes on as long as it gains.
 RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 FIRST_TEACHER, FIRST_ROBUST = RIDGES.index(30.0), RIDGES.index(10.0)
 
-# Rows that penalties are compared on: a share of one half is known to about one hundredth then.
+# Cost: rows that penalties are compared on. The standard error of a share of one half is .011.
 SCORED_ROWS = 2_000
 
-# Gradient at which fits of the library end, relative to that of cross-entropy at zero: what is left
+# Chosen, cost: gradient at which fits of the library end, relative to that of cross-entropy at zero: what is left
 # moves logits by less than neighbouring penalties differ. A robust loss has small gradients long
 # before it ends.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
-# Numbers of nearest rows that vote.
+# Chosen: numbers of nearest rows that vote. Which one is used is learnt.
 VOTERS = (15, 40)
 
 

@@ -24,16 +24,17 @@ from twohot.base import FloatArray, IntArray
 from twohot.judge.label_model import centre
 from twohot.rows import count_threads, map_on_cores
 
-# Rows that are compared with all others at once: 50 MB of products for 50,000 points.
+# Size: rows that are compared with all others at once: 50 MB of products for 50,000 points.
 BLOCK_ROWS = 256
 # Entries of a row without so many candidates.
 NO_NEIGHBOUR = -1
-# How many neighbours tell what distance is usual.
+# Chosen: how many neighbours say what distance is usual.
 N_NEIGHBOURS = 10
-# Of the median distance to the last of these: in many dimensions chance brings no two rows this
-# near, nor half as far as usual. The rest is what an item differs by when it is seen twice.
+# Chosen: near-duplicates are at most this part of the median distance to the last neighbour apart.
+# In many dimensions no two rows are half as far apart as usual by chance; an item that is recorded
+# twice differs by less.
 COPY_DISTANCE = 0.2
-# Of rows of which no two are copies, this share may look like some.
+# Level: share of rows without a copy that may look like one.
 CHANCE = 1e-4
 
 

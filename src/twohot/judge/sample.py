@@ -23,6 +23,7 @@ from twohot.judge.folds import (
 from twohot.probes import LABELS
 from twohot.rows import Coordinates, shares_of_labels
 
+# Chosen, as is usual in cross-validation.
 N_FOLDS = 5
 
 NO_GROUP = -1
@@ -31,15 +32,15 @@ NO_GROUP = -1
 # `shared` of a `Sample`.
 GIVEN, GROUP, SHARED = "given", "group", "shared"
 
-# Rows on which the weights are fitted, at the most, and rows times classes: the weights of ten
+# Cost: rows on which the weights are fitted, at the most, and rows times classes. The weights of ten
 # members are known to a few hundredths from these.
 MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
-# Rows in a sample, and rows times classes: what one member holds of it takes 40 MB.
+# Memory: rows in a sample, and rows times classes. The logits of one member take 40 MB.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
 
-# Leading principal axes that fits of the library read: twice as many change no choice, and take
-# twice as long.
+# Chosen, cost: leading principal axes that fits of the library read. Twice as many change no choice
+# and take twice as long.
 SEARCH_AXES = 256
 
 

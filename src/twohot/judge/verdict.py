@@ -32,7 +32,7 @@ from twohot.judge.sample import GIVEN, GROUP, NO_GROUP, SHARED, Sample, directio
 from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits, one_hot
 from twohot.rows import Block
 
-# Lines that say how many of the rows outside of a sample are judged.
+# Display: lines that say how many of the rows outside of a sample are judged.
 PROGRESS_LINES = 10
 
 
@@ -268,7 +268,7 @@ class BlockJudge:
         if self.discriminant is not None:
             weight, basis, moments, shrinkage = self.discriminant
             found = weight * centre(left_out_logits(block, basis, moments, shrinkage))
-            # A row of the sample that is alone is in this group, and in no other label's.
+            # It has seen the other labels of the row's group, or the copy that was found just now.
             apart = block.columns[SHARED] | (group != block.columns[GROUP])
             found[apart] = self.apart.of(points[apart], folds[apart])
             logits = logits + found
@@ -377,7 +377,8 @@ def choose_flags(
         n_flagged = budget
     elif precision is not None:
         # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
-        kept = np.flatnonzero(found >= (precision - 1e-9) * numbers)
+        rounding = np.finfo(np.float64).eps * numbers
+        kept = np.flatnonzero(found >= (precision - rounding) * numbers)
         n_flagged = int(kept[-1]) + 1 if kept.size else 0
     else:
         expected = 2 * found / (numbers + np.nansum(doubt))
