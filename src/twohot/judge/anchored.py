@@ -39,8 +39,8 @@ from twohot.judge.sample import Sample
 from twohot.probes import SOFT, DiscriminantRecipe, Recipe, StoredTargets, fit_round
 from twohot.solve import CrossEntropy, Evaluation, Solver
 
-# Chosen: rounds of fits to the posterior. The first gains most. After the second, the leak of a row's
-# own label costs about as much as another round gains.
+# Chosen: rounds of fits to the posterior. The first gains most. After the second, the leak of a
+# row's own label costs about as much as another round gains.
 N_ROUNDS = 2
 
 # Chosen: steps in which the noise is reduced until the labels refute so little of it. The test
@@ -141,7 +141,8 @@ def fit_softly(
         held_out.rows.attach(SOFT, targets[rows].astype(np.float32))
     settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
     found = []
-    for recipe in map(softened, recipes):
+    # By cross-entropy: the noise is out of the targets.
+    for recipe in (replace(robust, loss=CrossEntropy()) for robust in recipes):
         logits = np.empty((len(targets), sample.n_classes), np.float32)
         ends = []
         for fold, (fitted, held_out, rows) in enumerate(library.splits):
@@ -152,11 +153,6 @@ def fit_softly(
             logits[rows] = held_out_logits(held_out, recipe, solution.evaluation)
         found.append(Member(recipe, logits, ends=tuple(ends)))
     return found
-
-
-def softened(robust: Recipe) -> Recipe:
-    """Return the recipe of the same penalty by cross-entropy: the noise is out of its targets."""
-    return replace(robust, loss=CrossEntropy())
 
 
 def mean_logits(members: Sequence[Member]) -> FloatArray:

@@ -39,9 +39,9 @@ from twohot.rows import Block, Preparation, count_threads, fit_preparation, open
 
 NO_FOLD = -1
 
-# Between rounding and chance: keys that differ by less, relative to their median, are equal. Another
-# order of the same sums changes keys by about 1e-15. Of 50,000 rows that are spread about the
-# median, two are this near each other by chance once in a hundred times.
+# Between rounding and chance: keys that differ by less, relative to their median, are equal.
+# Another order of the same sums changes keys by about 1e-15. Of 50,000 rows that are spread about
+# the median, two are this near each other by chance once in a hundred times.
 KEY_ROUNDING = 1e-11
 
 ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."

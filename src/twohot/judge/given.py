@@ -48,8 +48,8 @@ from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import Probe, check_features, check_labels
 from twohot.rows import SelectedRows, count_threads, take_rows
 
-# Chosen: share of given probabilities that goes to all classes alike: of ten neighbours none may have the
-# right label, and no temperature mends a zero.
+# Chosen: share of given probabilities that goes to all classes alike: of ten neighbours none may
+# have the right label, and no temperature mends a zero.
 UNCERTAIN = 1e-3
 
 # Level of the one-sided test whether a classifier has seen the labels: one that has not is seldom

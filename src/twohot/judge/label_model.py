@@ -26,8 +26,9 @@ from scipy.special import expit, gammaln, logit
 from twohot.base import FloatArray, IntArray
 from twohot.solve import softmax
 
-# Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a
-# third gives the same flags within sampling error: a small one has few counts, a large one overlap.
+# Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to
+# a third gives the same flags within sampling error: a small one has few counts, a large one
+# overlap.
 ANCHOR_SHARE = 0.2
 
 # Standard normal quantile of a one-sided test at level 5 %.
@@ -179,19 +180,14 @@ def anchor_counts(
     return counts
 
 
-def agreement_rises(
-    sure: FloatArray,
-    codes: IntArray,
-    groups: IntArray | None = None,
-    share: float = ANCHOR_SHARE,
-) -> float:
+def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
     """Return how much more often the surer half of the anchor rows of a class has its label.
 
     The Mantel-Haenszel statistic over the classes, in standard errors: how many labels of the surer
     halves agree, less what is expected if agreement does not depend on the margin. Its variance is
     that of independent rows times the design effect of the groups.
     """
-    anchors, predicted = anchor_rows(sure, share)
+    anchors, predicted = anchor_rows(sure)
     agrees = (codes[anchors] == predicted).astype(np.float64)
     starts = np.flatnonzero(np.diff(predicted, prepend=-1))
     sizes = np.diff(starts, append=len(anchors))
@@ -209,12 +205,7 @@ def agreement_rises(
     return excess / np.sqrt(variance) if variance > 0 else 0.0
 
 
-def surest_rate(
-    sure: FloatArray,
-    codes: IntArray,
-    groups: IntArray | None = None,
-    share: float = ANCHOR_SHARE,
-) -> float:
+def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
     """Return how often labels of the surest rows disagree, where that no longer falls with margin.
 
     The surest rows are halved as long as the surer half agrees more often, by a one-sided test at
@@ -223,7 +214,7 @@ def surest_rate(
     order = np.argsort(-margins(sure), kind="stable")
     agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
     own = None if groups is None else groups[order]
-    n_rows = max(2, int(share * len(codes)))
+    n_rows = max(2, int(ANCHOR_SHARE * len(codes)))
     while n_rows >= 4:
         half = n_rows // 2
         gain = agrees[:half].mean() - agrees[half:n_rows].mean()

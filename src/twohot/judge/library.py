@@ -47,9 +47,9 @@ FIRST_TEACHER, FIRST_ROBUST = RIDGES.index(30.0), RIDGES.index(10.0)
 # Cost: rows that penalties are compared on. The standard error of a share of one half is .011.
 SCORED_ROWS = 2_000
 
-# Chosen, cost: gradient at which fits of the library end, relative to that of cross-entropy at zero: what is left
-# moves logits by less than neighbouring penalties differ. A robust loss has small gradients long
-# before it ends.
+# Chosen, cost: gradient at which fits of the library end, relative to that of cross-entropy at
+# zero: what is left moves logits by less than neighbouring penalties differ. A robust loss has
+# small gradients long before it ends.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
 # Chosen: numbers of nearest rows that vote. Which one is used is learnt.

@@ -20,12 +20,13 @@ from twohot.base import BoolArray, FloatArray, IntArray
 # Chosen: from so many checked rows on, the shape is learnt and not only a shift and a slope. In
 # simulated reviews both ways were equally good there.
 ISOTONIC_ROWS = 50
-# Prior, chosen: variance of a. A shift by three, odds times twenty, is no surprise. That of log b is
-# one.
+# Prior, chosen: variance of a. A shift by three, odds times twenty, is no surprise. That of log b
+# is one.
 SHIFT_VARIANCE = 9.0
 # A guard: far outside of what fewer than 50 rows can move log b to; keeps trial steps finite.
 MOST_LOG_SLOPE = 10.0
-# Prior, chosen: the model's own p, at evenly spaced quantiles, weighs as much as so many checked rows.
+# Prior, chosen: the model's own p, at evenly spaced quantiles, weighs as much as so many checked
+# rows.
 PSEUDO_QUANTILES = np.linspace(0.02, 0.98, 25)
 PSEUDO_WEIGHT = 20.0
 # Probabilities of 0 and 1 have no logit; the nearest number beside 1 has one.

@@ -32,8 +32,8 @@ NO_GROUP = -1
 # `shared` of a `Sample`.
 GIVEN, GROUP, SHARED = "given", "group", "shared"
 
-# Cost: rows on which the weights are fitted, at the most, and rows times classes. The weights of ten
-# members are known to a few hundredths from these.
+# Cost: rows on which the weights are fitted, at the most, and rows times classes. The weights of
+# ten members are known to a few hundredths from these.
 MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
 # Memory: rows in a sample, and rows times classes. The logits of one member take 40 MB.

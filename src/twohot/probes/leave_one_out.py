@@ -32,8 +32,8 @@ from twohot.probes.discriminant import (
 from twohot.probes.rounds import LABELS
 from twohot.rows import Block, Rows, Terms
 
-# Shrinkages that are compared where none is given, from hardly any to mostly the mean variance: which
-# one is used is learnt.
+# Shrinkages that are compared where none is given, from hardly any to mostly the mean variance:
+# which one is used is learnt.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
 # Further ones of fewer than MANY_AXES, with so many rows for each: a covariance of so few can be
