@@ -208,7 +208,10 @@ def test_rows_outside_of_the_sample_are_judged_as_well_as_those_in_it(monkeypatc
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
     data = problems.digits(0.3, 1200)
     labels = Labels(data.given_labels, np.arange(10))
-    judged = AutoProbe(n_jobs=1).fit_coded(data.X, labels)
+    said = []
+    judged = AutoProbe(n_jobs=1).fit_coded(data.X, labels, callback=said.append)
+    # Where blocks of rows are judged, a line says how many are.
+    assert [line for line in said if "judged" in line][-1] == "judged 1,200 of 1,200 rows"
     anchored, verdict = judged.anchored, judged.verdict
     index = anchored.sample.index
     assert len(index) == 700
