@@ -86,8 +86,8 @@ def judge_given(
 
 
 def _logits(probabilities: FloatArray) -> FloatArray:
-    """Return log-probabilities in single precision; none is of zero."""
-    certain = (1 - UNCERTAIN) * probabilities.astype(np.float64)
+    """Return log-probabilities in single precision, as probabilities are taken; none is of zero."""
+    certain = (1 - UNCERTAIN) * probabilities.astype(np.float32).astype(np.float64)
     certain += UNCERTAIN / probabilities.shape[1]
     return np.log(certain, out=certain).astype(np.float32)
 
