@@ -12,7 +12,6 @@ from twohot import DiscriminantProbe
 from twohot.probes import discriminant_probe
 from twohot.probes.discriminant import class_moments, discriminant_coef
 from twohot.probes.leave_one_out import (
-    FULL_SHRINKAGE,
     LITTLE_SHRINKAGES,
     SHRINKAGES,
     choose_shrinkage,
@@ -100,9 +99,7 @@ def test_products_with_all_rows_are_few():
     n_products = DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2
     assert n_products == 2
     n_products = DiscriminantProbe().fit(X, Y).rounds_[0].n_passes * 2
-    assert n_products == 3 + 3 * len(
-        (*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE)
-    )  # 40 features
+    assert n_products == 3 + 3 * len((*LITTLE_SHRINKAGES, *SHRINKAGES, 1.0))  # 40 features
 
 
 # Leave one out -----------------------------------------------------------------------------------
