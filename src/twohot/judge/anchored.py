@@ -141,8 +141,7 @@ def fit_softly(
         held_out.rows.attach(SOFT, targets[rows].astype(np.float32))
     settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
     found = []
-    # By cross-entropy: the noise is out of the targets.
-    for recipe in (replace(robust, loss=CrossEntropy()) for robust in recipes):
+    for recipe in map(softened, recipes):
         logits = np.empty((len(targets), sample.n_classes), np.float32)
         ends = []
         for fold, (fitted, held_out, rows) in enumerate(library.splits):
@@ -153,6 +152,11 @@ def fit_softly(
             logits[rows] = held_out_logits(held_out, recipe, solution.evaluation)
         found.append(Member(recipe, logits, ends=tuple(ends)))
     return found
+
+
+def softened(robust: Recipe) -> Recipe:
+    """Return the recipe of the same penalty by cross-entropy: the noise is out of its targets."""
+    return replace(robust, loss=CrossEntropy())
 
 
 def mean_logits(members: Sequence[Member]) -> FloatArray:
