@@ -345,16 +345,17 @@ def test_the_page_says_what_is_met_and_names_losses(tmp_path: Path) -> None:
         our_record(0.9),
     )
     rows = report.compare(path, path)
-    page = report.render(rows, rows[1:], "settings.md")
+    page = report.render(rows, rows[1:], "settings.md", "figure.png")
     assert "| ≥ +4.5 / -2.0 | +10.0 / +10.0 | +3.5 / -3.0 | **no** |" in page
     assert "| ≥ +9.0 / -5.0 | +10.0 / +10.0 | +10.0 / +10.0 | yes |" in page
     assert "| ≤ 3.0 | not measured | not measured | – |" in page  # no clean labels
     assert "| ≤ 0.060 | not measured | 0.100 | **no** |" in page
     assert "| ≤ 1.00 | 1.00 | 1.00 | yes |" in page
-    assert f"| {OTHER} | -3.0 (LDA) | {SETTING} | +10.0 (LDA) |" in page
-    assert "| digits | 1 | +10.0 / +10.0 | +10.0 / +10.0 |" in page
-    assert "Best peers, by number of settings: LDA in 2." in page
-    assert f"| {OTHER} | 1 | 100 | 87.0 | -3.0 | LDA |" in report.render_settings(rows)
+    details = report.render_settings(rows)
+    assert f"| {OTHER} | -3.0 (LDA) | {SETTING} | +10.0 (LDA) |" in details
+    assert "| digits | 1 | +10.0 / +10.0 | +10.0 / +10.0 |" in details
+    assert "Best peers, by number of settings: LDA in 2." in details
+    assert f"| {OTHER} | 1 | 100 | 87.0 | -3.0 | LDA |" in details
 
 
 def test_the_kept_records_are_of_the_plan_and_the_pages_are_theirs() -> None:
@@ -364,8 +365,8 @@ def test_the_kept_records_are_of_the_plan_and_the_pages_are_theirs() -> None:
     rows, before = report.compare(RECORDS, RECORDS), report.compare(RECORDS, BEFORE)
     page = (ROOT / "docs" / "audit_benchmark.md").read_text(encoding="utf-8")
     details = ROOT / "docs" / "audit_benchmark_settings.md"
-    assert page == report.render(rows, before, details.name)
-    assert len(page.split()) <= 1_600
+    assert page == report.render(rows, before, details.name, "figures/audit_benchmark.png")
+    assert len(page.split()) <= 600
     assert details.read_text(encoding="utf-8") == report.render_settings(rows)
 
 
@@ -380,6 +381,7 @@ def test_the_command_measures_once_and_writes_both_pages(
 
     monkeypatch.setattr(run, "measure_peers", peers_of)
     monkeypatch.setattr(run, "measure_ours", lambda _: our_record(0.6).result)
+    (tmp_path / "figures").mkdir()
     command = ["run", "--records", str(tmp_path / "runs.jsonl"), "--settings", "digits, none, all"]
     monkeypatch.setattr(sys, "argv", [*command, "--output", str(tmp_path / "page.md")])
     run.main()
