@@ -124,7 +124,8 @@ def page_of(tmp_path: Path, made: list[Record]) -> str:
     log = Log(tmp_path / "runs.jsonl")
     for record in made:
         log.append(record)
-    return report.render(log)
+    found = report.read(log)
+    return report.render(found, "lines.md", "figure.png") + report.render_lines(found)
 
 
 def test_the_page_says_what_is_met(tmp_path: Path) -> None:
@@ -154,7 +155,11 @@ def test_the_kept_records_are_of_the_plan_and_the_page_is_theirs() -> None:
     n_found = sum(map(len, (found.lists, found.coverage, found.cost, found.erring)))
     assert n_found == len(runs()) == len(log.identities())
     page = (ROOT / "docs" / "certificates_benchmark.md").read_text(encoding="utf-8")
-    assert page == report.render(log)
+    assert page == report.render(
+        found, "certificates_benchmark_lines.md", "figures/certificates_benchmark.png"
+    )
+    lines = (ROOT / "docs" / "certificates_benchmark_lines.md").read_text(encoding="utf-8")
+    assert lines == report.render_lines(found)
 
 
 def test_the_command_simulates_once_and_writes_the_page(
@@ -167,13 +172,16 @@ def test_the_command_simulates_once_and_writes_the_page(
         return records()[0].result
 
     monkeypatch.setitem(run.MEASURES, ListRun, measure)
+    (tmp_path / "figures").mkdir()
     command = ["run", "--records", str(tmp_path / "runs.jsonl"), "--only", "lists"]
     command += ["--runs", "digits, pair", "--output", str(tmp_path / "page.md")]
     monkeypatch.setattr(sys, "argv", command)
     run.main()
     run.main()
     assert measured == ["digits, pair 0.3, all, 1000 draws"]
-    assert "| digits, pair 0.3, all, 1000 draws |" in (tmp_path / "page.md").read_text("utf-8")
+    assert "| digits, pair 0.3, all, 1000 draws |" in (tmp_path / "page_lines.md").read_text(
+        "utf-8"
+    )
 
 
 def test_without_features_only_what_is_there_is_simulated(
