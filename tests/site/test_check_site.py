@@ -1,7 +1,7 @@
 """The check of the built site finds what it is for, and passes over what is right."""
 
 import pytest
-from check_site import missing_names, problems, public_modules
+from check_site import missing_names, missing_pages, problems, public_modules
 
 import twohot
 from twohot_command.commands import COMMANDS
@@ -60,6 +60,15 @@ def test_names_that_differ_in_capitals_alone_are_said(site):
     write(site, "", "forecast.html")
     (found,) = problems(site)
     assert found.startswith("forecast.html is there in several spellings")
+
+
+def test_the_list_of_pages_leads_to_pages(site):
+    write(site, "")
+    link = "- [Home](https://twohot.readthedocs.io/en/stable/{}.html): It opens the site.\n"
+    (site / "llms.txt").write_text(link.format("index") + link.format("gone"), encoding="utf-8")
+    assert list(missing_pages(site)) == ["llms.txt leads to gone.html, which is not there"]
+    (site / "llms.txt").write_text("# twohot\n", encoding="utf-8")
+    assert list(missing_pages(site)) == ["llms.txt has no links"]
 
 
 def test_every_public_name_and_command_needs_its_place(site):
