@@ -75,7 +75,7 @@ def _leads_somewhere(address: str, path: Path, pages: dict[Path, Page]) -> bool:
 def missing_pages(site: Path) -> Iterator[str]:
     """Yield links of llms.txt, the list of pages for language models, that lead nowhere."""
     text = (site / "llms.txt").read_text(encoding="utf-8")
-    pages = re.findall(r"^- \[.+\]\(https://[^/]+/en/stable/(.+)\): .+", text, re.MULTILINE)
+    pages = re.findall(r"^- \[.+\]\(https://[^/]+/en/stable/(.+?)\): .+", text, re.MULTILINE)
     if not pages:
         yield "llms.txt has no links"
     yield from (

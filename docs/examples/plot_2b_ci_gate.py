@@ -3,15 +3,15 @@ A gate in a build
 =================
 
 After this page you can stop a build if too many labels are wrong. This page runs the same command
-before and after the labels are corrected. :doc:`/howto/ci_gate` has the files for GitHub Actions and
-pre-commit.
+before and after the labels are corrected. :doc:`/howto/ci_gate` has the files for GitHub Actions
+and pre-commit.
 """
 
 # %%
 # The labels of a project
 # -----------------------
-# A repository contains ``features.npy`` and ``labels.csv``. Here they are scikit-learn's digits, and
-# somebody has added 12 % wrong labels.
+# A repository contains ``features.npy`` and ``labels.csv``. Here they are scikit-learn's digits.
+# About 13 % of the labels are made wrong.
 
 import csv
 import json
@@ -36,8 +36,8 @@ print(f"{len(truth)} labels, {noise.flipped.mean():.1%} of them wrong")
 # %%
 # The gate
 # --------
-# ``--fail-above 5%`` exits with code 3 if more than 5 % of the labels are certainly wrong. The build
-# then stops. ``run`` executes a command. On your command line, type the command itself.
+# ``--fail-above 5%`` exits with code 3 if more than 5 % of the labels are certainly wrong. Then the
+# build stops. ``run`` executes a command. On your command line, type the command itself.
 
 
 def run(command):
@@ -57,7 +57,8 @@ assert code == 3
 # %%
 # Correct the labels, and run it again
 # ------------------------------------
-# Review ``before/report.html``, or accept all suggestions with a high probability. The build passes.
+# Review ``before/report.html``, or accept all suggestions with a high probability. Then the build
+# passes.
 
 run("twohot apply --accept-all 0.9 --audit before --to labels.csv -o fixed.csv")
 code = run("twohot audit features.npy --labels fixed.csv -o after --quiet --fail-above 5%")
