@@ -51,7 +51,7 @@ AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 def apply(
     decisions: Annotated[
         Path | None,
-        Argument(help="Decisions exported from the report, a CSV; none with --accept-all."),
+        Argument(help="Decisions exported from the report (CSV); optional with --accept-all."),
     ] = None,
     *,
     output: Annotated[
@@ -59,42 +59,45 @@ def apply(
         Option(
             "--output",
             "-o",
-            help="The copy of what --to names; else corrected labels, CSV, by default the audit's "
-            f"{DEFAULT_OUTPUT}.",
+            help="File or folder to write; without --to, corrected labels as CSV, by default "
+            f"{DEFAULT_OUTPUT} in the audit.",
         ),
     ] = None,
     audit: Annotated[
         Path | None,
-        Option(help="Folder of the audit; else that of the decisions, then the current one."),
+        Option(help="Folder of the audit; by default that of the decisions, else the current one."),
     ] = None,
     accept_all: Annotated[
         float | None,
         Option(
             min=0,
             max=1,
-            help="Also accept suggestions without a decision, where the label is wrong and the "
+            help="Also accept suggestions without a decision if the label is wrong and the "
             "suggestion right with at least this probability.",
         ),
     ] = None,
     to: Annotated[
         Path | None,
         Option(
-            help="Your own file, CSV or Parquet, or folder of images or Parquet files, to write "
-            "corrected."
+            help="Your data to copy and correct: a CSV or Parquet file, or a folder of images or "
+            "Parquet files."
         ),
     ] = None,
     label_column: Annotated[
-        str | None, Option(help="With --to a file: its labels; else those that were audited.")
+        str | None,
+        Option(help="With --to a file: column of its labels; by default the audited one."),
     ] = None,
     drop_excluded: Annotated[
         bool,
-        Option("--drop-excluded", help="Leave excluded rows out, not only without a label."),
+        Option(
+            "--drop-excluded", help="Remove excluded rows; by default they only lose their label."
+        ),
     ] = False,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
 ) -> None:
-    """Write the labels that follow from the decisions of a review, into a copy of your own data."""
+    """Write the decisions of a review into a copy of your data."""
     if decisions is None and accept_all is None:
         problem, advice = "there is nothing to apply", "name the decisions, or pass {accept_all}."
         raise ArgumentError("", problem, advice, accept_all=...)

@@ -34,9 +34,12 @@ FailOn = Annotated[
     str,
     Option(help="With --fail-above: compare the estimate, or the lower or upper end of its range."),
 ]
-JUnit = Annotated[Path | None, Option(help="With --fail-above: file for it as JUnit XML.")]
+JUnit = Annotated[
+    Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
+]
 Annotations = Annotated[
-    bool, Option("--annotations", help="With --fail-above: print it as GitHub annotates it.")
+    bool,
+    Option("--annotations", help="With --fail-above: print the result as a GitHub annotation."),
 ]
 
 

@@ -63,11 +63,11 @@ Missing: TypeAlias = Annotated[
 
 Folds: TypeAlias = Annotated[
     int | None,
-    Option(min=2, help="Hold out every row once, in this many folds; five by default."),
+    Option(min=2, help="Number of folds for cross-validation; five by default."),
 ]
 
 SpreadsheetSafe: TypeAlias = Annotated[
-    bool, Option("--spreadsheet-safe", help="Guard CSV cells that a spreadsheet would execute.")
+    bool, Option("--spreadsheet-safe", help="Protect CSV cells that a spreadsheet would execute.")
 ]
 
 
@@ -75,8 +75,8 @@ SpreadsheetSafe: TypeAlias = Annotated[
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
     Argument(
-        help="A folder of images, a CSV or Parquet file of image paths or texts, or features as "
-        "`twohot extract` makes them."
+        help="A folder of images, a CSV or Parquet file of image paths or texts, or features "
+        "from `twohot extract`."
     ),
 ]
 
@@ -103,7 +103,7 @@ class FeatureOptions:
         Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
     ] = None
     id_column: Annotated[
-        str | None, Option(help="Column that names the rows, by default id, else their position.")
+        str | None, Option(help="Column of row ids; by default id, else the position.")
     ] = None
     item_column: Annotated[
         str | None, Option(help="Column of texts or image paths that the rows came from.")
@@ -270,8 +270,8 @@ class GroupedTableOptions(TableOptions):
     group_column: Annotated[
         str | None,
         Option(
-            help="Column of rows that belong together, a patient or a document: they are held out "
-            "together. It is no feature."
+            help="Column of groups, such as patients or documents. Rows of a group stay in one "
+            "fold. It is not a feature."
         ),
     ] = None
 
