@@ -18,7 +18,7 @@ from benchmarks.solver.problems import (
 )
 from benchmarks.solver.results import Ratio, Results, RoundCount
 from benchmarks.solver.targets import COARSE, FINE, targets, total_passes
-from benchmarks.solver.timings import BATCH_ROWS, MOMENTUM
+from benchmarks.solver.timings import BATCH_ROWS, EPOCHS, MOMENTUM
 from twohot.base import BLUE, ORANGE, VERMILION
 from twohot.base.messages import counted
 from twohot_paper.real_figures import new_panels
@@ -85,7 +85,11 @@ def render_details(results: Results) -> str:
 
 def draw(results: Results) -> Any:
     """Return the figure: passes of teachers on real features, times over those of a probe."""
-    figure, ((left, right),) = new_panels(9.5, 3.2, 1, 2)
+    products = [ratio for ratio in results.gemm if ratio.clock == "CPU" and "blocks" in ratio.note]
+    times = {f"{ratio.name}: matrix products": 1 / ratio.value for ratio in products}
+    times |= {ratio.name: ratio.value for ratio in results.sklearn}
+    times |= {f"{ratio.name}: SGD, {EPOCHS} epochs": ratio.value for ratio in results.sgd}
+    figure, ((left, right),) = new_panels(9.5, max(3.2, 0.3 * len(times)), 1, 2)
     teachers = [e for e in results.rounds if e.problem in REAL and e.name == "teacher"]
     names = list(dict.fromkeys(entry.problem for entry in teachers))
     for strength, colour, marker in ((100, BLUE, "o"), (10, ORANGE, "s"), (1, VERMILION, "D")):
@@ -96,15 +100,11 @@ def draw(results: Results) -> Any:
     left.set_yticks(range(len(names)), names)
     left.set(xlabel="passes", xlim=(0, None), ylim=(len(REAL) - 0.5, -0.5))
     left.legend(frameon=False)
-    products = [ratio for ratio in results.gemm if ratio.clock == "CPU" and "blocks" in ratio.note]
-    times = {f"{ratio.name}\nmatrix products alone": 1 / ratio.value for ratio in products}
-    times |= {ratio.name.replace(": ", "\n"): ratio.value for ratio in results.sklearn}
-    times |= {f"{ratio.name}\nSGD, 200 epochs": ratio.value for ratio in results.sgd}
     right.axvline(1, color="0.3", linewidth=1)
     for place, value in enumerate(times.values()):
         right.plot(value, place, "o", color=BLUE)
         right.annotate(f"{value:.2g}", (value, place), (8, -4), textcoords="offset points")
-    right.set_yticks(range(len(times)), list(times), fontsize=7)
+    right.set_yticks(range(len(times)), list(times), fontsize=8)
     right.set(xscale="log", xlabel="CPU time over that of LinearProbe", xlim=(0.3, 100))
     right.invert_yaxis()
     return figure
