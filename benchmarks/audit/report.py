@@ -123,9 +123,9 @@ REQUIRED = (
     ("F1 of the flags minus better rule, points: mean / worst", AT_LEAST, (9.0, -5.0), "+.1f"),
     ("clean labels: per cent flagged, mean", AT_MOST, (3.0,), ".1f"),
     ("people's votes: error of the share wrong, mean", AT_MOST, (0.06,), ".3f"),
-    ("the interval holds the true share wrong, per cent", AT_LEAST, (95.0,), ".1f"),
+    ("the interval contains the true share wrong, per cent", AT_LEAST, (95.0,), ".1f"),
     (
-        f"precision {PRECISION} asked: worst of at least {PRECISE_ROWS} flags",
+        f"precision {PRECISION} required: worst of at least {PRECISE_ROWS} flags",
         AT_LEAST,
         (0.85,),
         ".2f",
