@@ -42,7 +42,7 @@ BEFORE = {
 def render(results: Results, details: str, figure: str) -> str:
     """Return the first page; `details` and `figure` are the paths it links."""
     parts = [
-        "# The solver",
+        "# Speed and memory of fits",
         (
             "After this page you know how many passes and how much time a fit takes, compared with "
             "scikit-learn, SGD and bare matrix products. A pass reads the features once and does "
@@ -69,7 +69,7 @@ def render_details(results: Results) -> str:
     """Return the second page: every table, and the appendix."""
     parts = [
         "---\norphan: true\n---",
-        "# The solver: every table",
+        "# Speed and memory of fits: every table",
         "After this page you know the passes, times and memory of every problem that was measured.",
         *_passes(results),
         *_real(results),
