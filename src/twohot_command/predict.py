@@ -57,7 +57,7 @@ def predict(
         ),
     ],
     options: NewRowsOptions,
-    split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
+    split: Annotated[str | None, Option(help="Split to predict; by default all rows.")] = None,
     probabilities: Annotated[
         bool, Option("--probabilities", help="Add a column for the probability of every class.")
     ] = False,

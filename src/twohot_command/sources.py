@@ -106,7 +106,7 @@ class FeatureOptions:
         str | None, Option(help="Column of row ids; by default id, else the position.")
     ] = None
     item_column: Annotated[
-        str | None, Option(help="Column of texts or image paths that the rows came from.")
+        str | None, Option(help="Column of the texts or image paths of the rows.")
     ] = None
 
     def words(
@@ -196,7 +196,9 @@ class TableOptions(FeatureOptions):
     )
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Missing = None
-    split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
+    split: Annotated[str | None, Option(help="Split to use, or all; by default train, if any.")] = (
+        None
+    )
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:
@@ -301,7 +303,9 @@ class TrustedRowsOptions(TableOptions):
     """Where rows are whose labels are known to be right, and that no probe was fitted on."""
 
     source: ItemsOrFeatures
-    split: Annotated[str | None, Option(help="Split to use, or all; test if there is one.")] = None
+    split: Annotated[str | None, Option(help="Split to use, or all; by default test, if any.")] = (
+        None
+    )
 
     def chosen_split(self, table: FeatureTable) -> str:
         """Return the split to use: by default the one to test on, if there is one."""
