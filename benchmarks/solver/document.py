@@ -1,7 +1,6 @@
 """The pages, from the results alone: a summary with a figure, and every table."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 from benchmarks.pages import table, target_table
@@ -22,8 +21,6 @@ from benchmarks.solver.timings import BATCH_ROWS, EPOCHS, MOMENTUM
 from twohot.base import BLUE, ORANGE, VERMILION
 from twohot.base.messages import counted
 from twohot_paper.real_figures import new_panels
-
-NOTES = Path(__file__).parent / "notes.md"
 
 # Passes at 1e-4 / 1e-6 of teacher, student 1 and student 2 by L-BFGS with the metric of
 # solve.preconditioner alone, without solve.secants; counted once.
@@ -58,15 +55,15 @@ def render(results: Results, details: str, figure: str) -> str:
         _machine(results),
         (
             f"[Another page]({details}) has every table: passes per round, real features, "
-            "generalised cross-entropy, times, memory and late rounds. Its appendix lists what was "
-            "tried."
+            "generalised cross-entropy, times, memory and late rounds. [The "
+            "appendix](explanation/label_model_tried.md#the-solver) lists what was tried."
         ),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def render_details(results: Results) -> str:
-    """Return the second page: every table, and the appendix."""
+    """Return the second page: every table."""
     parts = [
         "---\norphan: true\n---",
         "# Speed and memory of fits: every table",
@@ -77,8 +74,6 @@ def render_details(results: Results) -> str:
         *_times(results),
         *_memory(results),
         *_late(results),
-        "## Appendix: what was tried",
-        NOTES.read_text(encoding="utf-8").strip(),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

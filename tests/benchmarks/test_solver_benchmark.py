@@ -73,7 +73,7 @@ def test_a_page_is_written_with_its_second_page_and_its_figure(log: Log, tmp_pat
     (tmp_path / "figures").mkdir()
     write_pages(read_results(log), tmp_path / "fits.md")
     assert "(fits_details.md)" in (tmp_path / "fits.md").read_text(encoding="utf-8")
-    assert "## Appendix: what was tried" in (tmp_path / "fits_details.md").read_text("utf-8")
+    assert "## Late rounds" in (tmp_path / "fits_details.md").read_text("utf-8")
     assert (tmp_path / "figures" / "fits.png").stat().st_size > 10_000
 
 
