@@ -11,6 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from sklearn.datasets import load_digits
@@ -19,6 +20,7 @@ from twohot import find_label_issues
 from twohot.audit.folder import write_audit_folder
 from twohot.audit.report import review_rows, review_summary
 from twohot.noise import corrupt_labels, symmetric
+from twohot.review import Decision, merge_reviews, write_settle_page
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables import FeatureTable
 from twohot_command.demo import grey_picture
@@ -94,6 +96,18 @@ def press(driver: webdriver.Chrome, keys: str) -> None:
     driver.switch_to.active_element.send_keys(keys)
 
 
+def settle_page(images: Path, rows: ReviewRows) -> Path:
+    """Write the page of rows on which two reviewers disagree, and return where it is."""
+    first = [rows.ids[row] for row in rows.flagged[:12].tolist()]
+    reviews = {
+        f"{name}.csv": [Decision(rows.report_id(), row, kind, "") for row in first]
+        for name, kind in (("Anna", "accept"), ("Ben", "reject"))
+    }
+    merged = merge_reviews(rows, reviews)
+    write_settle_page(images / "settle.html", rows, merged, image_root=images)
+    return images / "settle.html"
+
+
 def main() -> None:
     """Write the audit of the digits and photograph its report."""
     FIGURES.mkdir(exist_ok=True)
@@ -119,6 +133,21 @@ def main() -> None:
             for box in driver.find_elements(By.CSS_SELECTOR, "tbody input")[5:8]:
                 box.click()
             save(driver, "table")
+            driver.find_element(By.ID, "tab-map").click()
+            lasso = ActionChains(driver).move_to_element_with_offset(
+                driver.find_element(By.ID, "map-box"), -220, 120
+            )
+            lasso.click_and_hold()
+            for step in ((60, 60), (120, -20), (40, -110), (-90, -50), (-110, 30)):
+                lasso.move_by_offset(*step)
+            lasso.release().perform()
+            press(driver, Keys.ARROW_UP)
+            driver.execute_script("byId('status').textContent = ''")
+            save(driver, "map")
+        with browser(1280, 900) as driver:
+            driver.get(settle_page(images, rows).as_uri())
+            driver.find_element(By.ID, "start").click()
+            save(driver, "settle")
         with browser(390, 844, dark=True) as driver:
             driver.get(address)
             driver.find_element(By.ID, "start").click()

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Option
 
@@ -19,6 +19,7 @@ from twohot.audit import (
 from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
+from twohot.review import check_map
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.certify import check_draw, draw_for_check
 from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
@@ -30,7 +31,7 @@ from twohot_command.parts import (
     exceeds_memory,
     held_bytes,
 )
-from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe
+from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe, spellings_in_words
 from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
 
 # The most frequent confusions that are printed.
@@ -74,6 +75,9 @@ def audit(
     junit: JUnit = None,
     annotations: Annotations = False,
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
+    map: Annotated[  # noqa: A002 - the option is called so
+        Literal["pca", "umap", "none"], Option(help="Map of the embeddings in the report.")
+    ] = "pca",
     seed: Annotated[int, Option(min=0, help="Random seed of the folds, and of a draw.")] = 0,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
@@ -84,6 +88,7 @@ def audit(
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
+    about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
     check_draw(output, draw_check)
     gate = gate_of(
         fail_above,
@@ -103,12 +108,12 @@ def audit(
     source = options.source.name
     groups = options.groups_of(table)
     root = _image_root(table, options.source, images)
-    details = {"source": source, "columns": table.columns_in_words}
+    details = {"source": source, "columns": table.columns_in_words, **_merged(table)}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
     details |= {} if checked is None else {"checked": checked.name}
     limits = {"budget": budget, "precision": precision}
     details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
-    about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
+    about |= {"title": f"Labels of {source}", "details": details}
     asked: dict[str, Any] = limits | {"random_state": seed}
     known: dict[str, Any] = {"groups": groups, "checked": checked}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
@@ -127,11 +132,10 @@ def audit(
             issues = find_label_issues(
                 table.features, table.coded, callback=callback, **known, **asked
             )
-        summary = review_summary(table.features, issues, **about)
-        content = review_rows(table, issues)
+        summary = review_summary(table.features, issues, groups=groups, **about)
         name = write_audit_folder(
             output,
-            content,
+            review_rows(table, issues),
             summary,
             image_root=root,
             spreadsheet_safe=spreadsheet_safe,
@@ -152,6 +156,12 @@ def audit(
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
     with gate.closing(issues, source):  # a draw may be impossible
         draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
+
+
+def _merged(table: FeatureTable) -> dict[str, str]:
+    """Return what is kept of spellings that were merged, for the record."""
+    merged = spellings_in_words(table.spellings, {})
+    return {"spellings merged": merged} if merged else {}
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:

@@ -14,7 +14,7 @@ from benchmarks.solver.reference import CompareLateRound
 from benchmarks.solver.run import write_pages
 from benchmarks.solver.timings import TimeOverProducts
 from twohot import DistilledProbe
-from twohot_paper import Log, Record, identity, run_plan
+from twohot_paper import Log, identity, run_plan
 
 TINY = Source("synthetic", Size(4, 200, 16, -0.01))
 DIGITS = Source("digits, float32")
@@ -75,16 +75,6 @@ def test_a_page_is_written_with_its_second_page_and_its_figure(log: Log, tmp_pat
     assert "(fits_details.md)" in (tmp_path / "fits.md").read_text(encoding="utf-8")
     assert "## Late rounds" in (tmp_path / "fits_details.md").read_text("utf-8")
     assert (tmp_path / "figures" / "fits.png").stat().st_size > 10_000
-
-
-def test_quick_and_full_runs_share_a_log_but_no_page(tmp_path: Path) -> None:
-    log = Log(tmp_path / "runs.jsonl")
-    for run in plan(quick=True)[1:2]:
-        log.append(Record(run, "K=20", None, 1.0, 60.0, {}))
-    assert read_results(log).sizes == {}
-    assert read_results(log, quick=True).sizes == {"synthetic": "K=20"}
-    page = render(read_results(log, quick=True), "details.md", "figure.png")
-    assert "The runs took 1 minute on" in page
 
 
 def test_a_fit_is_timed_in_turn_with_its_products() -> None:

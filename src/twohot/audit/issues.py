@@ -247,6 +247,8 @@ class LabelIssues:
         images: Sequence[str | os.PathLike[str]] | None = None,
         X: Matrix | None = None,
         title: str = "Label audit",
+        map: str | None = "pca",  # noqa: A002 - as the option of the command
+        groups: Any = None,
     ) -> ReviewRows:
         """Write a page to review the flagged labels in.
 
@@ -259,8 +261,12 @@ class LabelIssues:
             X, need the index of the data, in its order.
         X : array, memory map, sparse matrix or data frame, optional
             The features that were audited. With them the page shows the nearest rows of each,
-            near-duplicates, outliers, and how alike the classes are.
+            near-duplicates, outliers, how alike the classes are, and a map of all rows.
         title : str
+        map : {"pca", "umap"} or None, default="pca"
+            How X is mapped to two dimensions; None for no map. UMAP needs `twohot[umap]`.
+        groups : array, list or series of shape (n_rows,), optional
+            The group of every row, by which the map can be coloured.
 
         Returns
         -------
@@ -278,7 +284,8 @@ class LabelIssues:
         """
         from twohot.audit.report import write_issue_report  # noqa: PLC0415
 
-        return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
+        sources: dict[str, Any] = {"texts": texts, "images": images, "X": X, "groups": groups}
+        return write_issue_report(self, path, title=title, map_method=map, **sources)
 
     def apply(self, path: str | os.PathLike[str]) -> Any:
         r"""Return the labels after a review, in the index of the data.

@@ -37,6 +37,8 @@ from twohot.review import (
     ReviewSummary,
     RowCounts,
     apply_decisions,
+    check_map,
+    map_embeddings,
     read_decisions,
     write_review,
 )
@@ -51,8 +53,8 @@ NO_MATRICES = (
     "which labels are confused."
 )
 SOME_ROWS = (
-    "Of the flagged rows, the {n_shown:,} most doubtful are here; what the features say of their "
-    "neighbours is not looked for in so many rows."
+    "Of the flagged rows, the {n_shown:,} most doubtful are here; their neighbours are not looked "
+    "for in so many rows, and there is no map of the embeddings."
 )
 
 
@@ -67,11 +69,15 @@ def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
         What was found. Of the table's classes those are offered that it knows: all of them if
         the labels were `table.coded`.
     """
-    return rows_of_issues(replace(issues, ids=table.ids), table.items, table.item_kind)
+    named = replace(issues, ids=table.ids)
+    return rows_of_issues(named, table.items, table.item_kind, table.spellings)
 
 
 def rows_of_issues(
-    issues: LabelIssues, items: Sequence[str] | None = None, item_kind: str = ""
+    issues: LabelIssues,
+    items: Sequence[str] | None = None,
+    item_kind: str = "",
+    spellings: Mapping[str, str] | None = None,
 ) -> ReviewRows:
     """Return the rows of a review, with the texts or paths of images that they came from."""
     return ReviewRows(
@@ -87,6 +93,7 @@ def rows_of_issues(
         is_undecided=issues.is_undecided,
         items=items,
         item_kind=item_kind,
+        spellings=spellings or {},
     )
 
 
@@ -97,10 +104,13 @@ def review_summary(
     title: str,
     details: Mapping[str, str],
     counts: RowCounts | None = None,
+    map_method: str | None = "pca",
+    groups: Any = None,
 ) -> ReviewSummary:
     """Return what a review shows of the data as a whole; without features, of the labels alone.
 
-    `counts` are those of all rows, where `issues` has only some of them.
+    `counts` are those of all rows, where `issues` has only some of them. `map_method` is how the
+    rows are mapped, "pca" or "umap", None for no map, and `groups` the group of every row.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     n_classes, known = len(issues.classes), counts or row_counts(issues)
@@ -124,6 +134,10 @@ def review_summary(
     rows = audited_rows(X, issues)
     correlation, order = _correlation(rows, issues)
     found = look_for_issues(rows, issues)
+    plan = None
+    if map_method is not None:
+        opened, flagged = rows.open(np.dtype(np.float32)), issues.is_label_issue
+        plan = map_embeddings(opened, flagged, method=map_method, groups=groups)
     return replace(
         summary,
         correlation=correlation,
@@ -131,6 +145,7 @@ def review_summary(
         evidence=label_evidence(rows, issues),
         findings=found.findings(),
         alike_classes=found.alike_classes,
+        embedding_map=plan,
         messages=(*summary.messages, *found.messages),
     )
 
@@ -139,7 +154,9 @@ def row_counts(issues: LabelIssues) -> RowCounts:
     """Return how many rows there are of each kind."""
     n_undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     n_unlabelled = int(np.count_nonzero(issues.given == NO_LABEL))
-    return RowCounts(len(issues), n_unlabelled, issues.n_issues, n_undecided)
+    sizes = tuple(Labels(issues.given, issues.classes).sizes.tolist())
+    n_rows, n_flagged = len(issues), issues.n_issues
+    return RowCounts(n_rows, n_unlabelled, n_flagged, n_undecided, class_sizes=sizes)
 
 
 def _has_matrices(issues: LabelIssues) -> bool:
@@ -232,26 +249,38 @@ def write_issue_report(
     images: Sequence[str | os.PathLike[str]] | None,
     X: Matrix | None,
     title: str,
+    map_method: str | None,
+    groups: Any,
 ) -> ReviewRows:
     """Write the page and return its rows; see `LabelIssues.report`."""
     _check_page_path(path)
+    check_map(map_method)
     if texts is not None and images is not None:
         problem = "texts and images both say what the rows came from"
         raise ArgumentError("", problem, "pass one of them.")
     name, kind, given = ("texts", "text", texts) if images is None else ("images", "image", images)
+    for column, cells in ((name, given), ("groups", groups)):
+        _check_column(column, cells, issues)
+    items = None if given is None else tuple(map(str, given))
+    rows = rows_of_issues(issues, items, "" if items is None else kind)
+    how = {"map_method": map_method, "groups": groups}
+    summary = review_summary(X, issues, title=title, details={}, **how)
+    write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
+    return rows
+
+
+def _check_column(name: str, given: Any, issues: LabelIssues) -> None:
+    """Raise unless a column has one entry for each row, in the order of the data."""
+    if given is None:
+        return
     shape = getattr(given, "shape", (0,))
     if len(shape) != 1:
         advice = "pass one column, that of a frame by its name: df['text']."
         raise ArgumentError(name, f"has shape {tuple(shape)}", advice)
-    if given is not None and len(given) != len(issues):
+    if len(given) != len(issues):
         problem = f"has {counted(len(given), 'entry', 'entries')} and issues has {len(issues)} rows"
         raise ArgumentError(name, problem, "pass one per row, in the same order.")
     check_rows_of_issues(name, given, issues.ids)
-    items = None if given is None else tuple(map(str, given))
-    rows = rows_of_issues(issues, items, "" if items is None else kind)
-    summary = review_summary(X, issues, title=title, details={})
-    write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
-    return rows
 
 
 def _check_page_path(path: str | os.PathLike[str]) -> None:

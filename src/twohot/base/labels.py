@@ -4,13 +4,13 @@ A label is missing where it is None, NaN, NA, NaT, masked, a null of Arrow or po
 is empty or blank. The texts "NaN", "NA" and "None" are classes like any other, unless they are
 named among the texts that mean no label.
 
-Classes stand in one order everywhere: numbers by value, text that is a whole number among them,
-then all other text. Labels that differ in case or blanks alone are kept apart, and said.
+Classes have one order everywhere: numbers by value, text that is a whole number among them, then
+all other text. Labels that differ in case or blanks alone are different classes, with a note; they
+are merged on request.
 """
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,7 +31,9 @@ NO_LABEL = -1  # the code of a row without a label
 WIDE_TEXT = 4096
 # A number of few digits, which a table may hold as "1" in one row and "1.0" in the next.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
-# Texts that often mean that there is no label, and are classes here unless somebody says so.
+# Blanks of a name in quotes that would not be seen.
+HIDDEN_BLANKS = re.compile(r"(?<=^.) +| +(?=.$)|  +")
+# Texts that often mean a missing label; they are classes unless named in `missing`.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
 
@@ -67,7 +69,7 @@ class Labels:
     def values(self) -> NDArray[Any]:
         """(n_rows,) the labels themselves, of their own type.
 
-        Where there is none stands NaN among floats, and None among all others, of type object.
+        A missing label is NaN among floats, and None among all others, of type object.
         """
         if self.labelled.all():
             return self.classes[self.codes]
@@ -136,7 +138,7 @@ def code_labels(
     An error calls the labels by `name`. By default the `classes` are the labels that occur, in
     order; a label is the class that has its text, so 1 is "1". Texts among `missing` mean no
     label, beside those that are empty or blank. With `by_name` classes are text, whatever the
-    labels are: 1, 1.0 and "1" are then the same, and numbers may stand beside text.
+    labels are: 1, 1.0 and "1" are then the same, and numbers may be mixed with text.
 
     Examples
     --------
@@ -171,7 +173,7 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
 
 
 def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
-    """Return the texts that mean no label, of which one may be given alone."""
+    """Return the texts that mean no label; a single text may be passed alone."""
     return (missing,) if isinstance(missing, str) else tuple(missing)
 
 
@@ -212,28 +214,32 @@ def check_two_classes(labels: Labels) -> None:
         raise ArgumentError("y", problem, "pass rows of at least two classes.")
 
 
-def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[str, ...]:
+def label_notes(
+    labels: Labels,
+    *,
+    missing: str = "among `missing`",
+    merge: str = "write them alike in your data",
+) -> tuple[str, ...]:
     """Say which classes may be other spellings of one, and which may mean that there is no label.
 
-    `missing` says how a text is named that means none.
+    `missing` says how a text is named that means none, `merge` how spellings become one.
 
     Examples
     --------
     >>> print(*label_notes(code_labels(["Billing", "billing", "billing", "bug"])))
-    1 row has a label that may be another spelling of a class: 'Billing' / 'billing'. They are
-    different classes here: write them alike in your data if they are one.
+    1 row has a label that may be another spelling of a class: 'billing' (2 rows) / 'Billing' (1).
+    They are different classes here: write them alike in your data if they are one.
     """
     found = labels.present()
     names, notes = [str(label) for label in found.classes.tolist()], []
-    groups = other_spellings(names)
+    groups, sizes = spelling_groups(found), found.sizes.tolist()
     if groups:
-        n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
-        spelled = [" / ".join(_told_apart([names[code] for code in group])) for group in groups]
+        n_rows = sum(sizes[code] for group in groups for code in group[1:])
         have = "row has" if n_rows == 1 else "rows have"
         notes.append(
             f"{n_rows} {have} a label that may be another spelling of a class: "
-            f"{first_few(spelled, 3, str)}. They are different classes here: write them alike in "
-            "your data if they are one."
+            f"{first_few([_spelled(names, sizes, group) for group in groups], 3, str)}. "
+            f"They are different classes here: {merge} if they are one."
         )
     odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
     if odd:
@@ -260,23 +266,56 @@ def other_spellings(names: Sequence[str]) -> list[list[int]]:
     return [group for group in alike.values() if len(group) > 1]
 
 
+def spelling_groups(labels: Labels) -> list[list[int]]:
+    """Return the codes of classes that may be one, those of one together, the most frequent first.
+
+    Where two are as frequent, the first in order comes first.
+
+    Examples
+    --------
+    >>> spelling_groups(code_labels(["Billing", "bug", "billing", "BILLING ", "billing"]))
+    [[2, 0, 1]]
+    """
+    sizes, classes = labels.sizes.tolist(), labels.classes.tolist()
+    groups = other_spellings([as_text(name) for name in classes])
+    return [sorted(group, key=lambda k: (-sizes[k], order_key(classes[k]))) for group in groups]
+
+
 def _spelling(name: str) -> str:
     """Return what all spellings of a name have in common."""
     text = unicodedata.normalize("NFC", " ".join(name.split()).casefold())
     return str(Decimal(text).normalize()) if PLAIN_NUMBER.fullmatch(text) else text
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
-    """Return names in quotes, by the codes of their characters where they look the same."""
-    looks = Counter(unicodedata.normalize("NFC", name) for name in names)
-    same = {name for name, count in looks.items() if count > 1}
+def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -> str:
+    """Return the spellings of one name with the rows of each."""
+    counts = [counted(sizes[group[0]], "row"), *(str(sizes[code]) for code in group[1:])]
+    told = told_apart([names[code] for code in group])
+    return " / ".join(f"{name} ({count})" for name, count in zip(told, counts, strict=True))
+
+
+def told_apart(names: Sequence[object]) -> list[str]:
+    r"""Return names in quotes, with all that differs between them to be seen.
+
+    Blanks are open boxes where they would not be seen, at an end or beside another one. Names that
+    look the same are written by the codes of their characters.
+
+    Examples
+    --------
+    >>> told_apart([" log  in", "log in", "café", "café"])
+    ["'␣log␣␣in'", "'log in'", "'caf\\xe9'", "'cafe\\u0301'"]
+    """
+    looks = [unicodedata.normalize("NFC", str(name)) for name in names]
     return [
-        ascii(name) if unicodedata.normalize("NFC", name) in same else repr(name) for name in names
+        ascii(name)
+        if looks.count(look) > 1
+        else HIDDEN_BLANKS.sub(lambda found: "␣" * len(found[0]), repr(name))
+        for name, look in zip(names, looks, strict=True)
     ]
 
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
-    """Return the distinct values, and where each cell stands among them."""
+    """Return the distinct values, and the position of each cell among them."""
     if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
         cells = cells.astype(object)
     if cells.dtype.kind in "cV":

@@ -5,11 +5,15 @@ from twohot.review.corrected_file import CorrectedParts as CorrectedParts
 from twohot.review.corrected_file import write_corrected_file as write_corrected_file
 from twohot.review.decisions import DECISIONS as DECISIONS
 from twohot.review.decisions import OPEN as OPEN
+from twohot.review.decisions import SETTLED as SETTLED
+from twohot.review.decisions import SPELLING as SPELLING
 from twohot.review.decisions import Applied as Applied
 from twohot.review.decisions import Decision as Decision
 from twohot.review.decisions import accept_above as accept_above
 from twohot.review.decisions import apply_decisions as apply_decisions
 from twohot.review.decisions import read_decisions as read_decisions
+from twohot.review.embedding_map import check_map as check_map
+from twohot.review.embedding_map import map_embeddings as map_embeddings
 from twohot.review.own_file import BEFORE as BEFORE
 from twohot.review.own_file import open_own_parts as open_own_parts
 from twohot.review.page import write_review as write_review
@@ -24,4 +28,9 @@ from twohot.review.records import ReviewRows as ReviewRows
 from twohot.review.records import ReviewSummary as ReviewSummary
 from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
+from twohot.review.reviewers import Agreement as Agreement
+from twohot.review.reviewers import MergedReviews as MergedReviews
+from twohot.review.reviewers import merge_reviews as merge_reviews
+from twohot.review.reviewers import write_disputed as write_disputed
+from twohot.review.reviewers import write_settle_page as write_settle_page
 from twohot.review.sorted_folder import write_sorted_folder as write_sorted_folder

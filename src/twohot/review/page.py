@@ -28,6 +28,7 @@ from twohot.base import (
     whole_file,
 )
 from twohot.review.charts import choice_plot, method_dots
+from twohot.review.embedding_map import map_columns
 from twohot.review.page_data import (
     PictureFiles,
     finding_columns,
@@ -36,7 +37,9 @@ from twohot.review.page_data import (
     row_columns,
     row_pictures,
     rows_of_page,
+    spelling_columns,
     thousandths,
+    verdict_columns,
 )
 from twohot.review.records import ReviewRows, ReviewSummary
 
@@ -52,8 +55,11 @@ SCRIPTS = (
     "elements",
     "map",
     "overview",
+    "points",
+    "embedding_map",
     "views",
     "dialogs",
+    "spellings",
     "review",
 )
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
@@ -134,6 +140,7 @@ def write_review(
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
+    counts = summary.counts or rows.counts()
     next_step = next_step.format(file=f"decisions-{report}.csv")
     data = {
         "report": report,
@@ -143,12 +150,15 @@ def write_review(
         **neighbour_columns(rows, shown, near, picture_files),
         "nFlagged": len(rows.flagged),
         "findings": finding_columns(summary.findings, shown),
+        "verdicts": verdict_columns(rows, summary.verdicts, shown),
+        "spellings": spelling_columns(rows.classes, counts.class_sizes),
         "alikeClasses": [
             (pair.first, pair.second, round(100 * pair.mixing)) for pair in summary.alike_classes
         ],
         "noise": thousandths(summary.corruption),
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
+        "map": map_columns(rows, shown, summary.embedding_map),
     }
     style, script = _template("review.css"), joined_script()
     headline, sentences = _answer(rows, summary)
@@ -159,6 +169,7 @@ def write_review(
         messages=[*summary.messages, *warning],
         headline=headline,
         sentences=sentences,
+        spellings=[] if summary.verdicts else data["spellings"],
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
         data=embedded_json(data),
@@ -206,6 +217,9 @@ def _template(name: str) -> str:
 
 def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     """Return how many labels are wrong, and how many of those are flagged."""
+    if summary.verdicts:
+        disagree = "Reviewers disagree on the labels of these rows. What you decide here is final."
+        return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
     counts = summary.counts or rows.counts()
     n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan

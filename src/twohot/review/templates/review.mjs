@@ -1,13 +1,15 @@
 /* What keys and buttons do. */
 
-import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, rowName, undo } from "./state.mjs";
-import { changesFromCsv, decisionsAsCsv, textOfBytes } from "./decision_file.mjs";
-import { LOST, SAVED, durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
+import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
+import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
+import { LOST, SAVED, durableParts, loadDecisions, mergeSpellings, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
 import { actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, showFindings } from "./overview.mjs";
+import { dropLasso, openEmbeddingMap } from "./embedding_map.mjs";
 import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
+import { showSpellings } from "./spellings.mjs";
 
 /* ---- deciding ---- */
 
@@ -65,6 +67,7 @@ function onListClick(event) {
 function onAction(i, button) {
   const kind = button.dataset.action;
   if (kind === "more") openMenu(i, button);
+  else if (kind === "verdict") takeVerdict(i, report.verdicts[i][button.dataset.place][1]);
   else if (kind in DIALOGS) DIALOGS[kind]([i]);
   /* A second click on the same button opens the row again. */
   else if (decisions.get(i)?.kind === kind) { decide([[i, undefined]]); say(`${rowName(i, "Row")}: open again`); }
@@ -72,6 +75,13 @@ function onAction(i, button) {
     decideRows([i], kind);
     if (page.layout === "focus") goOn();
   }
+}
+
+/* Settle a row as a reviewer decided it. */
+function takeVerdict(i, label) {
+  if (label === null) decideRows([i], "exclude");
+  else decideRows([i], "relabel", label);
+  if (page.layout === "focus") goOn();
 }
 
 /* The decisions of a line of the table that have no button there. */
@@ -104,8 +114,10 @@ function exportDecisions() {
 
 async function importDecisions(file) {
   try {
-    const changes = changesFromCsv(textOfBytes(await file.arrayBuffer()));
+    const { changes, spellings } = changesFromCsv(textOfBytes(await file.arrayBuffer()));
+    if (spellings.size) mergeSpellings(spellings);
     answer(changes);
+    showSpellings();
     refreshView();
     say(`${counted(changes.length, "decision")} imported (u undoes it).`);
   } catch (error) {
@@ -115,14 +127,24 @@ async function importDecisions(file) {
 
 /* ---- the page as a whole ---- */
 
+const tabs = [...document.querySelectorAll("[role=tab]")];
+
 function showTab(name) {
-  for (const tab of ["overview", "review"]) {
-    byId(tab).hidden = tab !== name;
-    byId(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
-    byId(`tab-${tab}`).tabIndex = tab === name ? 0 : -1;
+  for (const tab of tabs) {
+    const isShown = tab.id === `tab-${name}`;
+    byId(tab.getAttribute("aria-controls")).hidden = !isShown;
+    tab.setAttribute("aria-selected", String(isShown));
+    tab.tabIndex = isShown ? 0 : -1;
   }
   document.body.dataset.tab = name;
+  if (name === "map") openEmbeddingMap({ open: openRow, changed: refreshView, review: () => openReview(0), drop: showAllAgain });
   scrollTo(0, 0);
+}
+
+/* Drop the lasso alone; other filters stay. */
+function showAllAgain() {
+  dropLasso();
+  refreshView();
 }
 
 /* Open the rows at a place of the view. */
@@ -134,6 +156,7 @@ function openReview(place) {
 /* Lead to the rows that some filters leave: { name: value }. */
 function lookAt(filters) {
   byId("filters").reset();
+  dropLasso();
   page.isReversed = false;
   byId("filter-finding").value = FLAGGED;
   for (const [name, value] of Object.entries(filters)) {
@@ -164,6 +187,11 @@ function openLinked() {
   let i;
   try { i = placeOf.get(decodeURIComponent(id)); } catch { /* no address of a row */ }
   if (i === undefined) return say("The row of this address is not on this page.", true);
+  openRow(i);
+}
+
+/* Open a row in the focus view, whatever the filters. */
+function openRow(i) {
   setLayout("focus");
   if (!page.view.includes(i)) lookAt({ finding: i < report.nFlagged ? FLAGGED : "" });
   openReview(page.view.indexOf(i));
@@ -219,9 +247,10 @@ function onKey(event) {
 
 function onTabKey(event) {
   if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-  const other = byId("overview").hidden ? "overview" : "review";
-  showTab(other);
-  byId(`tab-${other}`).focus();
+  const step = event.key === "ArrowRight" ? 1 : tabs.length - 1;
+  const next = tabs[(tabs.indexOf(event.target) + step) % tabs.length];
+  showTab(next.getAttribute("aria-controls"));
+  next.focus();
 }
 
 /* ---- what is kept ---- */
@@ -230,6 +259,7 @@ function onTabKey(event) {
 function onStorage(event) {
   if (event.key !== null && !event.key.startsWith(partKey(""))) return;
   loadDecisions();
+  showSpellings();
   redraw(page.view);
 }
 
@@ -246,6 +276,8 @@ function listen() {
   const on = (id, kind, action) => byId(id).addEventListener(kind, action);
   on("tab-overview", "click", () => showTab("overview"));
   on("tab-review", "click", () => openReview(page.cursor));
+  byId("tab-map")?.addEventListener("click", () => showTab("map"));
+  on("drop-lasso", "click", showAllAgain);
   on("start", "click", start);
   document.querySelector(".tabs").addEventListener("keydown", onTabKey);
   on("search", "input", refreshView);
@@ -257,7 +289,7 @@ function listen() {
   on("direction", "click", () => { page.isReversed = !page.isReversed; refreshView(); });
   for (const button of byId("layout").children) button.addEventListener("click", () => { setLayout(button.dataset.layout); goTo(page.cursor); });
   on("card-size", "change", () => { byId("list").dataset.size = byId("card-size").value; });
-  on("clear-filters", "click", () => { byId("filters").reset(); page.isReversed = false; refreshView(); });
+  on("clear-filters", "click", () => { byId("filters").reset(); dropLasso(); page.isReversed = false; refreshView(); });
   on("more-filters", "click", () => {
     const isOpen = byId("filters").classList.toggle("is-open");
     byId("more-filters").setAttribute("aria-expanded", String(isOpen));
@@ -274,6 +306,7 @@ function listen() {
   on("confirm", "submit", onConfirm);
   on("undo", "click", undoLast);
   on("export", "click", exportDecisions);
+  on("reviewer", "change", () => nameReviewer(stripped(byId("reviewer").value)));
   on("import", "click", () => byId("import-file").click());
   on("import-file", "change", async () => {
     if (byId("import-file").files.length) await importDecisions(byId("import-file").files[0]);
@@ -291,7 +324,9 @@ function listen() {
 /* ---- when the page opens ---- */
 
 loadDecisions();
+byId("reviewer").value = reviewer.name;
 fillFilters();
+showSpellings();
 showFindings((number) => lookAt({ finding: number }));
 drawMaps(pickPair);
 listen();
@@ -303,6 +338,7 @@ openLinked();
 durableParts().then((kept) => {
   if (!takeCopies(kept)) return;
   loadDecisions();
+  showSpellings();
   redraw(page.view);
   showProgress();
 }).catch(() => {});
