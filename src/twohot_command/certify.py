@@ -47,15 +47,21 @@ def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[
         Path,
-        Argument(help="Its check.csv, each verdict filled in: right, wrong or unsure."),
+        Argument(help="Its check.csv, with every verdict filled in: right, wrong or unsure."),
     ],
     *,
     fdr: Annotated[
         float | None,
-        Option(min=0, max=1, help="Share of right labels in the list; that of the draw."),
+        Option(
+            min=0,
+            max=1,
+            help="Allowed share of right labels in the list; by default that of the draw.",
+        ),
     ] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace the list and certificate.")] = False,
+    force: Annotated[
+        bool, Option("--force", help="Replace an existing list and certificate.")
+    ] = False,
 ) -> None:
     """List wrong labels with a guarantee, from the rows that you checked."""
     check = read_check(audit, read_audit_folder(audit))
@@ -76,9 +82,9 @@ def certify(
 def verify(
     certificate: Annotated[Path, Argument(help="A certificate.json, of a list or of a review.")],
     audit: Annotated[
-        Path | None, Argument(help="Folder of the audit; else that of the certificate.")
+        Path | None, Argument(help="Folder of the audit; by default that of the certificate.")
     ] = None,
 ) -> None:
-    """Compute a certificate again from its audit, and say whether all of it agrees."""
+    """Compute a certificate again from its audit, and report any difference."""
     found = verify_certificate(certificate, read_audit_folder(audit or certificate.parent))
     say(f"Valid: {found}")

@@ -28,15 +28,23 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 FailAbove = Annotated[
     str | None,
-    Option(metavar="<share>", help="Exit with code 3 if more labels are wrong: 5% or 0.05."),
+    Option(
+        metavar="<share>", help="Exit with code 3 if more labels are wrong, such as 5% or 0.05."
+    ),
 ]
 FailOn = Annotated[
     str,
-    Option(help="With --fail-above: compare the estimate, or the lower or upper end of its range."),
+    Option(
+        metavar=f"<{'|'.join(COMPARED)}>",
+        help="With --fail-above: compare the estimate, or the lower or upper end of its range.",
+    ),
 ]
-JUnit = Annotated[Path | None, Option(help="With --fail-above: file for it as JUnit XML.")]
+JUnit = Annotated[
+    Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
+]
 Annotations = Annotated[
-    bool, Option("--annotations", help="With --fail-above: print it as GitHub annotates it.")
+    bool,
+    Option("--annotations", help="With --fail-above: print the result as a GitHub annotation."),
 ]
 
 
