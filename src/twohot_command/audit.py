@@ -21,7 +21,7 @@ from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.certify import check_draw, draw_for_check
-from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
+from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, JUnit, gate_of
 from twohot_command.parts import (
     Scheduler,
     audit_in_parts,
@@ -71,6 +71,7 @@ def audit(
     fail_on: FailOn = "lower",
     junit: JUnit = None,
     annotations: Annotations = False,
+    certificate: Certificate = None,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out, and of a draw.")] = 0,
     scheduler: Scheduler = None,
@@ -87,9 +88,10 @@ def audit(
         fail_above,
         fail_on,
         junit,
-        options.inputs,
+        (*options.inputs, certificate),
         output,
         annotations=annotations,
+        certificate=certificate,
         force=force,
     )
     judge = None if probe is None else load(probe)
@@ -148,8 +150,8 @@ def audit(
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
-    with gate.closing(issues, source):  # a draw may be impossible
-        draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
+    with gate.closing(issues, source, output):  # a draw may be impossible
+        draw_for_check(output, draw_check, seed, root, spreadsheet_safe=spreadsheet_safe)
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:

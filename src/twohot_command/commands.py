@@ -28,6 +28,8 @@ PANELS = {
         "apply": "Write the labels that follow from the decisions of a review, into a copy of your "
         "own data.",
         "certify": "List wrong labels with a guarantee, from the rows that you checked.",
+        "review": "Review until at most a share of the labels is wrong, in a page that shows the "
+        "bound.",
         "verify": "Compute a certificate again from its audit, and say whether all of it agrees.",
     },
     "Train": {

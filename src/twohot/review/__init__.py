@@ -13,6 +13,7 @@ from twohot.review.decisions import read_decisions as read_decisions
 from twohot.review.own_file import BEFORE as BEFORE
 from twohot.review.own_file import open_own_parts as open_own_parts
 from twohot.review.page import write_review as write_review
+from twohot.review.page import write_verdict_page as write_verdict_page
 from twohot.review.records import NO_ROW as NO_ROW
 from twohot.review.records import AlikeClasses as AlikeClasses
 from twohot.review.records import ChoiceCurve as ChoiceCurve
@@ -24,4 +25,5 @@ from twohot.review.records import ReviewRows as ReviewRows
 from twohot.review.records import ReviewSummary as ReviewSummary
 from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
+from twohot.review.records import label_names_digest as label_names_digest
 from twohot.review.sorted_folder import write_sorted_folder as write_sorted_folder

@@ -47,12 +47,22 @@ async function storePart(part) {
     return [report.id[i], decision ? storedForm(decision) : null, note];
   });
   rows.push(...(elsewhere.get(part) ?? []));
-  /* Of two copies the later one counts. */
+  return storeTwice(partKey(part), rows);
+}
+
+/* Store rows in both copies, of which the later one counts; where they are then. */
+async function storeTwice(key, rows) {
   const text = JSON.stringify({ rows, at: Date.now() });
-  copies.set(partKey(part), text);
-  const isStored = storeText(partKey(part), text);
-  const isKept = await keepDurably(partKey(part), text);
+  copies.set(key, text);
+  const isStored = storeText(key, text);
+  const isKept = await keepDurably(key, text);
   return isStored ? SAVED : isKept ? SECOND : LOST;
+}
+
+/* Store rows under a key of its own, and tell how it went. */
+export async function storeRows(key, rows) {
+  tell(null);
+  tell(await storeTwice(key, rows));
 }
 
 /* A code, the name of a new class in an array, or the kind. */
@@ -160,7 +170,7 @@ function loadPart(part) {
 }
 
 /* Other pages may write into the same storage: what makes no sense is passed over. */
-function storedRows(key) {
+export function storedRows(key) {
   try {
     const rows = JSON.parse(latestText(key) ?? "{}")?.rows;
     return Array.isArray(rows) ? rows.filter(Array.isArray) : [];
