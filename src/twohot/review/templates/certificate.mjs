@@ -275,7 +275,7 @@ export function progressLine(checked, { until, estimate, alpha }) {
   const sure = `${percentOf(1 - alpha, 1)}`;
   if (remaining.left && !review.looks.some((look) => look.isRandom)) {
     const rest = Math.max(estimate - remaining.found, 0) + remaining.unsure;
-    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are still wrong. This is no bound: it follows with the first random rows.`;
+    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are still wrong; the bound follows with the first random rows.`;
   }
   const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure})`;
   const target = percentOf(until, 1);

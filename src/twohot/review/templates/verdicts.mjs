@@ -138,10 +138,10 @@ function undoLast() {
 
 /* Of each kind of verdict: [its button, what it does, key, action]. */
 const VERDICTS = isReview ? {
-  accept: ["Wrong: it is", "The label is wrong, and this class is right", "a", () => takeLabel(alternative(shown))],
   reject: ["Right", "The given label is right", "r", () => take("reject", report.given[shown])],
-  relabel: ["Wrong: other…", "The label is wrong: choose another one", "l", openRelabel],
-  exclude: ["Wrong: exclude", "The label is wrong, and no class fits", "x", () => take("exclude")],
+  accept: ["It is", "The label is wrong, and this class is right", "a", () => takeLabel(alternative(shown))],
+  relabel: ["Other…", "The label is wrong: choose another one", "l", openRelabel],
+  exclude: ["Exclude", "The label is wrong, and no class fits", "x", () => take("exclude")],
   unsure: ["Not sure", "The label may be wrong", "s", () => take("unsure")],
 } : {
   right: ["Right", "The given label is right", "r", () => take("right")],
@@ -155,14 +155,14 @@ function verdictButton(kind) {
   const [word, meaning, key, action] = VERDICTS[kind];
   const other = kind === "accept" ? alternative(shown) : NO_LABEL;
   if (kind === "accept" && other === NO_LABEL) return null;
-  const button = element("button", { type: "button", className: `do-${kind}`, title: `${meaning} (${key})` },
+  const button = element("button", { type: "button", title: `${meaning} (${key})` },
     element("span", {}, word, ...(other === NO_LABEL ? [] : [" ", element("bdi", { textContent: className(other) })])), element("kbd", { textContent: key, ariaHidden: "true" }));
   button.addEventListener("click", action);
   return button;
 }
 
-function candidate(heading, label, role) {
-  return element("section", { className: `candidate is-${role}` }, element("h2", { textContent: heading }), labelChip(label, role, heading));
+function candidate(heading, label) {
+  return element("section", { className: "candidate is-even" }, element("h2", { textContent: heading }), labelChip(label, "other", heading));
 }
 
 function rowView(i) {
@@ -173,7 +173,7 @@ function rowView(i) {
     element("div", { className: "head" }, element("span", { className: "id", textContent: rowName(i, "Row") })),
     element("div", { className: "item" }, report.kind === "image" ? picture(report, i, rowName(i), true) : null, text ?? (report.items ? null : element("p", { className: "empty", textContent: rowName(i, "Row") }))),
     element("div", { className: "side" }, element("p", { className: "why", textContent: "Is the given label right?" }),
-      element("div", { className: "candidates" }, candidate("Given label", report.given[i], "given"), isReview && other !== NO_LABEL ? candidate("Or is it", other, "other") : null)),
+      element("div", { className: "candidates" }, candidate("Given label", report.given[i]), isReview && other !== NO_LABEL ? candidate("Or is it", other) : null)),
     element("div", { className: "actions" }, ...Object.keys(VERDICTS).map(verdictButton).filter(Boolean)));
 }
 
@@ -186,7 +186,7 @@ function doneView() {
   const buttons = isReview ? [button("Save certificate.json", exportCertificate), button("Save the decisions", exportDecisions, "")] : [button("Save check_done.csv", exportCheck)];
   if (isReview && session.review.remaining.left) buttons.push(button("Continue", () => { goesOn = true; show(); }, ""));
   const said = !isReview ? "Every row that was drawn has a verdict." : session.isReached ? "The target is reached." : "Every row is reviewed.";
-  return element("div", { className: "empty" }, element("p", {}, element("strong", { textContent: said })), element("div", { className: "dialog-buttons" }, ...buttons));
+  return element("div", { className: "empty" }, element("p", {}, element("strong", { textContent: said })), element("div", { className: "done-buttons" }, ...buttons));
 }
 
 function show() {
