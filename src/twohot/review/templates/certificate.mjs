@@ -82,22 +82,28 @@ export class Remaining {
     this.unsure += Number(verdict === "unsure");
     let kept = all.subarray(Number(isWrong)).subarray(0, this.left + 1);
     if (!kept.length) kept = new Float64Array(this.left + 1);
-    else if (isRandom) kept = kept.subarray(0, this.lastPossible(kept.length, (w) => kept[w]) + 1);
+    else if (isRandom) kept = kept.subarray(0, this.lastPossible(kept) + 1);
     this.logLikelihood = kept;
     this.best = this.found + kept.length - 1;
   }
 
-  /* The largest of some totals that is not ruled out; nothing speaks against the least one, 0. */
-  lastPossible(length, logLikelihood) {
-    let last = length - 1;
-    while (last > 0 && this.evidence(last, logLikelihood) >= 1 / this.alpha) last -= 1;
+  /* The largest total that some log-likelihoods, of 0, 1, …, do not rule out; nothing speaks against 0. */
+  lastPossible(logLikelihood) {
+    /* One gap alone often rules out: the others are not computed then. */
+    const [gap] = this.gaps;
+    const enough = Math.log(2 / (this.alpha * this.weights[0]));
+    let last = logLikelihood.length - 1;
+    while (last > 0 && ((last >= gap && logLikelihood[last - gap] - logLikelihood[last] > enough) || this.evidence(last, logLikelihood) >= 1 / this.alpha)) last -= 1;
     return last;
   }
 
   /* e(w) */
-  evidence(w, logLikelihood = (total) => this.logLikelihood[total]) {
-    const own = logLikelihood(w);
-    return this.gaps.reduce((sum, gap, k) => (gap > w ? sum : sum + this.weights[k] * Math.exp(Math.min(logLikelihood(w - gap) - own, LARGEST_EXPONENT))), 0);
+  evidence(w, logLikelihood = this.logLikelihood) {
+    let sum = 0;
+    for (let k = 0; k < this.gaps.length; k++) {
+      if (this.gaps[k] <= w) sum += this.weights[k] * Math.exp(Math.min(logLikelihood[w - this.gaps[k]] - logLikelihood[w], LARGEST_EXPONENT));
+    }
+    return sum;
   }
 
   /* Random looks that reach a target if they find no wrong label; null if it is out of reach. */
@@ -117,7 +123,9 @@ export class Remaining {
     const { left } = this;
     const log = logFactorials(this.nRows);
     const length = Math.min(this.logLikelihood.length, left - nRight + 1);
-    return this.lastPossible(length, (w) => this.logLikelihood[w] + log[left - w] - log[left - w - nRight]) + this.unsure;
+    /* Π (1 - μ) = binom(left - w, n) / binom(left, n) */
+    const after = this.logLikelihood.slice(0, length).map((value, w) => value + log[left - w] - log[left - w - nRight]);
+    return this.lastPossible(after) + this.unsure;
   }
 }
 
@@ -137,6 +145,11 @@ export class CertifiedReview {
 
   get bound() {
     return this.remaining.bound;
+  }
+
+  /* Whether the bound says anything: rows of the list alone do not. */
+  get hasBound() {
+    return !this.remaining.left || this.looks.some((look) => look.isRandom);
   }
 
   /* { i, isRandom } of the row to decide next, or null when all are reviewed. */
@@ -225,6 +238,15 @@ export class CheckedReview {
     return isAtEnd ? null : this.review.next().i;
   }
 
+  /* Random looks that reach the target; null if it is out of reach. */
+  needed() {
+    const { review } = this;
+    /* Rows of the list change little before there is a bound. */
+    const moment = review.hasBound ? this.nLooks : 0;
+    if (this.known?.moment !== moment) this.known = { moment, value: review.remaining.looksNeeded(review.target) };
+    return this.known.value;
+  }
+
   /* Take the verdict on a row that `next` gave. */
   take(i, verdict) {
     const seen = this.verdicts.get(i) ?? [];
@@ -273,14 +295,14 @@ export function progressLine(checked, { until, estimate, alpha }) {
   const { remaining } = review;
   const labels = `${remaining.nRows.toLocaleString("en")} labels`;
   const sure = `${percentOf(1 - alpha, 1)}`;
-  if (remaining.left && !review.looks.some((look) => look.isRandom)) {
+  if (!review.hasBound) {
     const rest = Math.max(estimate - remaining.found, 0) + remaining.unsure;
     return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are still wrong; the bound follows with the first random rows.`;
   }
   const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure})`;
   const target = percentOf(until, 1);
   if (checked.isReached) return `${said}; ${target} is reached.`;
-  const needed = remaining.looksNeeded(review.target);
+  const needed = checked.needed();
   return needed === null ? `${said}; ${remaining.unsure} rows without a clear verdict are more than ${target}.`
     : `${said}; about ${needed.toLocaleString("en")} more decisions for ${target}.`;
 }
@@ -289,7 +311,8 @@ export function progressLine(checked, { until, estimate, alpha }) {
 export function correctionLine(checked) {
   if (!checked.twice) return "The certificate holds for the verdicts given: no row is shown twice.";
   const corrected = checked.corrected();
-  if (!corrected) return `${checked.waiting.length} rows are shown again before the bound is corrected for errors of the reviewer.`;
+  const n = checked.waiting.length;
+  if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown again before the bound is corrected for errors of the reviewer.`;
   const { nRows } = checked.review.remaining;
   const disagreement = `Second looks differ in ${percentOf(corrected.disagreement, 1, 1)}`;
   if (corrected.bound === null) return `${disagreement}: too many, or too few second looks, for a corrected bound.`;

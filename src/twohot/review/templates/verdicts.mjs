@@ -194,8 +194,8 @@ function show() {
   const made = shown === null ? doneView() : rowView(shown);
   byId("list").replaceChildren(made);
   (shown === null ? made.querySelector("button") : made).focus({ preventScroll: true });
-  const needed = isReview && !session.isReached ? session.review.remaining.looksNeeded(task.target) ?? 0 : 0;
-  const total = isReview ? log.length + needed : report.row.length - Object.keys(task.known).length;
+  const needed = isReview ? session.needed() ?? 0 : report.row.length - Object.keys(task.known).length - log.length;
+  const total = log.length + needed;
   byId("progress-bar").max = Math.max(total, 1);
   byId("progress-bar").value = log.length;
   byId("progress-text").textContent = isReview ? counted(log.length, "decision") : `${log.length.toLocaleString("en")} of ${total.toLocaleString("en")} checked`;
