@@ -274,7 +274,7 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
     assert "is a draw: pass the certificate.json made from it" in refused.output
 
 
-def test_a_certificate_of_other_labels_is_no_gate(audited, done, table, tmp_path) -> None:
+def test_a_certificate_of_other_labels_is_no_gate(done, table, tmp_path) -> None:
     audit, checked = done
     assert run("certify", audit, checked, "--force").exit_code == 0
     asked = ["--fail-above", "5%", "--certificate", audit / "certificate.json"]
