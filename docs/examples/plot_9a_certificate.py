@@ -106,9 +106,9 @@ _ = axis.legend()
 assert np.all(np.array(at_most) >= still)
 
 # %%
-# In a browser the same review is one command: ``twohot review audit/ --until 1%`` writes a page that
-# shows the bound above each row and saves ``certificate.json``. ``twohot verify certificate.json
-# labels.csv`` computes it again.
+# In a browser the same review is one command: ``twohot review audit/ --until 1%`` writes a page
+# that shows the bound above each row and saves ``certificate.json``. ``twohot verify
+# certificate.json labels.csv`` computes it again.
 
 # %%
 # A reviewer who errs

@@ -310,6 +310,7 @@ export function progressLine(checked, { until, estimate, alpha }) {
 /* What second looks say of the reviewer. */
 export function correctionLine(checked) {
   if (!checked.twice) return "The certificate holds for the verdicts given: no row is shown twice.";
+  if (!checked.review.hasBound) return "Every repair and some kept labels are shown again: the bound is then corrected for errors of the reviewer.";
   const corrected = checked.corrected();
   const n = checked.waiting.length;
   if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown again before the bound is corrected for errors of the reviewer.`;

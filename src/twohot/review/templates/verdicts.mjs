@@ -84,9 +84,11 @@ function storedLog() {
 }
 
 function load() {
-  replay(storedLog());
+  const entries = storedLog();
+  replay(entries);
   goesOn = false;
   show();
+  if (log.length < entries.length) say(`${counted(entries.length - log.length, "stored verdict")} of another review, or after a gap, not taken.`);
 }
 
 /* ---- deciding ---- */
