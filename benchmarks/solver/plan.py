@@ -20,6 +20,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 SMALL_L2, LARGE_L2 = Penalty("l2", 5e-5), Penalty("l2", 5e-4)
+TIMED_REAL = ("BANKING77", "CIFAR-100")  # real features on which other packages are timed
+PEERS = (("sklearn", "lbfgs"), ("sklearn", "newton-cg"), ("sklearnex", "lbfgs"))
 RIDGES = [Penalty("ridge", strength) for strength in (100, 10, 1)]
 
 
@@ -49,7 +51,7 @@ def _on_main(source: Source) -> Iterator[Any]:
     yield SizeOf(source)
     for n_rounds, n_threads, n_repeats in ((1, 1, 5), (4, 1, 3), (1, 2, 5)):
         yield TimeOverProducts(source, SMALL_L2, n_rounds, n_threads, n_repeats)
-    yield TimeOverSklearn(source, SMALL_L2, n_repeats=3)
+    yield from _peers(source, SMALL_L2)
     yield TimeOverSgd(source, SMALL_L2, n_repeats=3)
     yield from _memory(source, list(FITS))
     for penalty in (SMALL_L2, LARGE_L2):
@@ -81,8 +83,9 @@ def _on_real(source: Source) -> Iterator[Any]:
     yield CountGeneralized(source, Penalty("ridge", 10), COARSE)
     if source.name == "Flowers-102":
         yield TimeOverProducts(source, Penalty("ridge", 10), 1, 1, 3)
+    if source.name in TIMED_REAL:
+        yield from _peers(source, Penalty("ridge", 10))
     if source.name == "BANKING77":
-        yield TimeOverSklearn(source, Penalty("ridge", 10), n_repeats=3)
         yield _late(source)
 
 
@@ -91,6 +94,11 @@ def _rounds(
 ) -> Iterator[CountRounds]:
     for tol in (COARSE, FINE):
         yield CountRounds(source, penalty, tol, n_rounds, partial)
+
+
+def _peers(source: Source, penalty: Penalty) -> Iterator[TimeOverSklearn]:
+    for package, solver in PEERS:
+        yield TimeOverSklearn(source, penalty, 3, solver, package)
 
 
 def _memory(source: Source, fits: list[str]) -> Iterator[MemoryOfFit]:

@@ -1,7 +1,7 @@
-"""The command `twohot`, which can be interrupted from its first moment on.
+"""The command `twohot`, which handles interruptions from its first moment.
 
-It stands beside the package and not in it: importing the package takes seconds. What happens in
-them has to be caught by something that is there before, and what lists the commands needs none.
+It is a package of its own because importing `twohot` takes a second. An interruption during the
+import is handled here, and listing the commands needs no import.
 """
 
 import os
@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
-INTERRUPTED = 130  # what a shell expects of a command that was stopped by the keyboard
-NOTHING_LOST = "Interrupted. Nothing was half written: run it again."
+INTERRUPTED = 130  # the exit code that shells use for an interrupted command
+NOTHING_LOST = "Interrupted. No file is incomplete: run the command again."
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """End the program with one sentence where the keyboard stops it, or it cannot be loaded."""
+    """Exit with one sentence if the user interrupts the program, or it cannot be imported."""
     try:
         yield
     except KeyboardInterrupt:
@@ -30,7 +30,7 @@ def interruptible() -> Iterator[None]:
 
 
 class Notes:
-    """A stream of progress and notes: where they cannot be written, the work goes on."""
+    """A stream for progress and notes that ignores failures to write."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,7 +39,7 @@ class Notes:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write a text, or nothing from the first failure on."""
+        """Write a text; after the first failure, write nothing."""
         try:
             return self._stream.write(text)
         except OSError:
@@ -47,21 +47,21 @@ class Notes:
             return len(text)
 
     def flush(self) -> None:
-        """Write what waits, or drop it."""
+        """Write the buffer, or drop it."""
         try:
             self._stream.flush()
         except OSError:
             self._lead_nowhere()
 
     def _lead_nowhere(self) -> None:
-        # The stream itself, not this object, is flushed when the program ends.
+        # At exit, Python flushes the stream itself and not this object.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
 
 
 def _open_streams() -> None:
-    """Let no character that a terminal or a locale lacks, and no full disk, end the program."""
+    """Prevent errors of the terminal: unknown characters are replaced, a full disk is ignored."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -70,7 +70,7 @@ def _open_streams() -> None:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Show a warning as a note, without the line of code that it is from."""
+    """Show a warning as a note, without its line of code."""
     sys.stderr.write(f"Note: {message}\n")
 
 

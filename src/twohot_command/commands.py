@@ -1,6 +1,6 @@
-"""The commands by name; what one of them needs is imported when it is run, not when it is listed.
+"""The list of commands. The module of a command is imported when the command runs.
 
-Nothing of the package is imported here, nor of what it needs: `twohot --help` would wait for it.
+This module imports nothing of the package or its dependencies, so that `twohot --help` is fast.
 """
 
 from typing import Annotated, Any
@@ -11,8 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from twohot_command import interruptible
 
-# The commands by purpose, in the order in which they are listed. Each is the function of its name
-# in `twohot_command.<name>`; the line is the first of its docstring.
+# The commands by purpose, in the order of the help. Each command is the function of its name in
+# `twohot_command.<name>`; the text is the first line of its docstring.
 PANELS = {
     "Make features": {
         "extract": "Turn images or texts into a feature file; run it again to resume after an "
@@ -44,32 +44,32 @@ PANELS = {
         "claims.",
     },
 }
-# Commands that are entry points `twohot.commands`, and the extra that brings what they need.
+# Commands that are entry points of `twohot.commands`, and the extra that they need.
 OF_EXTRAS = {"reproduce": "paper"}
 COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.items()}
 
 
 class PlainCommand(TyperCommand):
-    """A command in whose help no type of Python stands behind an argument or a flag."""
+    """A command whose help shows no Python types."""
 
     def get_params(self, ctx: Any) -> Any:
-        """Return the arguments and options, that for help included."""
+        """Return the arguments and options, including `--help`."""
         return _plain(super().get_params(ctx))
 
 
 class PlainGroup(TyperGroup):
-    """The same for what holds commands."""
+    """A group of commands whose help shows no Python types."""
 
     def get_params(self, ctx: Any) -> Any:
-        """Return the options, that for help included."""
+        """Return the options, including `--help`."""
         return _plain(super().get_params(ctx))
 
 
 def _plain(entries: Any) -> Any:
     for entry in entries:
-        if getattr(entry, "is_flag", False):  # it takes no value
+        if getattr(entry, "is_flag", False):  # a flag takes no value
             entry.metavar = ""
-        elif entry.param_type_name == "argument":  # its line says what it is
+        elif entry.param_type_name == "argument":  # its help text describes it
             entry.display_type_rich = lambda **_: ""
     return entries
 
@@ -78,11 +78,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, cls=PlainGroup)
 
 
 class DeferredCommand(TyperCommand):
-    """A command that is known by its name and its line until it is run."""
+    """A command of which only the name and the help text are known until it runs."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Import the command, and let it take over."""
-        with interruptible():  # the parser would say no more than that it was aborted
+        """Import the command and parse its arguments."""
+        with interruptible():  # the parser alone would only print "Aborted!"
             from twohot_command.app import parser_of  # noqa: PLC0415 (see above)
 
             parser = parser_of(str(self.name))

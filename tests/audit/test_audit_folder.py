@@ -187,7 +187,7 @@ def changed(summary, **fields):
         ("issues.csv", lambda text: text.replace("true", "yes", 1), "was changed .'yes'."),
         ("issues.csv", lambda text: text.replace("0,,cat", "0,cat"), "was changed"),
         ("issues.csv", lambda text: text.replace("id,", "line,"), r"has the columns \['line'"),
-        ("summary.json", lambda text: text[:50], "is no summary of an audit"),
+        ("summary.json", lambda text: text[:50], "is not the summary of an audit"),
         ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "no summary of an"),
         (
             "summary.json",
@@ -208,7 +208,7 @@ def changed(summary, **fields):
         ("summary.json", lambda text: changed(text, id_kind=7), "id_kind=7 is not as it was"),
         ("summary.json", lambda text: changed(text, id_kind="foo"), "id_kind='foo' is not known"),
         ("summary.json", lambda text: changed(text, id_column="key"), "id_column='key' is not as"),
-        ("summary.json", lambda _: "[" * 100_000, "is no summary of an audit .*too deep"),
+        ("summary.json", lambda _: "[" * 100_000, "is not the summary of an audit .*too deep"),
         ("issues.csv", lambda text: text.replace("0,,cat", f"{'1' * 30},,cat"), "was changed"),
     ],
 )

@@ -185,7 +185,7 @@ def test_a_precision_that_no_label_reaches_is_said():
     found = find_label_issues(rows, labels, precision=0.9)
     assert not found.n_issues
     (said,) = (text for text in found.messages if text.startswith("No label is flagged for"))
-    assert "an expected precision of 0.9: no other class is likelier for any row." in said
+    assert "an expected precision of 0.9: no row has a more probable class than its label." in said
 
 
 LEARNT_NOTHING = {
@@ -306,7 +306,7 @@ def test_rows_without_a_label_are_predicted_and_never_counted(labels):
     filled = issues.corrected_labels(unlabelled=True)
     np.testing.assert_array_equal(filled[absent], predicted)
     assert filled.dtype == issues.classes.dtype
-    assert "Rows without a label: 75, predicted and not counted." in issues.messages
+    assert "Rows without a label: 75. They are predicted and not counted." in issues.messages
     assert f"{np.count_nonzero(~absent)} labels: " in repr(issues)
 
 
@@ -328,7 +328,7 @@ def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():
     assert issues.messages[-1].startswith("'NA' is a class here: name such a text among `missing`")
     named = find_label_issues(X, labels, probe=probe, missing=["NA"])
     assert named.given_label[ABSENT].tolist() == [None] * ABSENT.sum()
-    assert named.messages[-1] == "Rows without a label: 75, predicted and not counted."
+    assert named.messages[-1] == "Rows without a label: 75. They are predicted and not counted."
 
 
 def test_other_spellings_are_said():
@@ -382,8 +382,8 @@ def test_a_class_with_one_row_is_kept_and_never_flagged():
     assert issues["probability_wrong"][11] > 0.1  # what is thought of it is still said
     assert issues.corrected_labels()[11] == "eel"
     assert issues.messages[-1] == (
-        "Classes with one label only: 1 ('eel'), kept and never flagged, because nothing else says "
-        "what they look like."
+        "Classes with one label only: 1 ('eel'). They are kept and never flagged, because no other "
+        "row shows what they look like."
     )
     assert not find_label_issues(X, labels, budget=len(X))["is_label_issue"][11]
     assert not find_label_issues(X, labels, precision=0)["is_label_issue"][11]
@@ -557,7 +557,7 @@ REFUSED = {
         {"y": ["a", *Y[1:].tolist()]},
         r"y mixes numbers and text",
     ),
-    "no rows to judge": ({"X": None}, r"X is None: pass features, or probabilities"),
+    "no rows to judge": ({"X": None}, r"X is None: pass features or probabilities"),
     "too few labels": (
         {"y": Y[1:]},
         r"y has 299 labels and X has 300 rows: pass one label",
@@ -565,7 +565,7 @@ REFUSED = {
     "labels in two columns": ({"y": Y.reshape(150, 2)}, r"y has shape \(150, 2\): pass one label"),
     "two judges": (
         {"probe": JUDGE, "probabilities": np.ones((300, 5)) / 5},
-        r"probe and probabilities both say who judges: pass one",
+        r"probe and probabilities are both given: pass one",
     ),
     "two counts": (
         {"budget": 3, "precision": 0.5},
@@ -576,7 +576,7 @@ REFUSED = {
     "precision": ({"precision": 1.5}, r"precision=1.5 is not allowed: pass a number from 0 to 1"),
     "groups of nothing": (
         {"probabilities": np.ones((300, 5)) / 5, "groups": np.arange(300)},
-        r"groups keeps rows out of the fit that judges them, and probabilities come from no fit",
+        r"groups has no effect on probabilities, which were computed before",
     ),
     "classes alone": ({"classes": NAMES}, r"classes names the columns of probabilities, which"),
     "judge not fitted": ({"probe": LinearProbe()}, r"probe=LinearProbe\(\) is not a fitted clas"),
@@ -591,7 +591,7 @@ REFUSED = {
     ),
     "columns of probabilities": (
         {"probabilities": np.ones((300, 4)) / 4},
-        r"probabilities has 4 columns for 5 classes: pass one column per class, and",
+        r"probabilities has 4 columns for 5 classes: pass one column per class; if y lacks",
     ),
     "no probabilities": (
         {"probabilities": np.ones((300, 5))},
@@ -846,7 +846,10 @@ def test_the_printed_table(table):
     row = table.rows[0]
     labels = (table.given_label[row], table.predicted_label[row], table.second_label[row])
     assert lines[2].split() == [str(row), f"{table.label_quality[row]:.3f}", *labels]
-    assert str(table).splitlines()[-1] == "Rows without a label: 1, predicted and not counted."
+    assert (
+        str(table).splitlines()[-1]
+        == "Rows without a label: 1. They are predicted and not counted."
+    )
     many = find_label_issues(X, Y, probe=JUDGE, budget=50)
     assert len(str(many).splitlines()) == 12 + len(many.messages)
     none = find_label_issues(None, ["a", "b"] * 30, probabilities=np.eye(2)[[0, 1] * 30])

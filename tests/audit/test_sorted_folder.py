@@ -98,7 +98,9 @@ def test_a_new_class_that_is_no_name_of_a_folder_is_refused(photos, tmp_path, na
 @pytest.mark.parametrize("names", [("Cat", "cat"), ("caf\u00e9", "cafe\u0301")])
 def test_classes_that_a_disk_may_hold_to_be_one_are_refused(photos, tmp_path, names):
     applied = applied_labels(audited(), [4, 5, 1, 1], new_classes=names)
-    with pytest.raises(ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ in cap"):
+    with pytest.raises(
+        ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ only in cap"
+    ):
         write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
     assert not (tmp_path / "clean").exists()
 
@@ -124,7 +126,7 @@ def test_nothing_is_written_through_a_link(photos):
     ("name", "message"),
     [
         ("a/../b", r"class 'a/../b' cannot be the name of a folder"),
-        (".fox", r"class '.fox' begins with a dot, and such folders are passed over"),
+        (".fox", r"class '.fox' begins with a dot, and such folders are not read"),
     ],
 )
 def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path, name, message):
@@ -154,7 +156,7 @@ def test_nothing_is_made_of_another_folder(photos, tmp_path, rows, message):
 def test_a_folder_that_is_there_is_not_touched(photos, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "mine.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"output=.*clean is there already: choose another name"):
+    with pytest.raises(ValueError, match=r"clean exists and is not empty: choose another"):
         write_sorted_folder(photos, tmp_path / "clean", audited(), KEPT)
     assert content(tmp_path / "clean") == {"mine.txt": "mine"}
 
@@ -163,7 +165,9 @@ def test_a_result_inside_its_source_is_refused(photos, tmp_path):
     (tmp_path / "link").symlink_to(photos)
     before = content(photos)
     for target in (photos / "inside", photos / "cat" / "new", tmp_path / "link" / "inside"):
-        with pytest.raises(ValueError, match=r"output=.* lies in .*photos, whose images it would"):
+        with pytest.raises(
+            ValueError, match=r"output=.* is inside .*photos, the folder that is read"
+        ):
             write_sorted_folder(photos, target, audited(), KEPT)
     assert content(photos) == before
 

@@ -165,11 +165,11 @@ X, LABELS = problem(12, 4)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": [12]}, "rows asks for row 12 of 12: pass integers from 0 to 11"),
-        ({"rows": [-1]}, "rows asks for row -1 of 12"),
-        ({"rows": [0.5]}, "rows has shape .1,. and dtype float64: pass places of rows"),
+        ({"rows": [12]}, "rows holds 12, and the data has 12 rows: pass integers from 0 to 11"),
+        ({"rows": [-1]}, "rows holds -1, and the data has 12 rows"),
+        ({"rows": [0.5]}, "rows has shape .1,. and dtype float64: pass positions of rows"),
         ({"rows": 3}, "rows has shape .. and dtype"),
-        ({"rows": LABELS == 0}, "dtype bool: pass places of rows"),
+        ({"rows": LABELS == 0}, "dtype bool: pass positions of rows"),
         ({"y": LABELS[:-1]}, "y has 11 labels and X has 12 rows: pass one label per row"),
         ({"y": LABELS.reshape(6, 2)}, r"y has shape \(6, 2\)"),
         ({"y": [None] * 12}, "y has no label in any of its 12 rows"),

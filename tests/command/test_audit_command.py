@@ -275,7 +275,7 @@ def test_an_audit_does_not_replace_what_it_reads(noisy, tmp_path, name) -> None:
     asked = ("audit", folder / name, "--probe", probe, "-o", folder, "--force")
     result = run(*asked)
     assert result.exit_code == 1
-    assert f"{name} would be replaced by the audit in {folder}, which reads it" in result.output
+    assert f"{name} is an input and would be replaced by the audit in {folder}" in result.output
     assert (folder / name).read_bytes() == table.read_bytes()
     labels = run("audit", table, "--labels", folder / name, "-o", folder, "--force")
     assert "would be replaced" in labels.output

@@ -11,7 +11,7 @@ import pytest
 from twohot_command.app import command_function
 from twohot_command.commands import COMMANDS
 
-STOPPED = "Interrupted. Nothing was half written: run it again.\n"
+STOPPED = "Interrupted. No file is incomplete: run the command again.\n"
 
 
 @pytest.mark.parametrize(

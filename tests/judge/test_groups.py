@@ -158,8 +158,11 @@ def test_copies_do_not_chain_groups_into_one_fold() -> None:
     assert 0 < sample.n_split <= 90
     assert sample.n_copies == 180 - sample.n_split
     said = " ".join(find_label_issues(X, y, groups=groups, n_jobs=1).messages)
-    assert f"near-duplicates: {sample.n_copies} rows, judged without each other." in said
-    assert f"near-duplicates: {sample.n_split} rows with copies in other folds, because" in said
+    assert (
+        f"near-duplicates: {sample.n_copies} rows. Each is judged by a fit without its copies."
+        in said
+    )
+    assert f"near-duplicates: {sample.n_split} rows with a copy in another fold, because" in said
 
 
 def test_groups_are_no_copies() -> None:

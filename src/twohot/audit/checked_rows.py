@@ -1,4 +1,4 @@
-"""Rows that a person checked: what a user passes, their true labels, and the verdict on them."""
+"""Rows that a person checked: reading them, checking them, and using them in the verdict."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -28,13 +28,13 @@ COLUMNS = ("id", "decision", "label", "given_label", "suggested_label")
 
 
 class Given(Enum):
-    """What is said of a given label, whatever the classes are called."""
+    """A verdict on a given label that cannot be mistaken for a class name."""
 
     RIGHT = "right"
     WRONG = "wrong"
 
 
-# What may be said of a row whose true label is not; True and False mean the same.
+# Verdicts without the true label; True and False mean the same.
 VERDICTS = {"right": True, "wrong": False}
 ALLOWED = 'its true label, "right" (True) or "wrong" (False)'
 
@@ -45,24 +45,24 @@ class Checked:
 
     rows: IntArray  # (n_checked,), positions in the data, ascending, each once
     wrong: BoolArray  # (n_checked,), whether the given label is; False where there is none
-    labels: IntArray  # (n_checked,), the true class; NO_LABEL: known to be another than the given
+    labels: IntArray  # (n_checked,), the true class; NO_LABEL: only known not to be the given one
 
 
 @dataclass(frozen=True)
 class OutsideVerdict:
-    """The verdict of a review that no class of the audit is right."""
+    """A reviewer's verdict that none of the audited classes is right."""
 
-    new_class: str = ""  # what the row is instead; empty if it was excluded
+    new_class: str = ""  # the new class; empty if the row was excluded
 
 
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
-    r"""Return pairs of a row and a verdict, of a mapping, a file of decisions or a data frame.
+    r"""Return pairs (row, verdict) from a mapping, a file of decisions or a data frame.
 
-    A frame has the columns `id` and `decision` of such a file, and `label`, `given_label` and
-    `suggested_label` where it has them. Of a decision, the verdict is the true label. `Given.RIGHT`
-    stands where a given label was kept that the file does not name, `Given.WRONG` where its new
-    label is not in the file, and an `OutsideVerdict` where the row was excluded or is of a new
-    class.
+    A frame needs the columns `id` and `decision` of such a file, and may have `label`,
+    `given_label` and `suggested_label`. The verdict of a decision is the true label. It is
+    `Given.RIGHT` if the given label was kept and the file does not name it, `Given.WRONG` if the
+    label was changed and the file does not name the new one, and an `OutsideVerdict` if the row was
+    excluded or has a new class.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
 
 
 def _of_frame(frame: Any) -> Iterable[Decision]:
-    """Return the decisions that the rows of a frame hold."""
+    """Yield the decisions in the rows of a frame."""
     try:
         columns = frame_columns(frame)
     except ArgumentError as error:
@@ -110,7 +110,7 @@ def _of_frame(frame: Any) -> Iterable[Decision]:
 
 
 def _verdict(made: Decision) -> str | Given | OutsideVerdict:
-    """Return the true label that follows from a decision, or whether the given one is right."""
+    """Return the true label of a decision, or whether the given label is right."""
     if made.decision in {"exclude", "new_class"}:
         return OutsideVerdict(made.label)
     named = {"accept": made.suggested_label, "reject": made.given_label}.get(made.decision)
@@ -124,13 +124,13 @@ def check_checked(
     *,
     ids: RowIds | None = None,
 ) -> Checked:
-    """Return what a user says of some rows, by their positions in the data.
+    """Return the checked rows by their positions in the data.
 
-    A verdict is what is known of a row: its true label, or "right" or True, "wrong" or False for
-    its given label. What is the text of a class means that class, so that a class may be called
-    "right"; a member of `Given` never does. A row may occur twice if both say the same. `given`
-    (n_rows,) are codes of labels, NO_LABEL for none; `classes` what they stand for; rows are called
-    by `ids`, compared as text.
+    A verdict is the true label of a row, or "right" or True, "wrong" or False for its given label.
+    Text that names a class means that class, so that a class may be called "right"; a member of
+    `Given` never means a class. A row may occur twice if both verdicts agree. `given` (n_rows,) are
+    codes of labels, NO_LABEL for none; `classes` are their names. Rows are found by `ids`, compared
+    as text.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def check_checked(
 
 
 def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
-    """Return the position of each row that is named, which must be in the data, once."""
+    """Return the position of each named row, which must occur once in the data."""
     wanted = set(rows)
     places: dict[str, int] = {}
     for place, text in enumerate(ids):
@@ -176,7 +176,7 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
 
 
 def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tuple[bool, int]:
-    """Return whether the given label of a row is wrong, and the code of the true one."""
+    """Return whether the given label of a row is wrong, and the code of its true label."""
     is_outside = isinstance(verdict, OutsideVerdict)
     if isinstance(verdict, Given):
         is_right: bool | None = verdict is Given.RIGHT
@@ -186,7 +186,7 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
         if text in code:
             return given not in (NO_LABEL, code[text]), code[text]
         if is_outside:
-            # In labels that were corrected already, an excluded row has none: nothing is wrong.
+            # In labels that are corrected already, an excluded row has no label that can be wrong.
             return given != NO_LABEL, NO_LABEL
         is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
     if is_right is None:
@@ -201,7 +201,7 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
 
 
 def _both(row: str, before: tuple[bool, int], after: tuple[bool, int]) -> tuple[bool, int]:
-    """Return two outcomes of a row as one, which must not contradict each other."""
+    """Return the common outcome of two verdicts on a row; raise if they contradict each other."""
     known = {label for _, label in (before, after)} - {NO_LABEL}
     if before[0] != after[0] or len(known) > 1:
         problem = f"names row {row!r} twice, with different verdicts"
@@ -210,7 +210,7 @@ def _both(row: str, before: tuple[bool, int], after: tuple[bool, int]) -> tuple[
 
 
 def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
-    """Return the verdict with checked rows as they were checked, and the others recalibrated."""
+    """Return the verdict with the checked rows as checked and the other rows recalibrated."""
     doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
     first, second = verdict.first.copy(), verdict.second.copy()
     confidence, runner_up = verdict.confidence.copy(), verdict.runner_up.copy()
@@ -218,7 +218,7 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     rows, true = checked.rows[named], checked.labels[named]
     second[rows] = np.where(first[rows] == true, second[rows], first[rows])
     first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
-    # Another label than the given one, if nobody says which: the next, given that it is not this.
+    # If the true label is not known, the next most probable class, given that the label is wrong.
     rows = checked.rows[checked.wrong & ~named]
     rows = rows[first[rows] == verdict.codes[rows]]
     first[rows], second[rows] = second[rows], first[rows]
@@ -229,7 +229,7 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     labelled = verdict.codes != NO_LABEL
     share = float(np.mean(doubt[labelled]))
     low, high = verdict.interval
-    # What was checked bounds the share, whatever the others are.
+    # The checked rows alone bound the share of wrong labels.
     n_right = np.count_nonzero(labelled[checked.rows] & ~checked.wrong)
     n_wrong, n_labels = np.count_nonzero(checked.wrong), np.count_nonzero(labelled)
     low, high = max(low, n_wrong / n_labels), min(high, 1 - n_right / n_labels)

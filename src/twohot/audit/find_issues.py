@@ -1,4 +1,4 @@
-"""Which labels are wrong, what they should be, and how sure that is."""
+"""Find the wrong labels, suggest corrections, and estimate how sure they are."""
 
 import os
 from collections.abc import Callable, Collection
@@ -47,9 +47,9 @@ from twohot.probes import check_features
 from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask
 from twohot.tables import check_same_index, pandas_index
 
-NAME_COLUMNS = "pass one column per class, and name them by {classes} if y does not have them all."
+NAME_COLUMNS = "pass one column per class; if y lacks a class, name the columns by {classes}."
 
-# Of two candidates whose probabilities differ by less than this factor neither is sure.
+# A suggestion is a close call if its probability is less than this many times the next one.
 CLOSE = 2.0
 
 
@@ -77,51 +77,50 @@ def find_label_issues(
     callback: Callable[[str], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> LabelIssues:
-    """Find the labels that are wrong, and what they should be.
+    """Find wrong labels and suggest corrections.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix, data frame or Dask collection of shape \
     (n_samples, n_features)
-        None if `probabilities` are given. Labelled rows of an array are not copied.
+        Features. None if `probabilities` are given.
     y : array, list, series or Labels of shape (n_samples,)
-        Labels. Rows without one (None, NaN, NA, empty or blank text) are predicted and never
-        counted. Classes of a `Labels` record keep their order, with rows or without.
+        Labels. Rows without a label (None, NaN, NA, empty or blank text) are predicted and never
+        flagged. The classes of a `Labels` record keep their order, also those without rows.
     probe : fitted classifier, optional
-        Classifier used to judge the labels: anything with `predict_proba` and `classes_`, matched
-        with labels by their text, so that 2 is "2". If it was fitted on these rows, clones that
-        have not seen each row judge in its place. By default an `AutoProbe` is fitted, and every
-        row is judged without its label.
+        Classifier used to judge the labels: any object with `predict_proba` and `classes_`. Its
+        classes are compared with the labels as text, so that 2 equals "2". If it was fitted on
+        these rows, clones are fitted in cross-validation and judge held-out rows. By default an
+        `AutoProbe` is fitted, which judges held-out rows as well.
     probabilities : array of shape (n_samples, n_classes), optional
-        A user's own probabilities, in the place of a probe: best those of a model that has not
-        seen the row.
+        Class probabilities from your own model, used instead of a probe. They should be held-out:
+        from a model that was not trained on the row.
     classes : array of shape (n_classes,), optional
-        The labels of the columns of `probabilities`; by default the names that a data frame gives
-        them, else the labels of `y` in order. For text that is a number one of these is needed.
+        Classes of the columns of `probabilities`. By default, the column names of a data frame,
+        else the sorted labels of `y`. Required if labels are text that reads as numbers.
     groups : array, list or series of shape (n_samples,), optional
-        Rows of one group (a patient, a document, a video) are never in different folds. Copies are
-        one group anyway; where an `AutoProbe` is fitted, near-duplicates too.
+        Rows of one group (a patient, a document, a video) are never in different folds. Copies
+        always form one group. If an `AutoProbe` is fitted, near-duplicates do so too.
     checked : mapping, data frame or path, optional
-        What is known of some rows: row id (position by default) to its true label, or to "right" or
-        "wrong"; or the decisions that the review page exported. Checked rows keep their verdict,
-        are fitted with their true label, and recalibrate `probability_wrong`.
+        Rows that you have checked: a mapping from row id (position by default) to the true label,
+        or to "right" or "wrong"; or the decisions that the review page exported. Checked rows keep
+        their verdict, train with their true label, and recalibrate `probability_wrong`.
     budget : int, optional
-        Flag at most this many labels, the most doubtful ones.
+        Flag at most this many labels, the most suspicious ones.
     precision : float, optional
-        Flag as many labels as keep the expected share of wrong ones among them at this. It is an
-        estimate of the label model and no guarantee.
+        Flag as many labels as possible while the expected share of wrong labels among them is at
+        least this. This is an estimate, not a guarantee; see `LabelIssues.certify` for one.
     missing : collection of str
-        Texts that mean no label, as "NA": they are classes otherwise.
+        Texts that mean "no label", such as "NA". By default they are classes.
     ids : array, list or RowIds of shape (n_samples,), optional
-        What the rows are called, `table.ids` for instance; by default the index of a pandas X or y,
-        else their positions.
+        Names of the rows, `table.ids` for instance. By default the index of a pandas X or y, else
+        positions.
     n_jobs, random_state
-        Of the `AutoProbe`.
+        Passed to the `AutoProbe`.
     callback : callable, optional
-        Called with one line of text per classifier that was tried. By default a notebook shows a
-        bar.
+        Called with one line of text per candidate. By default a notebook shows a progress bar.
     checkpoint : path, optional
-        File of what the `AutoProbe` has finished, as for its `fit`.
+        File in which the `AutoProbe` keeps its progress; see `AutoProbe.fit`.
 
     Returns
     -------
@@ -157,7 +156,7 @@ def find_label_issues(
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
     for owner, data in (("X", X), ("y", y)):
         check_same_index("groups", groups, owner, pandas_index(data))
-    # Coded as the columns of the probabilities are; the result is coded as the labels came.
+    # The codes follow the columns of the probabilities. The result uses the codes of y.
     labels = given.present()
     if probabilities is not None:
         labels = given.among(column_classes(probabilities, y, given, classes=classes))
@@ -183,7 +182,7 @@ def find_label_issues(
         verdict = with_checked(verdict, known)
     flagged = verdict.flag(budget, precision)
     if known is not None:
-        flagged[known.rows] = known.wrong  # and of checked rows no others
+        flagged[known.rows] = known.wrong
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given), *repeated_index_note(row_ids))
     return LabelIssues(
@@ -195,7 +194,7 @@ def find_label_issues(
         second=offered.codes(verdict.second).astype(np.int32),
         confidence=verdict.confidence.astype(np.float32),
         second_confidence=verdict.runner_up.astype(np.float32),
-        # Where nothing was learnt no suggestion is sure, and none is taken without a review.
+        # If nothing was learnt, every suggestion needs a review.
         is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
         classes=offered.names,
         noise_rate=verdict.share,
@@ -215,9 +214,10 @@ def find_label_issues(
 def _judge_unseen(
     probe: AutoProbe, X: Matrix, labels: Labels, checked: Checked | None, **how: Any
 ) -> LabelVerdict:
-    """Fit a probe; return the verdict by fits that have not seen each row's label.
+    """Fit a probe; return the verdict on held-out rows.
 
-    Checked rows are fitted with their true label; of those that are only known to be wrong, none.
+    Checked rows train with their true label. Rows that are known to be wrong, and nothing more,
+    do not train.
     """
     rows = X if isinstance(X, ChunkedFeatures) else check_features(probe, X, reset=True)
     if checked is None:
@@ -226,7 +226,7 @@ def _judge_unseen(
     true[checked.rows] = checked.labels
     judged = probe.fit_coded(rows, Labels(true, labels.classes), **how)
     verdict = reach_verdict(judged.anchored, labels.codes)
-    # The interval is of the labels that were fitted, in which what was checked is right.
+    # The interval holds for the fitted labels, in which every checked label is right.
     n_fitted, n_labels = np.count_nonzero(true != NO_LABEL), np.count_nonzero(labels.labelled)
     n_wrong = np.count_nonzero(checked.wrong)
     low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
@@ -234,7 +234,7 @@ def _judge_unseen(
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
-    """Raise if how many rows to flag is not said once, or not in numbers that make sense."""
+    """Raise if both `budget` and `precision` are given, or one is out of range."""
     if budget is not None and precision is not None:
         both = {"budget": budget, "precision": precision}
         raise ArgumentError(both, "both say how many to flag", "pass one.")
@@ -247,69 +247,71 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
 def _check_request(
     X: Any, probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None, groups: Any
 ) -> None:
-    """Raise if who judges is said twice or not at all, or something is said of what nobody has."""
+    """Raise if arguments exclude each other or miss each other."""
     if probe is not None and probabilities is not None:
-        raise ArgumentError("", "probe and probabilities both say who judges", "pass one of them.")
+        raise ArgumentError("", "probe and probabilities are both given", "pass one of them.")
     if classes is not None and probabilities is None:
         problem = "names the columns of probabilities, which are not given"
         raise ArgumentError("classes", problem, "pass both or none.")
     if groups is not None and probabilities is not None:
-        problem = "keeps rows out of the fit that judges them, and probabilities come from no fit"
-        advice = "leave it out: pass probabilities of a model that has not seen the group."
+        problem = "has no effect on probabilities, which were computed before"
+        advice = "leave it out, and pass probabilities of a model not trained on the row's group."
         raise ArgumentError("groups", problem, advice)
     if X is None and probabilities is None:
-        raise ArgumentError("", "X is None", "pass features, or probabilities in their place.")
+        raise ArgumentError("", "X is None", "pass features or probabilities.")
     for name, value in {"probe": probe, "probabilities": probabilities}.items():
         if value is not None and is_dask(X):
             problem = f"{name} is given, and X is in chunks of Dask"
             raise ArgumentError("", problem, "leave it out, or pass X as an array.")
 
 
-# What an audit says in words: what the labels cannot tell, and which rows do not count ------------
+# Messages: what the labels cannot tell, and which rows do not count -------------------------------
 
 
 def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | None) -> list[str]:
-    """Say what the labels cannot tell of those that are flagged."""
+    """Return messages on what the labels cannot tell about the flagged rows."""
     if not verdict.learnt:
         return [NOTHING_LEARNT]
     if precision is not None and not flagged.any():
-        reason = "no other class is likelier for any row"
+        reason = "no row has a more probable class than its label"
         if verdict.eligible.any():
             highest = float(np.nanmax(verdict.doubt[verdict.eligible]))
-            reason = f"the most doubtful label is wrong with a probability of {highest:.2f}"
+            reason = f"the most suspicious label is wrong with probability {highest:.2f}"
         return [f"No label is flagged for an expected precision of {precision:g}: {reason}."]
     said = []
     if verdict.interval[0] == 0 and flagged.any():
         said.append(
-            "The labels are about as likely without any noise: what is flagged may be overlap of "
-            "the classes. Check some of the flagged rows first."
+            "The labels can be explained without label errors, by overlapping classes. Check some "
+            "of the flagged rows first."
         )
     if flagged.any() and not (verdict.doubt[flagged] > SURELY).any():
         said.append(
-            "Each flagged label is more probably right than wrong: none is corrected automatically."
+            "Each flagged label is more likely right than wrong: none is corrected automatically."
         )
     return said
 
 
 def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
-    """Say which rows were not counted, and which were kept together."""
+    """Return messages on rows that were not counted and rows that were kept together."""
     said = []
     n_unlabelled = np.count_nonzero(~labels.labelled)
     if n_unlabelled:
-        said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
+        said.append(f"Rows without a label: {n_unlabelled}. They are predicted and not counted.")
     if verdict.n_copies:
         rows = counted(verdict.n_copies, "row")
-        said.append(f"Copies and near-duplicates: {rows}, judged without each other.")
+        said.append(
+            f"Copies and near-duplicates: {rows}. Each is judged by a fit without its copies."
+        )
     if verdict.n_split:
         rows = counted(verdict.n_split, "row")
         said.append(
-            f"Copies and near-duplicates: {rows} with copies in other folds, because the groups or "
-            "folds that you passed divide them."
+            f"Copies and near-duplicates: {rows} with a copy in another fold, because the "
+            "groups or folds that you passed separate them."
         )
     single = labels.classes[labels.sizes == 1].tolist()
     if single:
         said.append(
-            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
-            "flagged, because nothing else says what they look like."
+            f"Classes with one label only: {len(single)} ({first_few(single)}). They are kept and "
+            "never flagged, because no other row shows what they look like."
         )
     return said

@@ -1,20 +1,20 @@
-"""The folder of an audit: what `twohot audit` writes and `twohot apply` reads.
+"""The folder of an audit: `twohot audit` writes it and `twohot apply` reads it.
 
-    report.html     the review, for a browser
-    issues.csv      one line per row of the data: its given label and what the audit says about it
-    findings.csv    what was found beside wrong labels: one line per row, copy or pair of classes
-    corrected.csv   id, item, label: the suggestions taken where the audit is sure
+    report.html     the review page, for a browser
+    issues.csv      one line per row of the data: the given label and the results of the audit
+    findings.csv    other issues: one line per row, copy or pair of classes
+    corrected.csv   id, item, label: labels with the suggestions that need no review
     summary.json    the numbers of the report, its name, and the sha256 of the given labels
 
-Every file is written whole. summary.json comes last and names the report, and the report is named
-after what issues.csv holds, so files of two audits in one folder do not go unnoticed.
+Every file is written atomically. summary.json is written last and names the report. The name of the
+report is a digest of issues.csv, so that a mixture of the files of two audits is detected.
 
-Of an audit that is larger than memory the full table is a folder of Parquet files, one for each
-part of the source, and the report has the most doubtful of the flagged rows.
+If the data is larger than memory, the full table is a folder of Parquet files, one for each part of
+the source, and the report holds the most suspicious of the flagged rows.
 
     issues.parquet/  report.html  summary.json
 
-They appear in this order. An audit that was stopped goes on with the parts that are there.
+They are written in this order. An interrupted audit continues after the parts that exist.
 """
 
 import os
@@ -51,9 +51,9 @@ from twohot.tables import COLUMN, ID_KINDS, PartFolder, begin_parts, check_parts
 
 FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
-# In the place of issues.csv, of what is larger than memory: a folder.
+# A folder that replaces issues.csv if the data is larger than memory.
 ISSUE_PARTS = "issues.parquet"
-# There while the files are written: what an interruption leaves may be replaced by the next audit.
+# Exists while the files are written: the next audit may replace what an interruption left.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
 
@@ -69,8 +69,8 @@ def write_audit_folder(
 ) -> str:
     """Write the folder of an audit of all rows of the data; return the name of the report.
 
-    `force` replaces the files of an earlier audit, `spreadsheet_safe` guards the cells of CSV files
-    that a spreadsheet would compute. `pictures` are `image_root`, `embed_limit` and
+    `force` replaces the files of an earlier audit. `spreadsheet_safe` quotes CSV cells that a
+    spreadsheet would run as a formula. `pictures` are `image_root`, `embed_limit` and
     `thumbnail_size`, as for `write_review`.
     """
     target = Path(folder)
@@ -80,7 +80,7 @@ def write_audit_folder(
     report = write_review(target / "report.html", rows, summary, **pictures)
     write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
     write_findings(target / "findings.csv", rows, summary, spreadsheet_safe=spreadsheet_safe)
-    # Suggestions are taken that nobody needs to decide; rows without a label stay without.
+    # Take the suggestions that need no review; rows without a label stay without one.
     taken = taken_unseen(rows.is_label_issue, rows.is_undecided, rows.label_quality)
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
     write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
@@ -92,17 +92,17 @@ def write_audit_folder(
 
 
 def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, force: bool) -> None:
-    """Raise if no audit may be written there: over what it reads, or not at all."""
+    """Raise if an audit cannot be written there, or would replace its own input."""
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
     written = [(folder / name).resolve() for name in (*FILES, ISSUE_PARTS)]
     for given in filter(None, inputs):
         if any(given.resolve().is_relative_to(path) for path in written):
-            problem = f"would be replaced by the audit in {folder}, which reads it"
+            problem = f"is an input and would be replaced by the audit in {folder}"
             raise ArgumentError("", f"{given} {problem}", "choose another folder.")
     present = [name for name in FILES if (folder / name).exists()]
     for name in present:
-        final_path(folder / name)  # raises where it is none that a file can replace
+        final_path(folder / name)  # raises if it cannot be replaced by a file
     if present and not force and not (folder / UNFINISHED).exists():
         problem = f"{folder} already holds {', '.join(present)}"
         advice = "choose another folder, or replace them by {force}."
@@ -111,9 +111,9 @@ def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, forc
 
 
 def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
-    """Return the rows of an audit as they were written, and check that they are of its report.
+    """Return the rows of an audit as written, and check that they belong to its report.
 
-    Text that UTF-8 cannot hold is spelt out.
+    Text that is not valid UTF-8 is escaped.
     """
     source = Path(folder)
     fields = read_summary(source / "summary.json")
@@ -123,19 +123,21 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     rows = read_issues(issues, fields)
     if (rows.report_id(), rows.given_labels_digest()) != (report, fields[DIGEST]):
         said = f"the rows and given labels of report {report!r} in summary.json"
-        raise ValueError(f"{issues} does not hold {said}: one was changed, so run the audit again.")
+        raise ValueError(
+            f"{issues} does not hold {said}: a file was changed, so run the audit again."
+        )
     return rows
 
 
 def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
-    """Raise if `begin_audit_parts` would, and leave what is there."""
+    """Raise if `begin_audit_parts` would; change no file."""
     check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
 
 
 def begin_audit_parts(
     folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool
 ) -> PartFolder:
-    """Return where the parts of an audit are written; what else an earlier audit left is gone."""
+    """Return the folder for the parts of an audit; remove the other files of an earlier audit."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = begin_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
     (folder / UNFINISHED).touch()
@@ -147,7 +149,7 @@ def begin_audit_parts(
 def write_parts_report(
     folder: Path, rows: ReviewRows, summary: ReviewSummary, **pictures: Any
 ) -> str:
-    """Write the report on rows whose parts are written, and the summary; return its name."""
+    """Write the report of an audit in parts, and the summary; return the name of the report."""
     report = write_review(folder / "report.html", rows, summary, **pictures)
     fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}
     write_json(folder / "summary.json", json_safe(fields))
@@ -156,7 +158,7 @@ def write_parts_report(
 
 
 def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
-    """Return what summary.json holds."""
+    """Return the content of summary.json."""
     counts = summary.counts or rows.counts()
     return {
         "format_version": FORMAT_VERSION,
@@ -183,9 +185,9 @@ def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dic
 
 
 def read_summary(path: Path) -> dict[str, Any]:
-    """Return the fields of summary.json that reading needs, or say what is wrong with it.
+    """Return the fields of summary.json that are needed; raise if the file is damaged.
 
-    `issues` is the folder of the full table, if that is in parts.
+    `issues` is the folder of the full table if it is in parts.
     """
     if not path.exists():
         advice = "pass the folder that `twohot audit` wrote (--audit)."
@@ -199,7 +201,7 @@ def read_summary(path: Path) -> dict[str, Any]:
         found |= {"issues": fields.get("issues", ""), "noise_rate": fields.get("noise_rate")}
         _check_fields(found)
     except (ValueError, LookupError, TypeError) as error:
-        problem = f"{path} is no summary of an audit ({cause_of(error)})"
+        problem = f"{path} is not the summary of an audit ({cause_of(error)})"
         raise ValueError(f"{problem}: run the audit again.") from error
     if version != FORMAT_VERSION:
         other = f"format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
@@ -208,7 +210,7 @@ def read_summary(path: Path) -> dict[str, Any]:
 
 
 def _check_fields(found: dict[str, Any]) -> None:
-    """Raise if a field is not what was written."""
+    """Raise if a field has another type than `summary_fields` writes."""
     kinds = {"report": str, DIGEST: str, "classes": list, "has_items": bool, "item_kind": str}
     kinds |= {"id_kind": str, "id_column": str}
     for name, kind in kinds.items():

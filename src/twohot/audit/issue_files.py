@@ -1,4 +1,4 @@
-"""Tables with one line per row of the data: what an audit says, and labels."""
+"""Files with one line per row of the data: the results of an audit, and labels."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ from twohot.tables import (
     write_part,
 )
 
-# Columns of issues.csv: the field of `ReviewRows` that each holds, and of which kind it is.
+# Columns of issues.csv: the field of `ReviewRows` that each one holds, and its type.
 ISSUE_COLUMNS = {
     "id": ("ids", "id"),
     "item": ("items", "text"),
@@ -42,7 +42,7 @@ ISSUE_COLUMNS = {
 }
 LABEL_COLUMNS = ("id", "item", "label")
 NOTE = "note"
-# Rows of one group are copies of each other; beside each stands one that disagrees, if any does.
+# Rows of one group are copies of each other; `other_id` is a copy with another label, if any.
 FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label", "score")
 
 
@@ -55,9 +55,9 @@ def write_labels(
     left_out: Collection[int] = (),
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write the labels of all rows by name, and notes in a column of their own if there are any.
+    """Write the label of each row, and a column of notes if there are any.
 
-    No label is an empty field.
+    A missing label is an empty field.
     """
     found = zip(rows.id_texts(), labels.tolist(), strict=True)
     lines = (
@@ -77,7 +77,7 @@ def write_reviewed(
     drop_excluded: bool = False,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write the labels after a review; a row that is excluded has none, or is left out."""
+    """Write the labels after a review; an excluded row has no label, or is left out."""
     write_labels(
         path,
         replace(rows, classes=applied.classes),
@@ -91,7 +91,7 @@ def write_reviewed(
 def write_issues(
     path: str | os.PathLike[str], rows: ReviewRows, *, spreadsheet_safe: bool = False
 ) -> None:
-    """Write all rows, numbers so that reading gives them back; what is not known is empty."""
+    """Write all rows. Numbers are read back exactly; unknown values are empty."""
     write: dict[str, Callable[[Any], str]] = {
         "label": rows.label_name,
         # As pandas and polars read and write them.
@@ -115,7 +115,7 @@ def write_findings(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write what was found beside wrong labels: a line per row, or per pair of classes."""
+    """Write the other issues: one line per row or per pair of classes."""
     lines = (*_row_findings(rows, summary), *_class_findings(rows, summary))
     write_csv(path, FINDING_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
@@ -138,7 +138,7 @@ def read_issues(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> Revi
         columns = zip(*lines, strict=True) if lines else ((),) * len(ISSUE_COLUMNS)
         found: dict[str, Any] = {}
         for (field, kind), cells in zip(ISSUE_COLUMNS.values(), columns, strict=True):
-            if kind == "derived":  # from what another column holds
+            if kind == "derived":  # computed from another column
                 continue
             value, dtype = read[kind]
             found[field] = np.array([value(cell) for cell in cells], dtype=dtype)
@@ -196,14 +196,14 @@ NAMED = {
     "predicted_label": ("predicted", "suggested_labels"),
     "second_label": ("second", "second_labels"),
 }
-# Those of numbers and flags that a review needs; they have the names of its fields.
+# Columns of numbers and flags that a review needs, named as its fields.
 READ = ("label_quality", "confidence", "second_confidence", "is_label_issue", "is_undecided")
 
 
 def issues_to_parquet(
     issues: LabelIssues, folder: Any, part_rows: int, *, force: bool
 ) -> list[str]:
-    """Write the table to a folder, so many rows a file, and return the files."""
+    """Write the table to a folder, `part_rows` rows per file, and return the files."""
     check_count("part_rows", part_rows, 1)
     bounds = np.append(np.arange(0, max(1, len(issues)), part_rows), len(issues))
     known = {"kind": "issues", "part_rows": part_rows, "issues": issues_digest(issues)}
@@ -220,10 +220,10 @@ def write_issue_parts(
     items: Sequence[str] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write the parts that are not there yet; `done` is called after each.
+    """Write the missing parts; `done` is called after each.
 
-    `bounds` (n_parts + 1,) are the first row of each part and the end of the last. Rows have their
-    items, if these are given.
+    `bounds` (n_parts + 1,) are the first row of each part and the end of the last. `items` adds a
+    column.
     """
     for number in folder.missing():
         first, end = bounds[number : number + 2].tolist()
@@ -235,9 +235,9 @@ def write_issue_parts(
 
 
 def _arrow_table(issues: LabelIssues, cells: dict[str, Any]) -> Any:
-    """Return rows as a table of pyarrow, what they are called first."""
+    """Return rows as a table of pyarrow; `cells` are its first columns."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
-    # Of rows without labels, too: all files have one schema.
+    # Also where no row has a label, so that all files have one schema.
     classes = arrow.array(issues.classes.tolist())
     columns = {name: arrow.array(values) for name, values in cells.items()}
     for name in COLUMNS:
@@ -250,7 +250,7 @@ def _arrow_table(issues: LabelIssues, cells: dict[str, Any]) -> Any:
 
 
 def issues_digest(issues: LabelIssues) -> str:
-    """Return what an audit is known by: its rows, what they are called, and all that it found."""
+    """Return a digest of an audit: its row ids, its classes and all results."""
     known = hashlib.sha256(names_digest(issues.ids).encode())
     known.update(repr(issues.classes.tolist()).encode())
     for name in ROW_FIELDS:
@@ -259,13 +259,13 @@ def issues_digest(issues: LabelIssues) -> str:
 
 
 def labels_digest(labels: Labels) -> str:
-    """Return what labels are known by."""
+    """Return a digest of labels."""
     names = json.dumps([str(name) for name in labels.classes.tolist()])
     return hashlib.sha256(names.encode() + labels.codes.astype("<i8").tobytes()).hexdigest()
 
 
 def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
-    """Return the rows of an audit in parts, which are those of its report and more."""
+    """Return all rows of an audit in parts."""
     files, classes = open_files([folder]), fields["classes"]
     try:
         ids, *items = (_cells(files, name) for name in ("id", *["item"] * fields["has_items"]))
@@ -282,7 +282,7 @@ def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
 
 
 def _columns(files: ParquetFiles, classes: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of a review by the names of their fields."""
+    """Yield the columns of a review by the name of the field."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     compute = load_extra("pyarrow.compute", "parquet", "Parquet files")
     for name, (_, field) in NAMED.items():

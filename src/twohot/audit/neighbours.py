@@ -1,6 +1,6 @@
-"""The nearest rows of all rows, exact up to a number of rows, and of a sample of them above.
+"""Nearest rows: of all rows or a sample, and of the classes of a doubtful label.
 
-Rows are compared by the distance of their prepared features, of unit norm.
+Distances are between prepared features of unit norm.
 """
 
 from collections.abc import Iterator
@@ -27,13 +27,13 @@ from twohot.rows import (
     span_of,
 )
 
-# Prepared rows that are held at once, 1 GB; wider features are searched in fewer rows.
+# Entries of the rows that are held at once, 1 GB. If the rows are wider, fewer are searched.
 MOST_ENTRIES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
 class AuditedRows:
-    """The rows of an audit, checked, and how they are centred and scaled to unit norm."""
+    """The checked rows of an audit, with their centring and scaling to unit norm."""
 
     X: Matrix
     preparation: Preparation
@@ -45,7 +45,7 @@ class AuditedRows:
 
 
 def audited_rows(X: Matrix, issues: LabelIssues, n_jobs: int | None = None) -> AuditedRows:
-    """Check that features are those that were audited, and read them for their mean."""
+    """Check that `X` holds the audited rows, and compute their mean."""
     n_threads, rows = count_threads(n_jobs), check_audited_rows(X, issues)
     preparation = fit_preparation(rows, center=True, normalize=True, weights=None, n_jobs=n_threads)
     return AuditedRows(rows, preparation, n_threads)
@@ -53,7 +53,7 @@ def audited_rows(X: Matrix, issues: LabelIssues, n_jobs: int | None = None) -> A
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """The nearest rows of some rows, among these, the nearest first."""
+    """Each searched row's nearest searched rows, the nearest first."""
 
     rows: IntArray  # (n_searched,), positions in the data, ascending
     neighbours: IntArray  # (n_searched, n_neighbours), positions in the data
@@ -62,14 +62,14 @@ class Neighbourhood:
 
     @property
     def cosines(self) -> FloatArray:
-        """(n_searched, n_neighbours), how alike neighbours are."""
+        """(n_searched, n_neighbours), cosine similarities."""
         return 1 - self.distances**2 / 2
 
 
 def search_neighbourhood(
     rows: AuditedRows, *, most_rows: int = SAMPLE_ROWS, random_state: Any = 0
 ) -> Neighbourhood:
-    """Return the nearest rows of all rows, or of as many as can be compared with each other."""
+    """Return the nearest rows of all rows, or of a random sample if there are too many."""
     n_rows, n_features = rows.X.shape
     n_searched = min(n_rows, most_rows, max(1, MOST_ENTRIES // n_features))
     generator = check_generator(random_state)
@@ -82,24 +82,24 @@ def search_neighbourhood(
     return Neighbourhood(chosen, chosen[places], distances, n_rows)
 
 
-# Rows of the label-averaging matrix: what every training row weighs at a row asked for ------------
+# Rows of the label-averaging matrix: the weight of every training row at one row ------------------
 # With S = Σ_j x_j x_jᵀ over the rows that have a label, S = V diag(λ) Vᵀ and x = ridge,
 #
 #     weight(i, j) = x_iᵀ V diag(h) Vᵀ x_j,      h = λᵗ⁻¹ / (x + λ)ᵗ.
 #
-# This is row i of [Φ (x I + Φ)⁻¹]ᵗ, Φ the Gram matrix, which is never formed: the set-up is one
-# pass and a d × d eigenproblem (N × N where there are fewer rows than features), and a row asked
-# for then costs one product with all rows.
+# This is row i of [Φ (x I + Φ)⁻¹]ᵗ. The Gram matrix Φ is never formed. The set-up needs one pass
+# and a d × d eigenproblem (N × N if there are fewer rows than features). Each requested row then
+# costs one product with all rows.
 
 
-# Weights held at once: some rows asked for times all training rows, 32 MB.
+# Weights held at once (requested rows times training rows), 32 MB.
 CHUNK_WEIGHTS = 2**22
 
 
 def prepared_rows(
     X: Matrix, labelled: NDArray[np.bool_], *, center: bool, normalize: bool, n_jobs: int
 ) -> Rows:
-    """Return the rows as a probe sees them, centred by the mean of the labelled ones."""
+    """Return the rows as a probe prepares them: centred by the mean of the labelled rows."""
     weights = None if labelled.all() else labelled.astype(np.float64)
     preparation = fit_preparation(
         X, center=center, normalize=normalize, weights=weights, n_jobs=n_jobs
@@ -110,7 +110,7 @@ def prepared_rows(
 def products_at(
     rows: Rows, asked: IntArray, metric: FloatArray | None = None
 ) -> Iterator[FloatArray]:
-    """Yield x_iᵀ M x_j of each row i asked for with all rows j, (n_rows,); M is I by default."""
+    """Yield x_iᵀ M x_j (n_rows,) for each requested row i and all rows j; M is I by default."""
     size = max(1, CHUNK_WEIGHTS // rows.n_samples)
     for first in range(0, len(asked), size):
         chosen = rows.in_memory(asked[first : first + size]).X
@@ -119,17 +119,17 @@ def products_at(
 
 
 class AveragingWeights:
-    """What every training row weighs at the rows asked for."""
+    """Weights of all training rows at the requested rows."""
 
     def __init__(
         self, rows: Rows, labelled: NDArray[np.bool_], *, ridge: float, n_rounds: int
     ) -> None:
-        # In at most as many coordinates as there are rows.
+        # If there are fewer rows than columns, work in the span of the rows.
         rows = span_of(rows).rows if rows.n_samples < rows.n_columns else rows
         self.rows, self.labelled = rows, labelled
         rows.attach("labelled", labelled)
         (moment,) = rows.sum(labelled_moment)
-        # The probes scale a ridge by the mean squared norm, 1 for rows of unit norm.
+        # As in the probes, the ridge is scaled by the mean squared norm (1 for unit-norm rows).
         penalty = ridge * float(np.trace(moment)) / int(labelled.sum()) or 1.0
         eigenvalues, axes = sl.eigh(moment, overwrite_a=True)
         eigenvalues = np.maximum(eigenvalues, 0.0)
@@ -137,25 +137,25 @@ class AveragingWeights:
         self.filter = (axes * (factors / (penalty + eigenvalues))) @ axes.T  # V diag(h) Vᵀ
 
     def of(self, asked: IntArray) -> Iterator[FloatArray]:
-        """Yield the weights (n_rows,) at each row asked for; zero for rows without a label."""
+        """Yield the weights (n_rows,) at each requested row; zero for rows without a label."""
         for weights in products_at(self.rows, asked, self.filter):
             yield np.where(self.labelled, weights, 0.0)
 
 
 def labelled_moment(block: Block) -> Terms:
-    """Return Σ x xᵀ over the rows of a block that have a label. A kernel."""
+    """Return Σ x xᵀ over the labelled rows of a block. A kernel."""
     x = block.prepared()[block.columns["labelled"]]
     return (x.T @ x,)
 
 
-# The rows most alike a row, class by class: what a person compares a doubtful label with ----------
-# How alike two rows are is the cosine of their prepared features, 1 for copies. Rows whose own
-# label is flagged show nothing about their class, and are left out.
+# The most similar rows of the given and of the suggested class, for the review page ---------------
+# Similarity is the cosine of prepared features, 1 for copies. Rows whose own label is flagged are
+# left out, because they do not show what their class looks like.
 
 
-# The most doubtful rows: more than a person looks at in a day, and few enough for a small page.
+# Rows with neighbours: more than a person reviews in a day, and few enough for a small page.
 EXPLAINED_ROWS = 2000
-# Rows of each class, copies of a row, pairs of classes: as many as fit side by side on a card.
+# Neighbours of each class, copies of a row, pairs of classes: as many as fit in a row of a card.
 FEW = 3
 
 
@@ -166,9 +166,9 @@ def label_evidence(
     n_rows: int = EXPLAINED_ROWS,
     n_nearest: int = FEW,
 ) -> Evidence:
-    """Return the nearest rows of the suggested and of the given class, of the most doubtful rows.
+    """Return the nearest rows of the suggested and of the given class for suspicious rows.
 
-    Of the flagged rows the first `n_rows` are explained.
+    These are the first `n_rows` flagged rows, the most suspicious first.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def label_evidence(
     array([[7, 7, 7]])
     """
     asked = issues.rows[:n_rows]
-    # By classes whose labels can be believed.
+    # Flagged rows are no examples of their class.
     codes = np.where(issues.is_label_issue, NO_LABEL, issues.given)
     wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
     nearest, alike = nearest_of_classes(rows.open(), codes, asked, wanted, n_nearest=n_nearest)
@@ -193,12 +193,12 @@ def label_evidence(
 def nearest_of_classes(
     rows: Rows, codes: IntArray, asked: IntArray, wanted: IntArray, *, n_nearest: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the rows of wanted classes that are nearest to the rows asked for, and their cosines.
+    """Return the rows of some classes that are nearest to the requested rows, and their cosines.
 
-    `codes` (n_rows,) are classes of rows, NO_LABEL for one that is not to be named; `asked`
-    (n_asked,) places of rows; `wanted` (n_asked, n_wanted) classes to look in for each of these.
-    Both results are (n_asked, n_wanted, n_nearest), the nearest first; NO_ROW and NaN where a class
-    has no more.
+    `codes` (n_rows,) are the classes of the rows, NO_LABEL for rows to leave out; `asked`
+    (n_asked,) positions of the requested rows; `wanted` (n_asked, n_wanted) classes to search for
+    each. Both results are (n_asked, n_wanted, n_nearest), the nearest first, padded by NO_ROW and
+    NaN.
     """
     nearest = np.full((*wanted.shape, n_nearest), NO_ROW)
     alike = np.full(nearest.shape, np.nan)
@@ -208,7 +208,7 @@ def nearest_of_classes(
     for place, cosines in enumerate(products_at(rows, asked)):
         for column, k in enumerate(wanted[place].tolist()):
             others = members[k][members[k] != asked[place]]
-            # Of rows that are equally alike the earlier one comes first.
+            # Ties: the earlier row comes first.
             found = others[np.argsort(-cosines[others], kind="stable")[:n_nearest]]
             nearest[place, column, : len(found)] = found
             alike[place, column, : len(found)] = cosines[found]

@@ -1,11 +1,11 @@
-"""Why a label is outvoted: the training rows that speak for each class at one row.
+"""Explain a label by the training rows that support each class at one row.
 
 With the softmax linearised, round t is label averaging (Theorem 3.1, see `twohot.theory`): at row i
 the output for class k is
 
     y_i[k] = votes[k] + (1 - Σ_l votes[l]) / K,      votes[k] = Σ_{j labelled k} weight(i, j),
 
-so that every training row has a weight, its vote for its own label (see `averaging_weights`).
+so that the weight of each training row is its vote for its own label (see `AveragingWeights`).
 """
 
 from collections.abc import Collection
@@ -35,28 +35,28 @@ from twohot.rows import count_threads
 
 @dataclass(frozen=True, eq=False)
 class Neighbour:
-    """A training row and what it says about another."""
+    """A training row and its vote at another row."""
 
-    row: int  # its place in X
+    row: int  # position in X
     label: Any  # its given label
-    weight: float  # its vote for this label; below zero it speaks against it
+    weight: float  # its vote for this label; a negative vote is against it
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Who voted for what at one row; `str` of it says so in words."""
+    """Votes for each class at one row; `str` returns a summary in words."""
 
-    row: int  # its place in X
+    row: int  # position in X
     given_label: Any  # None if the row has none
     classes: NDArray[Any]  # (n_classes,)
     votes: FloatArray  # (n_classes,), sum of the weights of the rows with each label
     voters: IntArray  # (n_classes,), number of rows with each label
-    own_vote: float  # what the row's own label adds to votes; 0 without one
+    own_vote: float  # vote of the row's own label; 0 without a label
     neighbours: tuple[Neighbour, ...]  # the other rows of largest weight, largest first
 
     @property
     def outputs(self) -> FloatArray:
-        """(n_classes,) what the theory predicts as output of the probe; they sum to one."""
+        """(n_classes,) outputs of the probe that the theory predicts; they sum to one."""
         return np.asarray(self.votes + (1 - self.votes.sum()) / len(self.votes))
 
     @property
@@ -65,7 +65,7 @@ class Explanation:
         return self.classes.tolist()[int(self.votes.argmax())]
 
     def __str__(self) -> str:
-        """Return the vote in words."""
+        """Return the votes in words."""
         names = self.classes.tolist()
         best = int(self.votes.argmax())
         won = f"{self.votes[best]:.3f} from {counted(self.voters[best], 'row')}"
@@ -92,31 +92,32 @@ def explain_label(
     normalize: bool = True,
     n_jobs: int | None = None,
 ) -> list[Explanation]:
-    """Say which training rows speak for which label at the rows asked for.
+    """Return which training rows vote for which label at the requested rows.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
     y : array, list, series or Labels of shape (n_rows,)
-        Given labels; a row without one (None, NaN, NA, empty or blank text) votes for nothing, and
-        may be asked for.
+        Given labels. Rows without a label (None, NaN, NA, empty or blank text) do not vote, and
+        may be requested.
     rows : array of int
-        Places in X of the rows to explain.
+        Positions in X of the rows to explain.
     ridge : float
-        Strength of the penalty, as for the probes; a row's own label weighs less the larger it is.
+        Strength of the penalty, as for the probes. A larger value lowers the weight of a row's own
+        label.
     n_rounds : int
-        1 explains the teacher, 2 and up the students.
+        1 explains the teacher, 2 and more explain the students.
     n_neighbours : int
-        How many other rows to name.
+        Number of other rows to return.
     center, normalize : bool
-        Whether rows are centred by the mean of the labelled ones, and scaled to unit norm.
+        Whether rows are centred by the mean of the labelled rows, and scaled to unit norm.
     missing, n_jobs
-        As for `forecast`. The result is the same for any number of threads.
+        As for `forecast`. The result does not depend on the number of threads.
 
     Returns
     -------
     list of Explanation
-        One for each row asked for, in their order.
+        One for each requested row, in the same order.
 
     Examples
     --------
@@ -145,17 +146,17 @@ def explain_label(
 
 
 def check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
-    """Return places of rows, one dimension, each from 0 to n_rows - 1."""
+    """Return positions of rows: one dimension, each from 0 to n_rows - 1."""
     asked = np.asarray(rows)
     if asked.size == 0:
         return np.zeros(0, dtype=np.intp)
     if asked.ndim != 1 or asked.dtype.kind not in "iu":
         problem = f"has shape {asked.shape} and dtype {asked.dtype}"
-        advice = "pass places of rows, integers in one dimension (np.flatnonzero of a mask)."
+        advice = "pass positions of rows: integers in one dimension (np.flatnonzero of a mask)."
         raise ArgumentError("rows", problem, advice)
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
-        problem = f"asks for row {outside[0]} of {n_rows}"
+        problem = f"holds {outside[0]}, and the data has {n_rows} rows"
         raise ArgumentError("rows", problem, f"pass integers from 0 to {n_rows - 1}.")
     return asked.astype(np.intp)
 
@@ -164,7 +165,7 @@ def _explain(labels: Labels, row: int, weights: FloatArray, n_neighbours: int) -
     """Count the votes of one row."""
     codes, voting, names = labels.codes, labels.labelled, labels.classes.tolist()
     others = np.flatnonzero(voting & (np.arange(len(codes)) != row))
-    # Largest weight first, between equals the earlier row.
+    # The largest weight first; ties: the earlier row.
     nearest = others[np.argsort(-weights[others], kind="stable")[:n_neighbours]]
     votes = np.bincount(codes[voting], weights[voting], labels.n_classes)
     return Explanation(

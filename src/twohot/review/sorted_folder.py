@@ -1,8 +1,8 @@
 """A folder of images sorted by their corrected classes.
 
-An image that lay in the folder of its given class, at any depth, lies at the same depth in the
-folder of its corrected class. Images are linked (hard links, which take no space and outlive the
-folder they came from), or copied where that cannot be done.
+An image in the folder of its given class, at any depth, moves to the same depth in the folder of
+its corrected class. Images are hard links, which take no space and survive the deletion of the
+source folder. If links are impossible, images are copied.
 """
 
 import os
@@ -20,41 +20,41 @@ from twohot.review.decisions import Applied
 from twohot.review.records import ReviewRows
 from twohot.tables import PATH
 
-# Names that stand for devices on Windows, with any ending.
+# Names that Windows reserves for devices, with any extension.
 PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))
 DEVICES = {"con", "prn", "aux", "nul", *PORTS}
 
 
 @dataclass(frozen=True)
 class SortedFolder:
-    """What was made."""
+    """Summary of the written folder."""
 
     n_images: int
     n_copied: int  # copied and not linked
-    unusual: tuple[str, ...]  # classes whose folders Windows cannot hold
+    unusual: tuple[str, ...]  # classes whose names are invalid as folders on Windows
     left_out: tuple[str, ...]  # files of the folder without a label, not audited, or excluded
 
 
 def write_sorted_folder(
     source: Path, target: Path, rows: ReviewRows, applied: Applied
 ) -> SortedFolder:
-    """Make a folder with a sub-folder for each class, and in it the images of that class.
+    """Write a folder with one sub-folder of images per class.
 
     Parameters
     ----------
     source : path
-        The folder of the images that were audited.
+        The folder of the audited images.
     target : path
-        The folder to make; it must not be there, or be empty.
+        The folder to write. It must not exist, or be empty.
     rows : ReviewRows
-        The images that were audited.
+        The audited images.
     applied : Applied
-        Their labels now. Images that are excluded have none, and are left out.
+        Their corrected labels. Excluded images have no label and are left out.
 
     Returns
     -------
     SortedFolder
-        How many images there are, how many were copied, and what was left out.
+        The number of images, how many were copied, and what was left out.
 
     Examples
     --------
@@ -83,15 +83,17 @@ def write_sorted_folder(
     labels = applied.labels
     moved = labels != rows.given_labels
     folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
-    places: dict[str, tuple[PurePosixPath, str]] = {}  # what a disk tells apart → place, image
-    # Images that stay in their class keep their names, whatever comes to lie beside them.
+    places: dict[
+        str, tuple[PurePosixPath, str]
+    ] = {}  # key that is unique on any disk → place, image
+    # Images that stay in their class keep their names; moved images are renamed if necessary.
     for row in np.argsort(moved, kind="stable").tolist():
         if labels[row] != NO_LABEL:
             before, after = rows.label_name(rows.given_labels[row]), applied.classes[labels[row]]
             within = _within_class(names[row], before)
             place = _free_place(places, folders[after], within, before)
             places[_told_apart(place)] = place, names[row]
-    # Made beside and renamed: the folder is there whole or not at all.
+    # Written under another name and renamed, so that the folder is complete or does not exist.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:KEPT]}.") as made:
         n_copied = 0
         whole = Path(made) / "whole"
@@ -106,15 +108,15 @@ def write_sorted_folder(
 
 
 def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
-    """Return the paths of the images below their folder, or say why there is nothing to sort."""
+    """Return the paths of the images relative to their folder; raise if they cannot be sorted."""
     if rows.ids.kind != PATH:
         problem = f"is a folder, and the ids of the audit are {rows.ids.in_words()}"
         raise ArgumentError({"to": source}, problem, "pass the file that the labels came from.")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ArgumentError({"output": target}, "is there already", "choose another name.")
+        raise ArgumentError({"output": target}, "exists and is not empty", "choose another name.")
     if target.resolve().is_relative_to(source.resolve()):
-        problem = f"lies in {source}, whose images it would become"
-        raise ArgumentError({"output": target}, problem, "choose a folder beside it.")
+        problem = f"is inside {source}, the folder that is read"
+        raise ArgumentError({"output": target}, problem, "choose a folder outside of it.")
     names = list(rows.ids)
     outside = [name for name in names if not _is_below(PurePosixPath(name))]
     if outside:
@@ -128,7 +130,7 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
 
 
 def _left_out(source: Path, taken: Iterable[str]) -> tuple[str, ...]:
-    """Return the files of a folder that were not taken; those that systems leave do not count."""
+    """Return the files of a folder that were not taken, without hidden files."""
     files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
     seen = {path.as_posix() for path in files if not path.name.startswith(".")}
     return tuple(sorted(seen - set(taken)))
@@ -139,32 +141,33 @@ def _is_below(path: PurePosixPath) -> bool:
 
 
 def _class_folders(classes: Iterable[str]) -> dict[str, str]:
-    """Return the folder of every class, or say which class can have none of its own."""
+    """Return the folder name of every class; raise if two classes would share a folder."""
     folders = {name: _folder_name(name) for name in classes}
     taken: dict[str, str] = {}
     for name in folders:
         other = taken.setdefault(_told_apart(name), name)
         if other != name:
-            alike = "differ in capitals only, or in how accents are stored"
-            problem = f"the classes {other!r} and {name!r} {alike}, and many disks hold one folder"
+            alike = "differ only in capitals or in how accents are stored"
+            shared = "so that many disks have one folder for both"
+            problem = f"the classes {other!r} and {name!r} {alike}, {shared}"
             raise ArgumentError("", problem, "rename one of them.")
     return folders
 
 
 def _folder_name(name: str) -> str:
-    """Return the name of a class if a folder can have it, and is read again."""
+    """Return the name of a class if it is a valid name of a folder that is read again."""
     is_long = len(os.fsencode(name)) > NAME_BYTES
     if is_long or name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
         problem = "cannot be the name of a folder"
     elif name.startswith("."):
-        problem = "begins with a dot, and such folders are passed over"
+        problem = "begins with a dot, and such folders are not read"
     else:
         return name
     raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
 
 
 def _fails_on_windows(name: str) -> bool:
-    """Return whether Windows refuses a name of a folder, or changes it.
+    """Return whether Windows refuses or changes the name of a folder.
 
     Examples
     --------
@@ -177,12 +180,12 @@ def _fails_on_windows(name: str) -> bool:
 
 
 def _told_apart(path: PurePosixPath | str) -> str:
-    """Return what is the same for all paths that some disk holds to be one."""
+    """Return a key that is equal for paths that are the same on some file system."""
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _within_class(name: str, given: str) -> PurePosixPath:
-    """Return where an image lies within the folder of its given class, if it lies in one."""
+    """Return the path of an image relative to the folder of its given class, if it is in one."""
     path = PurePosixPath(name)
     return path.relative_to(given) if len(path.parts) > 1 and path.parts[0] == given else path
 
@@ -190,7 +193,7 @@ def _within_class(name: str, given: str) -> PurePosixPath:
 def _free_place(
     taken: Container[str], folder: str, within: PurePosixPath, before: str
 ) -> PurePosixPath:
-    """Return a place that no other image has: two classes may have images of one name."""
+    """Return a path that no other image has, because two classes may have images of one name."""
     place = PurePosixPath(folder) / within
     number = 1
     while _told_apart(place) in taken:
@@ -202,12 +205,12 @@ def _free_place(
 
 def _put(source: Path, target: Path) -> bool:
     """Link an image, or copy it; return whether it was copied."""
-    real = source.resolve()  # of a link, what it leads to
+    real = source.resolve()  # the target of a symbolic link
     try:
         os.link(real, target)
-    except FileExistsError:  # a copy would be written through its link, into another image
+    except FileExistsError:  # a copy would overwrite another image through its link
         raise
-    except OSError:  # on another disk, or one that knows no links
+    except OSError:  # on another disk, or on one without hard links
         pass
     else:
         return False
