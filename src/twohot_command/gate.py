@@ -23,9 +23,10 @@ from twohot.audit import (
     ISSUE_PARTS,
     LabelIssues,
     read_audit_folder,
+    read_certificate,
     share_wrong_bounds,
 )
-from twohot.base import ArgumentError, check_choice, check_output, check_regular, whole_file
+from twohot.base import ArgumentError, check_choice, check_output, whole_file
 from twohot_command.terminal import say
 
 FAILED = 3  # exit code
@@ -105,7 +106,7 @@ def gate_of(
         if fail_on == "estimate":
             problem = "is not what a certificate has"
             raise ArgumentError({"fail_on": fail_on}, problem, "pass lower or upper.")
-        check_regular(certificate)
+        read_certificate(certificate)
     asked = {"junit": junit, "annotations": annotations or None, "certificate": certificate}
     for name, value in asked.items():
         if fail_above is None and value is not None:

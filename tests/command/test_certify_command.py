@@ -252,7 +252,7 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
     assert run("certify", audit, checked, "--force").exit_code == 0
     made = audit / "certificate.json"
 
-    def gate(allowed, *asked):
+    def gate(allowed, *asked, made=made):
         target = tmp_path / allowed / "-".join(map(str, asked)).replace("/", "_")
         asked = ["--fail-above", allowed, "--certificate", made, *asked]
         return run("audit", folder / "table.csv", "-o", target, "--quiet", *asked)
@@ -268,10 +268,15 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
     refused = gate("5%", "--fail-on", "estimate")
     assert refused.exit_code == 1
     assert "--fail-on='estimate' is not what a certificate has: pass lower or" in refused.output
-    made = audit / "check.json"
-    refused = gate("6%")
-    assert refused.exit_code == 1
-    assert "is a draw: pass the certificate.json made from it" in refused.output
+    for made, says in (
+        (audit / "check.json", "is a draw: pass the certificate.json made from it"),
+        (audit / "issues.csv", "is none that twohot wrote"),
+        (audit / "none.json", "is not there: pass the certificate.json that twohot certify or"),
+    ):
+        refused = gate("6%", made=made)
+        assert refused.exit_code == 1
+        assert says in refused.output
+    assert not any(tmp_path.glob("6%/*"))  # nothing was computed
 
 
 def test_a_certificate_of_other_labels_is_no_gate(done, table, tmp_path) -> None:

@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from audits import audit_rows
+from audits import HOSTILE, audit_rows
 from twohot.audit import (
     certify_folder,
     read_audit_folder,
@@ -35,7 +35,7 @@ DOUBT_WORDS = ("probab", "doubt", "suspicious", "random", "suggest", "confidence
 def rows():
     return audit_rows(
         N_ROWS,
-        items=[f"text {row} <b>&" for row in range(N_ROWS)],
+        items=[HOSTILE[row % len(HOSTILE)] for row in range(N_ROWS)],
         item_kind="text",
         # The odd rows have a second candidate, as those in doubt have a suggestion.
         second_labels=(POSITION // 2 + 2) % 4,
@@ -93,6 +93,7 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     assert page.said("bound").startswith("The model estimates that about 20 % of 300 labels are")
     seen = page.browser.find_element(By.TAG_NAME, "main").text.lower()
     assert not any(word in seen.partition("is the given label right?")[2] for word in DOUBT_WORDS)
+    assert page.browser.execute_script("return window.hacked") is None
     assert page.decide(60, lambda row: bool(WRONG[row])) == 60
     page.press("u", "u")
     page.browser.refresh()
@@ -104,6 +105,11 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     page.press("s")
     assert page.said("progress-text") == "61 decisions"
     page.press("u", "u", "u")
+    given = page.browser.execute_script("return className(report.given[shown])")
+    page.press("l")
+    page.press(given, Keys.ENTER)  # the given label by its name: it is right
+    assert page.browser.execute_script("return verdictOf(log.at(-1))") == "right"
+    page.press("u")
     n_more = page.decide(N_ROWS, lambda row: bool(WRONG[row]))
     assert n_more < N_ROWS - 60
     assert page.said("bound").startswith("At most ")
@@ -150,6 +156,15 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     shown = {row for row, count in looks.items() if count > 1}
     assert shown == again.keys()
     assert {look.row for look in found.looks if look.verdict == "wrong"} <= shown
+    # A verdict is missing from what the browser keeps: what comes after it is not taken.
+    page.browser.execute_script(
+        "const [key] = Object.keys(localStorage).filter((name) => name.includes('review'));"
+        "const kept = JSON.parse(localStorage[key]); kept.rows.splice(30, 1);"
+        "localStorage[key] = JSON.stringify(kept);"
+    )
+    page.browser.refresh()
+    assert page.said("progress-text") == "30 decisions"
+    assert "stored verdicts of another review, or after a gap, not taken" in page.said("status")
 
 
 def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None:
@@ -174,3 +189,4 @@ def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None
     page.browser.find_element(By.ID, "length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
     assert page.said("bound").startswith("Of the 2 most doubtful labels at most 2 are right")
     assert len(page.browser.find_elements(By.CSS_SELECTOR, "#lines tr")) == 2
+    assert page.browser.execute_script("return window.hacked") is None

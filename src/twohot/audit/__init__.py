@@ -5,6 +5,7 @@ from twohot.audit.certificate_file import CHECK_FILES as CHECK_FILES
 from twohot.audit.certificate_file import certify_folder as certify_folder
 from twohot.audit.certificate_file import check_no_draw as check_no_draw
 from twohot.audit.certificate_file import extend_check as extend_check
+from twohot.audit.certificate_file import read_certificate as read_certificate
 from twohot.audit.certificate_file import read_check as read_check
 from twohot.audit.certificate_file import review_of as review_of
 from twohot.audit.certificate_file import share_wrong_bounds as share_wrong_bounds

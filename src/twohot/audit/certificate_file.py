@@ -551,6 +551,17 @@ def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedRevi
 # Verification -------------------------------------------------------------------------------------
 
 
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Return the fields of a certificate, of a list or of a review, as they were written."""
+    if not path.is_file():
+        advice = "pass the certificate.json that twohot certify or the page of a review saved."
+        raise FileNotFoundError(f"{path} is not there: {advice}")
+    fields = _read(path)
+    if not {"looks", "listed"} & fields.keys():
+        raise ArgumentError("", f"{path} is a draw", "pass the certificate.json made from it.")
+    return fields
+
+
 def verify_certificate(
     path: Path, rows: ReviewRows | None = None, *, data: Path | None = None
 ) -> GuaranteedList | CertifiedReview:
@@ -571,15 +582,13 @@ def verify_certificate(
     GuaranteedList or CertifiedReview
         What it certifies, computed again.
     """
-    fields = _read(path)
+    fields = read_certificate(path)
     labels = None if data is None else _labels_of(data, fields, path)
     if rows is not None:
         _check_digest(fields, path, rows)
     try:
         if "looks" in fields:
             return _verified_review(fields, path, rows, labels)
-        if "listed" not in fields:
-            raise ArgumentError("", f"{path} is a draw", "pass the certificate.json made from it.")
         if rows is None:
             problem = f"{path} is of a list, whose order is that of its audit"
             raise ArgumentError("", problem, "pass the folder of the audit.")
@@ -624,7 +633,7 @@ def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
     the share from below. A review bounds it from both sides. The labels must be those that were
     checked; the doubts may differ in the last digit, as they do between two machines.
     """
-    fields = _read(path)
+    fields = read_certificate(path)
     if fields.get("labels") != rows.given_labels_digest():
         problem = f"{path} is of other labels: they changed after the check"
         raise ArgumentError("", problem, "draw and check again, or leave it out.")
@@ -634,8 +643,6 @@ def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
         review = _verified_review(fields, path, None, labels)
         least = review.remaining.found - review.remaining.unsure
         return least / n_labelled, (least + review.bound) / n_labelled
-    if "listed" not in fields:
-        raise ArgumentError("", f"{path} is a draw", "pass the certificate.json made from it.")
     n_pool, n_wrong = fields["n_pool"], sum(wrong for _, wrong in fields["checked"])
     n_checked = len(fields["checked"])
     right, wrong = (

@@ -441,7 +441,7 @@ def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
     Examples
     --------
     >>> rows_again(np.arange(20), seed=0, share=0.1)
-    array([ 6, 11])
+    array([19,  3])
     """
     n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
     return seeded_order(rows, seed + 1)[:n_again]

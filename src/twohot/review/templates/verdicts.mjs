@@ -40,9 +40,10 @@ class CheckSession {
   }
 }
 
-/* A label is wrong if another decision was made than to keep it. */
-function verdictOf({ kind }) {
-  return { reject: "right", right: "right", unsure: "unsure" }[kind] ?? "wrong";
+/* A label is right if it is what was decided, by whatever kind of decision. */
+function verdictOf({ i, kind, label }) {
+  if (["right", "wrong", "unsure"].includes(kind)) return kind;
+  return label === report.given[i] ? "right" : "wrong";
 }
 
 function enter(entry) {
@@ -104,7 +105,7 @@ function take(kind, label = NO_LABEL) {
   const entry = { i: shown, kind, label };
   log.push(entry);
   enter(entry);
-  say(`${rowName(shown, "Row")}: ${{ reject: "label kept", right: "label right", unsure: "not sure" }[kind] ?? "label wrong"}`);
+  say(`${rowName(shown, "Row")}: ${{ right: "label right", wrong: "label wrong", unsure: "not sure" }[verdictOf(entry)]}`);
   storeFrom(log.length - 1);
   show();
 }
