@@ -19,6 +19,7 @@ from twohot import find_label_issues
 from twohot.audit.folder import write_audit_folder
 from twohot.audit.report import review_rows, review_summary
 from twohot.noise import corrupt_labels, symmetric
+from twohot.review import Decision, merge_reviews, write_settle_page
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables import FeatureTable
 from twohot_command.demo import grey_picture
@@ -94,6 +95,18 @@ def press(driver: webdriver.Chrome, keys: str) -> None:
     driver.switch_to.active_element.send_keys(keys)
 
 
+def settle_page(images: Path, rows: ReviewRows) -> Path:
+    """Write the page of rows on which two reviewers disagree, and return where it is."""
+    first = [rows.ids[row] for row in rows.flagged[:12].tolist()]
+    reviews = {
+        f"{name}.csv": [Decision(rows.report_id(), row, kind, "") for row in first]
+        for name, kind in (("Anna", "accept"), ("Ben", "reject"))
+    }
+    merged = merge_reviews(rows, reviews)
+    write_settle_page(images / "settle.html", rows, merged, image_root=images)
+    return images / "settle.html"
+
+
 def main() -> None:
     """Write the audit of the digits and photograph its report."""
     FIGURES.mkdir(exist_ok=True)
@@ -119,6 +132,10 @@ def main() -> None:
             for box in driver.find_elements(By.CSS_SELECTOR, "tbody input")[5:8]:
                 box.click()
             save(driver, "table")
+        with browser(1280, 900) as driver:
+            driver.get(settle_page(images, rows).as_uri())
+            driver.find_element(By.ID, "start").click()
+            save(driver, "settle")
         with browser(390, 844, dark=True) as driver:
             driver.get(address)
             driver.find_element(By.ID, "start").click()

@@ -1,17 +1,19 @@
 """Files of decisions that the page and `twohot apply` must both take, or both refuse.
 
 They are decisions on `audit_rows(12)`: row 0 is given cat, suggested dog, second fox; row 2 dog,
-fox, owl. A file is bytes, in which R stands for the name of the report.
+fox, owl. In SPELLING_CASES the classes are those of `SPELLED`, in the place of these animals.
+A file is bytes, in which REPORT stands for the name of the report.
 """
 
 from dataclasses import dataclass, field
 
 EXCLUDED = "(excluded)"
+SPELLED = ("cat", "CAT", "fox", "fox ")
 ALL = "report,id,given_label,suggested_label,decision,label,note"
 FEW = "report,id,decision,label"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One file, and what it says; nothing: it is refused."""
 
@@ -19,6 +21,7 @@ class Case:
     text: str | bytes
     labels: dict[str, str] | None = None  # by id; a label by name, or EXCLUDED
     notes: dict[str, str] = field(default_factory=dict)
+    spellings: dict[str, str] = field(default_factory=dict)  # merged ones
 
     def content(self, report: str) -> bytes:
         text = self.text if isinstance(self.text, bytes) else self.text.encode()
@@ -69,6 +72,15 @@ CASES = (
         "a note of lines", f'{FEW},note\nREPORT,0,open,,"a ""b""\r\nc"\n', {}, row_0='a "b"\r\nc'
     ),
     taken("nothing decided", f"{FEW}\n", {}),
+    taken("a reviewer", f"{FEW},reviewer\nREPORT,0,accept,, Anna \n", {"0": "dog"}),
+    taken("a reviewer of markup", f"{FEW},reviewer\nREPORT,0,accept,,<b>'=1\n", {"0": "dog"}),
+    taken("a long name", f"{FEW},reviewer\nREPORT,0,accept,,{80 * '😀'}\n", {"0": "dog"}),
+    taken(
+        "two who agree",
+        f"{FEW},reviewer\nREPORT,0,accept,,A\nREPORT,0,relabel,dog,B\n",
+        {"0": "dog"},
+    ),
+    taken("settled", f"{FEW}\nREPORT-settled,0,reject,\n", {"0": "cat"}),
     Case("empty", ""),
     Case("a column is missing", "report,id,decision\nREPORT,0,accept\n"),
     Case("a column more", f"{FEW},mood\nREPORT,0,accept,,good\n"),
@@ -97,5 +109,32 @@ CASES = (
     Case("excluded and kept", f"{FEW}\nREPORT,0,exclude,\nREPORT,0,reject,\n"),
     Case("a quote that is not closed", f'{FEW}\nREPORT,0,new_class,"yak\n'),
     Case("text after a quote", f'{FEW}\nREPORT,0,new_class,"yak"s\n'),
+    Case("two who disagree", f"{FEW},reviewer\nREPORT,0,accept,,A\nREPORT,0,reject,,B\n"),
+    Case("a name that is too long", f"{FEW},reviewer\nREPORT,0,accept,,{81 * 'x'}\n"),
+    Case("a name of two lines", f'{FEW},reviewer\nREPORT,0,accept,,"A\nB"\n'),
+    Case("a name with a control character", f"{FEW},reviewer\nREPORT,0,accept,,A\x85B\n"),
+    Case("settled of another report", f"{FEW}\nr0-settled,0,accept,\n"),
+    Case("settled twice over", f"{FEW}\nREPORT-settled-settled,0,accept,\n"),
+    Case("spellings of two classes", f"{ALL}\nREPORT,,cat,,spelling,dog,\n"),
     Case("not UTF-8", f"{FEW}\nREPORT,0,new_class,".encode() + b"\xe9t\xe9\n"),
+)
+
+MERGE = "REPORT,,CAT,,spelling,cat,\n"
+SPELLING_CASES = (
+    Case("merged", f"{ALL}\n{MERGE}", {}, spellings={"CAT": "cat"}),
+    Case("merged twice alike", f"{ALL}\n{MERGE}{MERGE}", {}, spellings={"CAT": "cat"}),
+    Case("the rarer one stays", f"{ALL}\nREPORT,,fox,,spelling,fox ,\n", {}, {}, {"fox": "fox "}),
+    Case(
+        "decided after merging",
+        f"{ALL}\nREPORT,0,cat,CAT,accept,,\n{MERGE}REPORT,0,cat,CAT,reject,,\n",
+        {"0": "cat"},
+        {},
+        {"CAT": "cat"},
+    ),
+    Case("merged into itself", f"{ALL}\nREPORT,,cat,,spelling,cat,\n"),
+    Case("merged without a column", f"{FEW}\nREPORT,,spelling,cat\n"),
+    Case("merged into another class", f"{ALL}\nREPORT,,cat,,spelling,fox,\n"),
+    Case("merged into no class", f"{ALL}\nREPORT,,cat,,spelling,Cat,\n"),
+    Case("merged in a circle", f"{ALL}\n{MERGE}REPORT,,cat,,spelling,CAT,\n"),
+    Case("merged in another report", f"{ALL}\nr0,,CAT,,spelling,cat,\n"),
 )

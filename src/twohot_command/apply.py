@@ -1,7 +1,9 @@
 """`twohot apply`: the labels that follow from a review."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from shlex import join
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -18,15 +20,20 @@ from twohot.base import (
 )
 from twohot.review import (
     BEFORE,
+    SETTLED,
     Applied,
     CorrectedFile,
     CorrectedParts,
+    MergedReviews,
     ReviewRows,
     accept_above,
     apply_decisions,
+    merge_reviews,
     open_own_parts,
     read_decisions,
     write_corrected_file,
+    write_disputed,
+    write_settle_page,
     write_sorted_folder,
 )
 from twohot.tables import (
@@ -39,19 +46,25 @@ from twohot.tables import (
     read_record,
 )
 from twohot_command.parts import check_apart, writing_parts
-from twohot_command.sources import SpreadsheetSafe
-from twohot_command.terminal import Quiet, say
+from twohot_command.sources import SpreadsheetSafe, option_words, spellings_in_words
+from twohot_command.terminal import Quiet, say, say_next
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
+# What reviewers disagree on, beside the output: a table, and a page to settle it.
+DISPUTED = ".disagreements.csv"
+SETTLE_PAGE = ".settle.html"
 # Of the audit, needed to apply decisions again: never replaced.
 AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 
 
 def apply(
     decisions: Annotated[
-        Path | None,
-        Argument(help="Decisions exported from the report, a CSV; none with --accept-all."),
+        list[Path] | None,
+        Argument(
+            help="Decisions exported from the report, a CSV, or one of each reviewer; none with "
+            "--accept-all."
+        ),
     ] = None,
     *,
     output: Annotated[
@@ -95,16 +108,12 @@ def apply(
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Write the labels that follow from the decisions of a review, into a copy of your own data."""
-    if decisions is None and accept_all is None:
-        problem, advice = "there is nothing to apply", "name the decisions, or pass {accept_all}."
-        raise ArgumentError("", problem, advice, accept_all=...)
-    if to is not None and spreadsheet_safe:
-        problem, advice = "writes your own file as it is", "leave {spreadsheet_safe} out."
-        raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
-    beside = Path() if decisions is None else decisions.parent
+    files = decisions or []
+    _check_asked(files, accept_all, to, spreadsheet_safe=spreadsheet_safe)
+    beside = files[0].parent if files else Path()
     folder = audit or (beside if (beside / "summary.json").exists() else Path())
     target = _target(to, output, folder)
-    made = [] if decisions is None else read_decisions(decisions)
+    reviews = {str(file): read_decisions(file) for file in files}
     fields = read_summary(folder / "summary.json")
     # Images of a folder are that, whatever else is in it.
     in_parts = (
@@ -112,14 +121,20 @@ def apply(
         and fields["id_kind"] != PATH
         and (is_parquet_source(to) or (fields["issues"] != "" and to.suffix == SUFFIX))
     )
+    is_sorted = to is not None and to.is_dir() and not in_parts
+    inputs = (*files, to, *(folder / name for name in AUDIT_FILES))
     if in_parts:
         check_apart(target, [to, folder / ISSUE_PARTS])
-    elif to is None or not to.is_dir():
-        inputs = (decisions, to, *(folder / name for name in AUDIT_FILES))
+    elif not is_sorted:
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
+    merged = merge_reviews(rows, reviews)
+    disputed = _disputed_files(target, folder) if merged.disputed else []
+    for path in disputed:
+        check_output(path, inputs, force=force)
+    made = list(merged.decisions)
     if accept_all is not None:
-        made += accept_above(rows, accept_all, made)
+        made += accept_above(rows, accept_all, chain.from_iterable(reviews.values()))
     applied = apply_decisions(rows, made)
     done = ""
     columns: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
@@ -127,23 +142,39 @@ def apply(
         guard = {"spreadsheet_safe": spreadsheet_safe}
         write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
     elif in_parts:
-        files = open_files([to])
-        parts = CorrectedParts(open_own_parts(files, to), rows, applied, **columns)
+        source = open_files([to])
+        parts = CorrectedParts(open_own_parts(source, to), rows, applied, **columns)
         about = {"report": fields["report"], "accept_all": accept_all, **columns}
-        about["source"] = files.digest()
-        about["decisions"] = None if decisions is None else file_digest(decisions)
+        about["source"] = source.digest()
+        about["decisions"] = [file_digest(file) for file in files]
         # The report of an audit in parts is named after the rows that it shows, not after all.
         about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
         done = _correct_parts(parts, target, about, force=force, quiet=quiet)
-    elif to.is_dir():
+    elif is_sorted:
         done = _sort_folder(to, target, rows, applied)
     else:
         done = _correct_file(to, target, rows, applied, columns)
-    left_out = drop_excluded or (to is not None and to.is_dir() and not in_parts)
-    say(_account(applied, rows, left_out=left_out))
+    say(_account(applied, rows, left_out=drop_excluded or is_sorted))
     say(f"Written to {target}{done}")
+    # A folder of images is never replaced.
+    again = target.with_name(f"{target.name}_settled") if is_sorted else target
+    asked = {"audit": folder, "to": to, "output": again, "force": not is_sorted, **columns}
+    asked |= {"accept_all": accept_all, "spreadsheet_safe": spreadsheet_safe}
+    _say_merged(disputed, rows, merged, files, asked)
     for note in _notes(applied, rows, joined=drop_excluded and to is None):
         say(f"Note: {note}", stderr=True)
+
+
+def _check_asked(
+    files: Sequence[Path], accept_all: float | None, to: Path | None, *, spreadsheet_safe: bool
+) -> None:
+    """Raise if there is nothing to do, or if two options contradict each other."""
+    if not files and accept_all is None:
+        problem, advice = "there is nothing to apply", "name the decisions, or pass {accept_all}."
+        raise ArgumentError("", problem, advice, accept_all=...)
+    if to is not None and spreadsheet_safe:
+        problem, advice = "writes your own file as it is", "leave {spreadsheet_safe} out."
+        raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
 
 
 def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
@@ -207,6 +238,48 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> 
     return done
 
 
+def _disputed_files(target: Path, audit: Path) -> list[Path]:
+    """Return where disagreements go: beside the output, or beside the audit if that is remote."""
+    place = audit / target.name if "://" in as_url(target) else target
+    return [place.with_name(f"{place.stem}{end}") for end in (DISPUTED, SETTLE_PAGE)]
+
+
+def _say_merged(
+    disputed: Sequence[Path],
+    rows: ReviewRows,
+    merged: MergedReviews,
+    files: Sequence[Path],
+    asked: Mapping[str, Any],
+) -> None:
+    """Say how far reviewers agree; write what they disagree on to two files, if they are named."""
+    if len(merged.agreement.reviewers) > 1:
+        say(str(merged.agreement))
+    if not disputed:
+        return
+    table, page = disputed
+    settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
+    # A later export of the page has all that an earlier one had, and its name.
+    others = [str(file) for file in files if file.name != settled]
+    words = ["apply", *others, settled, *option_words(asked)]
+    # The page would fill in the name of its decisions, which is there already.
+    next_step = f"twohot {join(words)}".replace("{", "{{").replace("}", "}}")
+    root = _image_root(rows, asked["to"], asked["audit"])
+    write_disputed(table, rows, merged, spreadsheet_safe=asked["spreadsheet_safe"])
+    write_settle_page(page, rows, merged, image_root=root, next_step=next_step)
+    keep = "keeps its given label" if len(merged.disputed) == 1 else "keep their given labels"
+    say(f"Reviewers disagree on {counted(len(merged.disputed), 'row')}, which {keep}: {table}")
+    say(f"Settle them in {page}, export the decisions, then")
+    say_next(*words, first="  ")
+
+
+def _image_root(rows: ReviewRows, to: Path | None, folder: Path) -> Path:
+    """Return where relative paths of pictures start: where the first of them is found."""
+    first = next(iter(rows.items or ()), "")
+    beside = [] if to is None else [to, to.parent]
+    places = [*beside, Path(), folder.parent]
+    return next((place for place in places if (place / first).is_file()), Path())
+
+
 def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:
     """Yield what may not be meant; `joined`: rows are left out of a file that --labels reads."""
     for group in other_spellings(applied.classes):
@@ -232,7 +305,10 @@ def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
         where = "left out" if left_out else "without a label now"
         done.append(f"{counted(counts['exclude'], 'row')} excluded, {where}")
     kept = "keeps its given label" if applied.n_open == 1 else "keep their given label"
-    return (
+    spelled = spellings_in_words({**rows.spellings, **applied.spellings}, {})
+    respelt = f" ({counted(applied.n_respelt, 'undecided row')})" if applied.spellings else ""
+    merged = f"Spellings merged: {spelled}{respelt}.\n" if spelled else ""
+    return merged + (
         f"{counted(sum(counts.values()), 'row')} decided: {', '.join(done)}.\n"
         f"{applied.n_changed} of {counted(rows.n_rows, 'label')} changed; "
         f"{counted(applied.n_open, 'flagged row')} without a decision {kept}."

@@ -30,7 +30,7 @@ from twohot_command.parts import (
     exceeds_memory,
     held_bytes,
 )
-from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe
+from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe, spellings_in_words
 from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
 
 # The most frequent confusions that are printed.
@@ -103,7 +103,7 @@ def audit(
     source = options.source.name
     groups = options.groups_of(table)
     root = _image_root(table, options.source, images)
-    details = {"source": source, "columns": table.columns_in_words}
+    details = {"source": source, "columns": table.columns_in_words, **_merged(table)}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
     details |= {} if checked is None else {"checked": checked.name}
     limits = {"budget": budget, "precision": precision}
@@ -152,6 +152,12 @@ def audit(
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
     with gate.closing(issues, source, output):  # a draw may be impossible
         draw_for_check(output, draw_check, seed, root, spreadsheet_safe=spreadsheet_safe)
+
+
+def _merged(table: FeatureTable) -> dict[str, str]:
+    """Return what is kept of spellings that were merged, for the record."""
+    merged = spellings_in_words(table.spellings, {})
+    return {"spellings merged": merged} if merged else {}
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:

@@ -147,7 +147,8 @@ def extract(
     # A text of a table can be named here, the folder of a class not before its features are read.
     is_table = source not in NAMES and Path(source).is_file()
     later = "" if is_table else " where the feature file is read"
-    say_label_notes(coded, f"by --missing{later}")
+    merge = "pass --merge-spellings where the feature file is read"
+    say_label_notes(coded, f"by --missing{later}", merge)
     say_not_taken(items)
     with extracting(backbone, len(items), quiet=quiet) as progress:
         extraction = extract_features(

@@ -234,7 +234,7 @@ def audit_in_parts(
         items = [table.items[row] for row in chosen.tolist()]
     counts = replace(row_counts(issues), full_table=ISSUE_PARTS)
     summary = review_summary(None, shown, counts=counts, **about)
-    rows = rows_of_issues(shown, items, table.item_kind)
+    rows = rows_of_issues(shown, items, table.item_kind, table.spellings)
     name = write_parts_report(output, rows, summary, image_root=image_root)
     checkpoint.unlink(missing_ok=True)  # of few rows nothing is fitted that it would hold
     return issues, summary, name, f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."

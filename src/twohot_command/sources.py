@@ -1,6 +1,6 @@
 """The options by which commands read a table, once for all of them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
 
-from twohot.base import ArgumentError, Labels, as_url, counted, first_few, is_missing, label_notes
+from twohot.base import (
+    ArgumentError,
+    Labels,
+    as_url,
+    counted,
+    first_few,
+    is_missing,
+    label_notes,
+    told_apart,
+)
 from twohot.extract import FeatureOrigin, LabelledItems, read_image_folder, read_item_table
 from twohot.judge import check_groups
 from twohot.probes import FittedProbe
@@ -81,6 +90,24 @@ ItemsOrFeatures: TypeAlias = Annotated[
 ]
 
 
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Return options as a command line names them; those that were not given are left out.
+
+    Examples
+    --------
+    >>> option_words({"split": None, "missing": ["NA", "?"], "force": True, "accept_all": 0.9})
+    ['--missing', 'NA', '--missing', '?', '--force', '--accept-all', '0.9']
+    """
+    words = []
+    for name, given in options.items():
+        option = f"--{name.replace('_', '-')}"
+        values = given if isinstance(given, list) else [given]
+        for each in values:
+            if each is not None and each is not False and each != "":
+                words += [option] if each is True else [option, str(each)]
+    return words
+
+
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
     """Where the features of a table are."""
@@ -113,15 +140,10 @@ class FeatureOptions:
         self, record: "type[FeatureOptions] | None" = None, without: Collection[str] = ()
     ) -> list[str]:
         """Return the table as a command line names it, for a command with a record of options."""
-        words = [str(self.source), *map(str, self.others or ())]
-        for field in fields(record or self):
-            given = getattr(self, field.name)
-            if not given or field.name in ("source", "others", *without):
-                continue
-            option = f"--{field.name.replace('_', '-')}"
-            values = given if isinstance(given, list) else [given]
-            words += [word for each in values for word in (option, str(each))]
-        return words
+        names = [field.name for field in fields(record or self)]
+        left_out = ("source", "others", *without)
+        options = {name: getattr(self, name) for name in names if name not in left_out}
+        return [str(self.source), *map(str, self.others or ()), *option_words(options)]
 
     def read(self) -> FeatureTable:
         """Return the table, which needs no labels."""
@@ -196,6 +218,14 @@ class TableOptions(FeatureOptions):
     )
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Missing = None
+    merge_spellings: Annotated[
+        bool,
+        Option(
+            "--merge-spellings",
+            help="Read labels that differ in case, blanks or stored accents alone as the most "
+            "frequent of them.",
+        ),
+    ] = False
     split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
 
     @property
@@ -241,7 +271,12 @@ class TableOptions(FeatureOptions):
 
     def _checked(self, table: FeatureTable) -> FeatureTable:
         self._check_labelled(table.coded, f"its {counted(table.n_rows, 'row')}")
-        say_label_notes(table.coded, "by --missing")
+        if self.merge_spellings:
+            sizes = dict(zip(table.classes, table.coded.sizes.tolist(), strict=True))
+            table = table.merge_spellings()
+            merged = spellings_in_words(table.spellings, sizes)
+            say(f"Spellings merged: {merged or 'none, no two classes differ in spelling alone'}")
+        say_label_notes(table.coded, "by --missing", "pass --merge-spellings")
         return table
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
@@ -314,7 +349,23 @@ def say_columns(words: str) -> None:
         say(f"Columns: {words}")
 
 
-def say_label_notes(labels: Labels, missing: str) -> None:
-    """Print what is odd about labels; `missing` says how to name texts that mean no label."""
-    for note in label_notes(labels, missing=missing):
+def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -> str:
+    """Return which spellings were merged into which, with their rows where these are known.
+
+    Examples
+    --------
+    >>> spellings_in_words({"FONTS": "fonts", " fonts": "fonts"}, {"FONTS": 2})
+    "'FONTS' as 'fonts' (2 rows), '␣fonts' as 'fonts'"
+    """
+    words = []
+    for pair in spellings.items():
+        old, new = told_apart(pair)
+        count = f" ({counted(sizes[pair[0]], 'row')})" if pair[0] in sizes else ""
+        words.append(f"{old} as {new}{count}")
+    return first_few(words, write=str)
+
+
+def say_label_notes(labels: Labels, missing: str, merge: str) -> None:
+    """Print what is odd about labels; `missing` and `merge` say how each is put right."""
+    for note in label_notes(labels, missing=missing, merge=merge):
         say(f"Note: {note}", stderr=True)

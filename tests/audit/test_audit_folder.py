@@ -188,7 +188,11 @@ def changed(summary, **fields):
         ("issues.csv", lambda text: text.replace("0,,cat", "0,cat"), "was changed"),
         ("issues.csv", lambda text: text.replace("id,", "line,"), r"has the columns \['line'"),
         ("summary.json", lambda text: text[:50], "is not the summary of an audit"),
-        ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "no summary of an"),
+        (
+            "summary.json",
+            lambda text: text.replace('"classes"', '"kinds"'),
+            "not the summary of an",
+        ),
         (
             "summary.json",
             lambda text: text.replace('"format_version": 3', '"format_version": 1'),

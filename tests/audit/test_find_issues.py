@@ -334,7 +334,9 @@ def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():
 def test_other_spellings_are_said():
     labels = np.where(np.arange(len(X)) % 50 == 0, "Ant ", NAMES[Y])
     *_, said = find_label_issues(X, labels, probe=LinearProbe(ridge=5).fit(X, labels)).messages
-    spelled = "6 rows have a label that may be another spelling of a class: 'Ant ' / 'ant'. "
+    spelled = (
+        "6 rows have a label that may be another spelling of a class: 'ant' (59 rows) / 'Ant␣'"
+    )
     assert said.startswith(spelled)
 
 

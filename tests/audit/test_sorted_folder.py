@@ -57,6 +57,19 @@ def test_images_are_sorted_by_their_corrected_class(photos, tmp_path):
     assert content(photos) == {name: name for name in NAMES}
 
 
+def test_folders_whose_spellings_were_merged_become_one(photos, tmp_path):
+    # The folder dog is read as a spelling of cat.
+    rows = audited(given=np.zeros(4, dtype=int), spellings={"dog": "cat"})
+    applied = applied_labels(rows, [0, 0, 0, 1])
+    write_sorted_folder(photos, tmp_path / "clean", rows, applied)
+    assert content(tmp_path / "clean") == {
+        "cat/1.png": "cat/1.png",
+        "cat/deep/2.png": "cat/deep/2.png",
+        "cat/1 (cat).png": "dog/1.png",
+        "dog/3.png": "dog/3.png",
+    }
+
+
 def test_where_nothing_can_be_linked_images_are_copied(photos, tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("another disk")

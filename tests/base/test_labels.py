@@ -154,9 +154,9 @@ def test_spellings_are_kept_apart_and_said():
     assert coded.classes.tolist() == [" bug ", "Billing", "billing", "bug"]
     assert label_notes(coded) == (
         (
-            "2 rows have a label that may be another spelling of a class: ' bug ' / 'bug', "
-            "'Billing' / 'billing'. They are different classes here: write them alike in your "
-            "data if they are one."
+            "2 rows have a label that may be another spelling of a class: 'bug' (2 rows) / "
+            "'␣bug␣' (1), 'billing' (2 rows) / 'Billing' (1). They are different classes here: "
+            "write them alike in your data if they are one."
         ),
     )
     # A class that no row has is no spelling of another.
@@ -300,7 +300,7 @@ def test_dates_and_the_like_are_named_by_their_text():
 def test_spellings_of_accents_and_numbers_are_named():
     accents = label_notes(code_labels(["caf\u00e9", "cafe\u0301", "tea"]))
     assert "1 row has a label that may be another spelling" in accents[0]
-    assert r"'cafe\u0301' / 'caf\xe9'" in accents[0]
+    assert r"'cafe\u0301' (1 row) / 'caf\xe9' (1)" in accents[0]
     numbers = label_notes(code_labels(["1", "1.0", "2", "02", "1e5"], by_name=True))
-    assert "'1' / '1.0', '02' / '2'" in numbers[0] or "'2' / '02'" in numbers[0]
+    assert "'1' (1 row) / '1.0' (1), '02' (1 row) / '2' (1)" in numbers[0]
     assert not label_notes(code_labels(["1.5 mg", "15 mg", "1", "-1"], by_name=True))

@@ -1,5 +1,6 @@
 """`twohot apply` writes the labels that follow from a review, or nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +169,89 @@ def test_a_users_own_file_has_new_classes_and_excluded_rows(folder, drop) -> Non
     if drop:
         del expected[2]
     assert (folder / "clean.csv").read_text().split("\n")[1:] == expected
+
+
+@pytest.fixture
+def reviewed_twice(folder) -> Path:
+    """Beside decisions.csv, those of Ben, who disagrees on row 2."""
+    lines = [["0", "accept", "dog", "Ben"], ["2", "accept", "", "Ben"], ["8", "reject", "", "Ben"]]
+    write_csv(folder / "ben.csv", [*COLUMNS, "reviewer"], [[REPORT, *line] for line in lines])
+    return folder
+
+
+def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -> None:
+    names = [*ANIMALS]
+    own = [f"{i},{names[k]}" for i, k in enumerate(ROWS.given_labels)]
+    (reviewed_twice / "own.csv").write_text("\n".join(["n,kind", *own]))
+    where = ("--audit", "audit", "--to", "own.csv", "-o", "out.csv")
+    result = run("decisions.csv", "ben.csv", *where)
+    assert result.exit_code == 0, result.output
+    said = "Agreement of 2 reviewers ('decisions', 'Ben'): 50.0% of 2 rows decided by two; Cohen's"
+    assert said in result.output
+    assert "Reviewers disagree on 1 row, which keeps its given label: out.disagree" in result.output
+    expected = np.array(ROWS.given_labels)
+    expected[[0, 4, 6]] = [1, 0, 2]
+    assert [line[1] for line in read_csv("out.csv")[1:]] == [names[k] for k in expected]
+    assert read_csv("out.disagreements.csv") == [
+        ["id", "item", "given_label", "suggested_label", "reviewer", "label"],
+        ["2", "item, 2", "dog", "fox", "decisions", "dog"],
+        ["2", "item, 2", "dog", "fox", "Ben", "fox"],
+    ]
+    settled = f"decisions-{REPORT}-settled.csv"
+    (command,) = [line for line in result.output.split("\n") if settled in line]
+    assert command.strip() in Path("out.settle.html").read_text()
+    # The line can be pasted: it replaces the output, and nothing is left to settle.
+    write_csv(settled, COLUMNS, [[f"{REPORT}-settled", "2", "accept", ""]])
+    result = CliRunner().invoke(app, command.split()[1:], env=WIDE)
+    assert result.exit_code == 0, result.output
+    assert "disagree on" not in result.output
+    assert read_csv("out.csv")[3][1] == "fox"
+
+
+@pytest.mark.usefixtures("reviewed_twice")
+def test_nothing_is_written_where_a_list_to_settle_would_be_replaced() -> None:
+    Path("out.settle.html").write_text("mine")
+    result = run("decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert "out.settle.html is there already" in result.output
+    assert not Path("out.csv").exists()
+    arguments = ("decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv", "--force")
+    # What is accepted unseen is not what reviewers disagree on.
+    assert run(*arguments, "--accept-all", "0").exit_code == 0
+    assert read_csv("out.csv")[3][2] == "dog"
+    assert "1 row to settle" in Path("out.settle.html").read_text()
+
+
+def test_merged_spellings_are_written_into_every_row_of_a_users_file(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = audit_rows(12, classes=("cat", "CAT", "fox", "owl"))
+    report = write_audit_folder("audit", rows, ReviewSummary())
+    own = [f"{i},{rows.classes[k]}" for i, k in enumerate(rows.given_labels)]
+    # A row that was not audited, of another split for instance, is spelt alike.
+    Path("own.csv").write_text("\n".join(["n,kind", *own, "12,CAT"]))
+    line = ",".join([report, "", "CAT", "spelling", "cat"])
+    Path("d.csv").write_text(f"report,id,given_label,decision,label\n{line}\n")
+    result = run("d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    assert result.exit_code == 0, result.output
+    assert "Spellings merged: 'CAT' as 'cat' (4 undecided rows)." in result.output
+    assert Path("clean.csv").read_text().split("\n")[1:] == [
+        f"{line.replace('CAT', 'cat')},{line.partition(',')[2]}" for line in [*own, "12,CAT"]
+    ]
+
+
+def test_a_file_is_corrected_whose_spellings_the_audit_merged(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    merged = {" cat": "cat", "CAT": "cat"}
+    report = write_audit_folder("audit", replace(ROWS, spellings=merged), ReviewSummary())
+    given = enumerate(ROWS.given_labels.tolist())
+    spelled = [" cat" if k == 0 and i % 8 else ANIMALS[k] for i, k in given]
+    lines = [f"{i},{name}" for i, name in enumerate(spelled)]
+    Path("own.csv").write_text("\n".join(["n,kind", *lines]))
+    write_csv("d.csv", COLUMNS, [[report, "0", "accept", ""]])
+    result = run("d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    assert result.exit_code == 0, result.output
+    assert "Spellings merged: '␣cat' as 'cat', 'CAT' as 'cat'." in result.output
+    now = ["dog", *(ANIMALS[k] for k in ROWS.given_labels[1:])]
+    assert [line[1:] for line in read_csv("clean.csv")[1:]] == [
+        [new, old] for new, old in zip(now, spelled, strict=True)
+    ]

@@ -1,6 +1,7 @@
 """The options of tables: one record for all commands, and what is said of labels."""
 
 import inspect
+from html import unescape
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 from label_tables import NAMES, blobs, column, run, write_table, wrong_every
 
-from twohot.tables import read_features, read_table
+from twohot.probes import load
+from twohot.tables import csv_columns, read_features, read_table
 from twohot_command.app import command_function, parser_of, with_option_record
 from twohot_command.sources import TableOptions
 
@@ -36,6 +38,8 @@ def test_commands_that_read_labels_have_the_same_options(name):
         "--labels": "Separate label file: .csv, .parquet or .npy.",
         "--classes": "Text file that names one class per line.",
         "--missing": "Text that means no label; repeat it for more.",
+        "--merge-spellings": "Read labels that differ in case, blanks or stored accents alone as "
+        "the most frequent of them.",
         "--split": "Split to use, or all; train if there is one.",
     }.items() <= options.items()
     assert "options" not in inspect.signature(command_function(name)).parameters
@@ -52,9 +56,10 @@ def test_the_record_is_made_of_its_options():
     spread = with_option_record(command)
     names = list(inspect.signature(spread).parameters)
     own = ["label_column", "feature_column", "id_column", "item_column"]
-    fields = [*own, "labels", "classes", "missing", "split"]
+    fields = [*own, "labels", "classes", "missing", "merge_spellings", "split"]
     assert names == ["probe", "source", "others", "before", *fields, "after"]
     given = dict.fromkeys([*fields, "others"]) | {"split": "val", "source": Path("a.csv")}
+    given["merge_spellings"] = False
     spread(probe="p", before=2, after=3, **given)
     assert seen == [("p", 2, TableOptions(source=Path("a.csv"), split="val"), 3)]
     assert spread.__doc__ == "Say what came."
@@ -83,8 +88,9 @@ def test_odd_labels_are_said():
     result = run("describe", "table.csv")
     assert result.exit_code == 0, result.output
     assert (
-        "Note: 2 rows have a label that may be another spelling of a class: 'Cat' / 'cat', "
-        "'dog' / 'dog '. They are different classes here" in result.stderr
+        "Note: 2 rows have a label that may be another spelling of a class: 'cat' (47 rows) / "
+        "'Cat' (1), 'dog' (48 rows) / 'dog␣' (1). They are different classes here: pass "
+        "--merge-spellings if they are one." in result.stderr
     )
     assert (
         "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that there "
@@ -97,6 +103,33 @@ def test_odd_labels_are_said():
     assert quieter.exit_code == 0, quieter.output
     assert "another spelling" in quieter.stderr
     assert "--missing" not in quieter.stderr
+
+
+def test_spellings_are_merged_where_somebody_asks_for_it(odd) -> None:
+    said = "Spellings merged: 'Cat' as 'cat' (1 row), 'dog␣' as 'dog' (1 row)"
+    asked = ("table.csv", "--merge-spellings", "--missing", "NaN", "--missing", "n/a")
+    fitted = run("fit", *asked, "-o", "p.safetensors", "--quiet")
+    assert fitted.exit_code == 0, fitted.output
+    assert said in fitted.stdout
+    assert "another spelling" not in fitted.output
+    assert load("p.safetensors").classes_.tolist() == ["cat", "dog", "fox"]
+    forecast = run("forecast", *asked, "--quiet")
+    assert said in forecast.stdout
+    nexts = [line for line in forecast.stdout.splitlines() if "twohot" in line]
+    assert all(
+        "--merge-spellings" in line for line in nexts if " fit " in line or " audit " in line
+    )
+    audited = run("audit", *asked, "-o", "audit", "--quiet")
+    assert audited.exit_code == 0, audited.output
+    assert "'Cat' as 'cat', 'dog␣' as 'dog'" in unescape(
+        Path("audit/report.html").read_text("utf-8")
+    )
+    # The file itself is corrected: its spellings are known, and merged in it.
+    accepted = ("--accept-all", "1", "--audit", "audit", "--to", "table.csv", "-o", "clean.csv")
+    assert run("apply", *accepted).exit_code == 0
+    columns = csv_columns(Path("clean.csv"))
+    assert columns["given_label"].tolist() == odd
+    assert {*columns["label"].tolist()} == {"cat", "dog", "fox", "NaN", "n/a"}
 
 
 @pytest.mark.usefixtures("odd")
@@ -124,6 +157,7 @@ def test_labels_of_a_list_are_looked_at_when_extracted(tmp_path, monkeypatch):
     # Refused: pixels take no texts. What is odd about the labels was said before.
     result = run("extract", "texts.csv", "--backbone", "pixels", "-o", "t.features")
     assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in result.stderr
+    assert "pass --merge-spellings where the feature file is read" in result.stderr
     assert "'NaN' is a class here: name such a text by --missing if it means" in result.stderr
 
 

@@ -11,9 +11,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from audits import ANIMALS, HOSTILE, audit_rows
-from twohot.review.decisions import apply_decisions, read_decisions
+from twohot.review.decisions import Decision, apply_decisions, read_decisions
 from twohot.review.page import write_review
 from twohot.review.records import ReviewSummary
+from twohot.review.reviewers import merge_reviews, write_settle_page
 from twohot.tables.csv_file import read_csv, unguarded
 
 
@@ -324,3 +325,68 @@ def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, l
     assert browser.execute_script("return parseCsv(arguments[0])", text) == lines
     (folder / "csv.csv").write_bytes(text.encode())
     assert [[unguarded(f) for f in line] for line in read_csv(folder / "csv.csv")] == lines
+
+
+def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened, tmp_path) -> None:
+    rows = audit_rows(12, classes=("cat", "CAT", "fox", "fox "))
+    page = opened(rows)
+    page.click("tab-overview")
+    assert page.texts("#spellings li > div > span") == [
+        *("'CAT'4 rows", "'cat'4 rows"),
+        *("'fox'2 rows", "'fox␣'2 rows"),
+    ]
+    buttons = "return [...document.querySelectorAll('#spellings button')]"
+    page.script(buttons)[0].click()
+    # Rows 0 and 8 are given cat and suggested CAT: nothing is left to decide.
+    assert page.decided() == {0: ["accept", "CAT"], 8: ["accept", "CAT"]}
+    page.script(buttons)[1].click()
+    page.script(buttons)[1].click()  # kept apart again
+    page.wait(lambda: page.said("saved") == "✓ Saved")
+    page.browser.find_element(By.ID, "reviewer").send_keys(HOSTILE[0][:80], Keys.TAB)
+    page.load()
+    assert page.texts("#spellings [aria-pressed=true] .visually-hidden") == [" into 'CAT'"]
+    decisions = read_decisions(page.export())
+    assert {decision.reviewer for decision in decisions} == {HOSTILE[0][:80]}
+    applied = apply_decisions(rows, decisions)
+    assert applied.spellings == {"cat": "CAT"}
+    assert not (applied.labels == 0).any()
+    # What another reviewer decided otherwise is not taken, and what was settled is.
+    name = rows.report_id()
+    for report, said in (
+        (name, "row 0 is decided otherwise by"),
+        (f"{name}-settled", "1 decision"),
+    ):
+        line = f"{report},0,relabel,fox,Ben"
+        (tmp_path / "b.csv").write_text(f"report,id,decision,label,reviewer\n{line}\n")
+        assert said in page.bring(tmp_path / "b.csv")
+    page.load()
+    assert page.decided()[0] == ["second", "fox"]
+    # Who decided is kept: this page's reviewer, but for the row of another.
+    by_row = {decision.id: decision.reviewer for decision in read_decisions(page.export())}
+    assert (by_row["0"], by_row["8"]) == ("Ben", HOSTILE[0][:80])
+    page.script("localStorage.clear()")
+
+
+def test_a_row_is_settled_by_a_click_on_what_a_reviewer_decided(opened, tmp_path) -> None:
+    rows = audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text")
+    name = rows.report_id()
+    first, second = ([Decision(name, "0", "new_class", "yak")], [Decision(name, "0", "accept", "")])
+    first += [Decision(name, "3", "exclude", "")]
+    second += [Decision(name, "3", "relabel", "owl", reviewer=HOSTILE[1])]
+    reviews = {"anna.csv": first, "ben.csv": second}
+    write_settle_page(tmp_path / "settle.html", rows, merge_reviews(rows, reviews))
+    other = opened(rows)
+    other.press("r")  # decisions on the page of the audit are not those of this one
+    page = Page(other.browser, tmp_path / "settle.html", other.downloads)
+    assert sorted(page.shown()) == [0, 1]  # of two rows
+    assert page.decided() == {}
+    page.layout("focus")
+    assert page.texts(".verdicts .who") == ["anna", "ben"]
+    page.script("return document.querySelector('.verdicts button')").click()
+    assert page.texts(".verdicts .who") == ["anna", HOSTILE[1]]
+    page.script("return document.querySelector('.verdicts button')").click()
+    final = read_decisions(page.export())
+    merged = merge_reviews(rows, {**reviews, "final.csv": final})
+    assert not merged.disputed
+    applied = apply_decisions(rows, merged.decisions)
+    assert (applied.classes[applied.labels[0]], bool(applied.excluded[3])) == ("yak", True)

@@ -9,20 +9,24 @@ import pytest
 from page_script import Storage, run_page
 
 from audits import audit_rows
-from decision_cases import CASES, EXCLUDED
-from twohot.review.decisions import apply_decisions, read_decisions
+from decision_cases import CASES, EXCLUDED, SPELLED, SPELLING_CASES
+from twohot.review.decisions import Applied, apply_decisions, read_decisions
 from twohot.review.page import SCRIPTS, write_review
 from twohot.review.records import ReviewSummary, RowFinding
+from twohot.review.reviewers import merge_reviews
 
-ROWS = audit_rows(12)
+ROWS, RESPELT = audit_rows(12), audit_rows(12, classes=SPELLED)
+ROWS_OF = {case: RESPELT if case in SPELLING_CASES else ROWS for case in (*CASES, *SPELLING_CASES)}
 LOADED = """loadDecisions(); takeCopies(kept); loadDecisions();
 return [...decisions].map(([i, made]) => [report.id[i], made.kind, className(made.label)]).sort()"""
 IMPORTED = """return argument.map((bytes) => {
   try {
-    const changes = changesFromCsv(textOfBytes(Buffer.from(bytes, "base64")));
-    const named = (made) => (made.kind === "exclude" ? "(excluded)" : className(made.label));
-    return changes.map(([i, { decision, note }]) =>
+    const { changes, spellings } = changesFromCsv(textOfBytes(Buffer.from(bytes, "base64")));
+    const merged = (label) => className(spellings.get(label) ?? label);
+    const named = (made) => (made.kind === "exclude" ? "(excluded)" : merged(made.label));
+    const rows = changes.map(([i, { decision, note }]) =>
       [report.id[i], decision ? named(decision) : null, note ?? ""]);
+    return [rows, [...spellings].map((pair) => pair.map(className))];
   } catch (error) {
     return error.message;
   }
@@ -36,34 +40,48 @@ def page(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", ROWS_OF, ids=lambda case: case.name)
 def test_apply_takes_and_refuses_the_cases(case, tmp_path) -> None:
-    path = tmp_path / "decisions.csv"
-    path.write_bytes(case.content(ROWS.report_id()))
-    if case.labels is None:
-        with pytest.raises(ValueError, match=r".+: .+"):
-            apply_decisions(ROWS, read_decisions(path))
-        return
-    applied = apply_decisions(ROWS, read_decisions(path))
-    assert sum(applied.n_decided.values()) == len(case.labels)
-    for row, label in case.labels.items():
-        found = (
-            EXCLUDED if applied.excluded[int(row)] else applied.classes[applied.labels[int(row)]]
+    rows, path = ROWS_OF[case], tmp_path / "decisions.csv"
+    path.write_bytes(case.content(rows.report_id()))
+
+    def applied_alone() -> Applied:
+        return apply_decisions(rows, read_decisions(path))
+
+    def applied_as_one_of_several() -> Applied:
+        return apply_decisions(
+            rows, merge_reviews(rows, {str(path): read_decisions(path)}).decisions
         )
-        assert found == label
-    assert {str(row): note for row, note in applied.notes.items()} == case.notes
 
-
-def test_the_page_takes_and_refuses_the_same_cases(page) -> None:
-    contents = [base64.b64encode(case.content(ROWS.report_id())).decode() for case in CASES]
-    found = run_page(page, IMPORTED, contents)
-    for case, changes in zip(CASES, found, strict=True):
+    for apply in (applied_alone, applied_as_one_of_several):
         if case.labels is None:
-            assert isinstance(changes, str), case.name
+            with pytest.raises(ValueError, match=r".+: .+"):
+                apply()
+            continue
+        applied = apply()
+        assert sum(applied.n_decided.values()) == len(case.labels)
+        for row, label in case.labels.items():
+            name = applied.classes[applied.labels[int(row)]]
+            assert (EXCLUDED if applied.excluded[int(row)] else name) == label
+        assert {str(row): note for row, note in applied.notes.items()} == case.notes
+        assert applied.spellings == case.spellings
+
+
+@pytest.mark.parametrize("cases", [CASES, SPELLING_CASES], ids=["decisions", "spellings"])
+def test_the_page_takes_and_refuses_the_same_cases(cases, tmp_path) -> None:
+    rows = ROWS_OF[cases[0]]
+    write_review(tmp_path / "report.html", rows, ReviewSummary())
+    contents = [base64.b64encode(case.content(rows.report_id())).decode() for case in cases]
+    found = run_page(tmp_path / "report.html", IMPORTED, contents)
+    for case, read in zip(cases, found, strict=True):
+        if case.labels is None:
+            assert isinstance(read, str), case.name
         else:
-            assert isinstance(changes, list), (case.name, changes)
+            assert isinstance(read, list), (case.name, read)
+            changes, spellings = read
             assert {row: label for row, label, _ in changes if label} == case.labels, case.name
             assert {row: note for row, _, note in changes if note} == case.notes, case.name
+            assert dict(spellings) == case.spellings, case.name
 
 
 def test_decisions_stay_with_their_rows_where_scores_are_others(page, tmp_path) -> None:

@@ -21,7 +21,7 @@ from twohot.base import (
     plain,
 )
 from twohot.judge import LabelVerdict, recalibrate
-from twohot.review import DECISIONS, OPEN, Decision, read_decisions
+from twohot.review import DECISIONS, OPEN, SPELLING, Decision, read_decisions
 from twohot.tables import RowIds, frame_columns, unguarded
 
 COLUMNS = ("id", "decision", "label", "given_label", "suggested_label")
@@ -77,7 +77,8 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
         return list(checked.items())
     is_path = isinstance(checked, str | os.PathLike)
     decisions = read_decisions(checked) if is_path else _of_frame(checked)
-    verdicts = [(made.id, _verdict(made)) for made in decisions if made.decision != OPEN]
+    of_rows = [made for made in decisions if made.decision not in (OPEN, SPELLING)]
+    verdicts = [(made.id, _verdict(made)) for made in of_rows]
     if not verdicts:
         advice = "pass the decisions that the review page exported, or leave {checked} out."
         raise ArgumentError("checked", "holds no decision", advice, checked=...)
@@ -99,7 +100,7 @@ def _of_frame(frame: Any) -> Iterable[Decision]:
         raise ArgumentError("checked", problem, advice)
     names = [name for name in COLUMNS if name in columns]
     cells = zip(*(columns[name].tolist() for name in names), strict=True)
-    known = (*DECISIONS, OPEN)
+    known = (*DECISIONS, OPEN, SPELLING)
     for line in cells:
         texts = {name: unguarded(as_text(cell)) for name, cell in zip(names, line, strict=True)}
         decision = Decision(**{"report": "", "label": "", **texts})

@@ -14,7 +14,7 @@ from twohot.audit.neighbours import (
     audited_rows,
     search_neighbourhood,
 )
-from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, counted
+from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, counted, told_apart
 from twohot.judge import N_NEIGHBOURS, connected, copy_distance
 from twohot.review import AlikeClasses, RowFinding
 
@@ -252,7 +252,7 @@ def _sentences(found: DataIssues) -> Iterator[str]:
         yield f"Outliers: {counted(len(found.outliers), 'row')} like no others."
     if found.alike_classes:
         pairs = [
-            f"{names[pair.first]!r} and {names[pair.second]!r}"
+            " and ".join(told_apart([names[pair.first], names[pair.second]]))
             for pair in found.alike_classes[:FEW]
         ]
         yield (

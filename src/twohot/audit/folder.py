@@ -172,6 +172,7 @@ def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dic
         "noise_rate": summary.noise_rate,
         "noise_interval": summary.noise_interval,
         "classes": rows.classes,
+        "spellings": rows.spellings,
         "has_items": rows.items is not None,
         "item_kind": rows.item_kind,
         "id_kind": rows.ids.kind,
@@ -199,6 +200,7 @@ def read_summary(path: Path) -> dict[str, Any]:
         needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
         found = {name: fields[name] for name in needed}
         found |= {"issues": fields.get("issues", ""), "noise_rate": fields.get("noise_rate")}
+        found["spellings"] = fields.get("spellings", {})  # summaries of 0.1 have none
         _check_fields(found)
     except (ValueError, LookupError, TypeError) as error:
         problem = f"{path} is not the summary of an audit ({cause_of(error)})"
@@ -212,7 +214,7 @@ def read_summary(path: Path) -> dict[str, Any]:
 def _check_fields(found: dict[str, Any]) -> None:
     """Raise if a field has another type than `summary_fields` writes."""
     kinds = {"report": str, DIGEST: str, "classes": list, "has_items": bool, "item_kind": str}
-    kinds |= {"id_kind": str, "id_column": str}
+    kinds |= {"id_kind": str, "id_column": str, "spellings": dict}
     for name, kind in kinds.items():
         if not isinstance(found[name], kind):
             raise ArgumentError({name: found[name]}, "is not as it was written")

@@ -154,6 +154,7 @@ def _review_rows(fields: Mapping[str, Any], *, ids: Any, **columns: Any) -> Revi
         classes=tuple(fields["classes"]),
         ids=RowIds(ids, fields["id_kind"], fields["id_column"]),
         item_kind=fields["item_kind"],
+        spellings=fields.get("spellings", {}),
         **columns,
     )
 

@@ -67,11 +67,15 @@ def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
         What was found. Of the table's classes those are offered that it knows: all of them if
         the labels were `table.coded`.
     """
-    return rows_of_issues(replace(issues, ids=table.ids), table.items, table.item_kind)
+    named = replace(issues, ids=table.ids)
+    return rows_of_issues(named, table.items, table.item_kind, table.spellings)
 
 
 def rows_of_issues(
-    issues: LabelIssues, items: Sequence[str] | None = None, item_kind: str = ""
+    issues: LabelIssues,
+    items: Sequence[str] | None = None,
+    item_kind: str = "",
+    spellings: Mapping[str, str] | None = None,
 ) -> ReviewRows:
     """Return the rows of a review, with the texts or paths of images that they came from."""
     return ReviewRows(
@@ -87,6 +91,7 @@ def rows_of_issues(
         is_undecided=issues.is_undecided,
         items=items,
         item_kind=item_kind,
+        spellings=spellings or {},
     )
 
 
@@ -139,7 +144,9 @@ def row_counts(issues: LabelIssues) -> RowCounts:
     """Return how many rows there are of each kind."""
     n_undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     n_unlabelled = int(np.count_nonzero(issues.given == NO_LABEL))
-    return RowCounts(len(issues), n_unlabelled, issues.n_issues, n_undecided)
+    sizes = tuple(Labels(issues.given, issues.classes).sizes.tolist())
+    n_rows, n_flagged = len(issues), issues.n_issues
+    return RowCounts(n_rows, n_unlabelled, n_flagged, n_undecided, class_sizes=sizes)
 
 
 def _has_matrices(issues: LabelIssues) -> bool:

@@ -65,6 +65,8 @@ from twohot.base.labels import label_notes as label_notes
 from twohot.base.labels import missing_texts as missing_texts
 from twohot.base.labels import named_columns as named_columns
 from twohot.base.labels import other_spellings as other_spellings
+from twohot.base.labels import spelling_groups as spelling_groups
+from twohot.base.labels import told_apart as told_apart
 from twohot.base.messages import ArgumentError as ArgumentError
 from twohot.base.messages import FileThereError as FileThereError
 from twohot.base.messages import cause_of as cause_of

@@ -5,12 +5,12 @@ is empty or blank. The texts "NaN", "NA" and "None" are classes like any other, 
 named among the texts that mean no label.
 
 Classes stand in one order everywhere: numbers by value, text that is a whole number among them,
-then all other text. Labels that differ in case or blanks alone are kept apart, and said.
+then all other text. Labels that differ in case or blanks alone are kept apart, and said; they are
+merged where somebody asks for it.
 """
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,6 +31,8 @@ NO_LABEL = -1  # the code of a row without a label
 WIDE_TEXT = 4096
 # A number of few digits, which a table may hold as "1" in one row and "1.0" in the next.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
+# Blanks of a name in quotes that would not be seen.
+HIDDEN_BLANKS = re.compile(r"(?<=^.) +| +(?=.$)|  +")
 # Texts that often mean that there is no label, and are classes here unless somebody says so.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
@@ -212,28 +214,32 @@ def check_two_classes(labels: Labels) -> None:
         raise ArgumentError("y", problem, "pass rows of at least two classes.")
 
 
-def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[str, ...]:
+def label_notes(
+    labels: Labels,
+    *,
+    missing: str = "among `missing`",
+    merge: str = "write them alike in your data",
+) -> tuple[str, ...]:
     """Say which classes may be other spellings of one, and which may mean that there is no label.
 
-    `missing` says how a text is named that means none.
+    `missing` says how a text is named that means none, `merge` how spellings become one.
 
     Examples
     --------
     >>> print(*label_notes(code_labels(["Billing", "billing", "billing", "bug"])))
-    1 row has a label that may be another spelling of a class: 'Billing' / 'billing'. They are
-    different classes here: write them alike in your data if they are one.
+    1 row has a label that may be another spelling of a class: 'billing' (2 rows) / 'Billing' (1).
+    They are different classes here: write them alike in your data if they are one.
     """
     found = labels.present()
     names, notes = [str(label) for label in found.classes.tolist()], []
-    groups = other_spellings(names)
+    groups, sizes = spelling_groups(found), found.sizes.tolist()
     if groups:
-        n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
-        spelled = [" / ".join(_told_apart([names[code] for code in group])) for group in groups]
+        n_rows = sum(sizes[code] for group in groups for code in group[1:])
         have = "row has" if n_rows == 1 else "rows have"
         notes.append(
             f"{n_rows} {have} a label that may be another spelling of a class: "
-            f"{first_few(spelled, 3, str)}. They are different classes here: write them alike in "
-            "your data if they are one."
+            f"{first_few([_spelled(names, sizes, group) for group in groups], 3, str)}. "
+            f"They are different classes here: {merge} if they are one."
         )
     odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
     if odd:
@@ -260,18 +266,51 @@ def other_spellings(names: Sequence[str]) -> list[list[int]]:
     return [group for group in alike.values() if len(group) > 1]
 
 
+def spelling_groups(labels: Labels) -> list[list[int]]:
+    """Return the codes of classes that may be one, those of one together, the most frequent first.
+
+    Where two are as frequent, the first in order comes first.
+
+    Examples
+    --------
+    >>> spelling_groups(code_labels(["Billing", "bug", "billing", "BILLING ", "billing"]))
+    [[2, 0, 1]]
+    """
+    sizes, classes = labels.sizes.tolist(), labels.classes.tolist()
+    groups = other_spellings([as_text(name) for name in classes])
+    return [sorted(group, key=lambda k: (-sizes[k], order_key(classes[k]))) for group in groups]
+
+
 def _spelling(name: str) -> str:
     """Return what all spellings of a name have in common."""
     text = unicodedata.normalize("NFC", " ".join(name.split()).casefold())
     return str(Decimal(text).normalize()) if PLAIN_NUMBER.fullmatch(text) else text
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
-    """Return names in quotes, by the codes of their characters where they look the same."""
-    looks = Counter(unicodedata.normalize("NFC", name) for name in names)
-    same = {name for name, count in looks.items() if count > 1}
+def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -> str:
+    """Return the spellings of one name with the rows of each."""
+    counts = [counted(sizes[group[0]], "row"), *(str(sizes[code]) for code in group[1:])]
+    told = told_apart([names[code] for code in group])
+    return " / ".join(f"{name} ({count})" for name, count in zip(told, counts, strict=True))
+
+
+def told_apart(names: Sequence[object]) -> list[str]:
+    r"""Return names in quotes, with all that differs between them to be seen.
+
+    Blanks are open boxes where they would not be seen, at an end or beside another one. Names that
+    look the same are written by the codes of their characters.
+
+    Examples
+    --------
+    >>> told_apart([" log  in", "log in", "café", "café"])
+    ["'␣log␣␣in'", "'log in'", "'caf\\xe9'", "'cafe\\u0301'"]
+    """
+    looks = [unicodedata.normalize("NFC", str(name)) for name in names]
     return [
-        ascii(name) if unicodedata.normalize("NFC", name) in same else repr(name) for name in names
+        ascii(name)
+        if looks.count(look) > 1
+        else HIDDEN_BLANKS.sub(lambda found: "␣" * len(found[0]), repr(name))
+        for name, look in zip(names, looks, strict=True)
     ]
 
 

@@ -5,6 +5,8 @@ from twohot.review.corrected_file import CorrectedParts as CorrectedParts
 from twohot.review.corrected_file import write_corrected_file as write_corrected_file
 from twohot.review.decisions import DECISIONS as DECISIONS
 from twohot.review.decisions import OPEN as OPEN
+from twohot.review.decisions import SETTLED as SETTLED
+from twohot.review.decisions import SPELLING as SPELLING
 from twohot.review.decisions import Applied as Applied
 from twohot.review.decisions import Decision as Decision
 from twohot.review.decisions import accept_above as accept_above
@@ -26,4 +28,9 @@ from twohot.review.records import ReviewSummary as ReviewSummary
 from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
 from twohot.review.records import label_names_digest as label_names_digest
+from twohot.review.reviewers import Agreement as Agreement
+from twohot.review.reviewers import MergedReviews as MergedReviews
+from twohot.review.reviewers import merge_reviews as merge_reviews
+from twohot.review.reviewers import write_disputed as write_disputed
+from twohot.review.reviewers import write_settle_page as write_settle_page
 from twohot.review.sorted_folder import write_sorted_folder as write_sorted_folder

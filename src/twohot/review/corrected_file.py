@@ -41,9 +41,10 @@ class LabelReading:
         """Return the reading with what contradicts it in the cells of some more rows."""
         spelling, classes = self.spelling(rows.classes), {*self.spelling(rows.classes)}
         # What means no label is none of the classes, whatever it is.
+        read = [rows.spellings.get(cell, cell) if self.by_name else cell for cell in cells]
         wrong = [
             row
-            for row, (cell, code) in enumerate(zip(cells, rows.given_labels.tolist(), strict=True))
+            for row, (cell, code) in enumerate(zip(read, rows.given_labels.tolist(), strict=True))
             if (cell in classes if code == NO_LABEL else cell != spelling[code])
         ]
         example = self.example
@@ -173,7 +174,12 @@ class CorrectedParts:
         """Return the cells of the labels as they are now; None for a row to be left out."""
         place, audited = self._audited(number)
         spelling = self.column.spelling(self.applied.classes)
-        cells: list[str | None] = [*self.parts[number].cells(self.column.name)]
+        named = dict(zip(self.applied.classes, spelling, strict=True))
+        # A spelling that was merged is merged in every row, audited or not.
+        merged = {**self.rows.spellings} if self.column.by_name else {}
+        merged |= {named[old]: named[new] for old, new in self.applied.spellings.items()}
+        found = self.parts[number].cells(self.column.name)
+        cells: list[str | None] = [merged.get(cell, cell) for cell in found]
         labels = self.applied.labels[audited]
         for changed in np.flatnonzero(labels != self.rows.given_labels[audited]):
             code = labels[changed]

@@ -5,16 +5,25 @@ loses its label, so that whatever learns from labels passes it over.
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.base import NO_LABEL, ArgumentError, IntArray, check_within, counted, first_few
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    IntArray,
+    check_within,
+    counted,
+    first_few,
+    other_spellings,
+)
 from twohot.review.records import ReviewRows, readable
 from twohot.tables import DELIMITERS, read_csv
 
@@ -22,7 +31,11 @@ from twohot.tables import DELIMITERS, read_csv
 # class that the audit does not know, take the row out.
 DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
 OPEN = "open"  # nothing is decided: the line is there for its note
+SPELLING = "spelling"  # of no row: every label spelt as `given_label` becomes `label`
 EXCLUDED = None  # in the place of the name of a label; a row without a label has an empty name
+SETTLED = "-settled"  # behind the name of a report: reviewers disagreed, and this is final
+MOST_NAME = 80  # characters of a reviewer's name
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # characters that are in no name
 
 
 @dataclass(frozen=True)
@@ -36,12 +49,19 @@ class Decision:
     given_label: str | None = None  # as the reviewer saw it, checked against the audit;
     suggested_label: str | None = None  # likewise; None: not in the file
     note: str = ""  # what the reviewer wrote about the row
+    reviewer: str = ""  # the name of who decided; empty: not known
+
+    @property
+    def settles(self) -> bool:
+        """Whether it was made on the page of rows on which reviewers disagree."""
+        return self.report.endswith(SETTLED)
 
     def check_report(self, report: str) -> None:
         """Raise if it was made in another report."""
-        if self.report != report:
+        if self.report.removesuffix(SETTLED) != report:
             seen = f"report {self.report!r}, and the audit's is {report!r}"
-            problem = f"row {self.id} was decided in {seen}"
+            what = "a spelling" if self.decision == SPELLING else f"row {self.id}"
+            problem = f"{what} was decided in {seen}"
             advice = "pass the folder of the report that was reviewed by {audit}."
             raise ArgumentError("", problem, advice, audit=...)
 
@@ -57,6 +77,9 @@ class Applied:
     n_decided: Mapping[str, int]  # rows by decision, of every one of DECISIONS
     n_changed: int  # rows whose label is no longer the given one; excluded ones do not count
     n_open: int  # flagged rows without a decision
+    # Other spellings of a class, by name, and that class: merged wherever they are.
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    n_respelt: int = 0  # rows whose label changed by that alone
 
 
 def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
@@ -100,39 +123,99 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     >>> applied.labels.tolist(), applied.classes, applied.excluded[1], applied.notes
     ([2, -1, 1, 1], ('cat', 'dog', 'fox'), np.True_, {0: 'red'})
     """
-    report, position = rows.report_id(), {name: i for i, name in enumerate(rows.id_texts())}
-    known = frozenset(rows.classes)
+    decisions = list(decisions)
+    reader = DecisionReader(rows, decisions)
     outcomes: dict[int, tuple[str | None, str]] = {}  # position → label by name, decision
     notes: dict[int, list[str]] = {}
     for decision in decisions:
-        place = _place(decision, report, position)
+        if decision.decision == SPELLING:
+            continue
+        place = reader.place(decision)
         if decision.note and decision.note not in notes.setdefault(place, []):
             notes[place].append(decision.note)
-        _check_seen(decision, rows, place)
         if decision.decision == OPEN:
             continue
-        label = _outcome(decision, rows, place, known)
+        label = reader.label(decision, place)
         before = outcomes.setdefault(place, (label, decision.decision))[0]
         if before != label:
             raise ValueError(
-                f"row {decision.id} was decided twice, as {_in_words(before)} and as "
-                f"{_in_words(label)}: keep one of the two lines."
+                f"row {decision.id} was decided twice, as {in_words(before)} and as "
+                f"{in_words(label)}: keep one of the two lines."
             )
     written = {place: "\n".join(texts) for place, texts in notes.items()}
-    return _applied(rows, outcomes, written)
+    return _applied(rows, outcomes, written, reader.spellings)
+
+
+class DecisionReader:
+    """What decisions mean for the rows of an audit; a decision that means nothing is refused.
+
+    Parameters
+    ----------
+    rows : ReviewRows
+        The rows of the audit that was reviewed.
+    decisions : iterable of Decision
+        All that are applied together: spellings that one of them merges are merged in the others.
+    """
+
+    def __init__(self, rows: ReviewRows, decisions: Iterable[Decision]) -> None:
+        self.rows, self.report = rows, rows.report_id()
+        self.position = {name: place for place, name in enumerate(rows.id_texts())}
+        self.classes = frozenset(rows.classes)
+        self.spellings: dict[str, str] = {}  # other spellings, and the class that each becomes
+        for decision in decisions:
+            if decision.decision == SPELLING:
+                self._merge(decision)
+        chained = [name for name in self.spellings.values() if name in self.spellings]
+        if chained:
+            problem = f"the spelling {chained[0]!r} is merged, and others are merged into it"
+            raise ValueError(f"{problem}: merge all of them into one.")
+
+    def place(self, decision: Decision) -> int:
+        """Return where the row of a decision is, or say that its reviewer saw another one."""
+        decision.check_report(self.report)
+        if decision.id not in self.position:
+            raise not_in_audit(decision.id, len(self.position))
+        place = self.position[decision.id]
+        _check_seen(decision, self.rows, place)
+        return place
+
+    def label(self, decision: Decision, place: int) -> str | None:
+        """Return the label, by name, that a decision leads to, or say what contradicts it."""
+        named = _outcome(decision, self.rows, place, self.classes)
+        return named if named is EXCLUDED else self.spellings.get(named, named)
+
+    def _merge(self, decision: Decision) -> None:
+        """Note a spelling that becomes another one."""
+        decision.check_report(self.report)
+        old, new = decision.given_label or "", decision.label
+        if not {old, new} <= self.classes or not other_spellings([old, new]) or old == new:
+            problem = f"the spelling {old!r} is to become {new!r}"
+            advice = "name two classes of the audit that differ in spelling alone."
+            raise ValueError(f"{problem}: {advice}")
+        if self.spellings.setdefault(old, new) != new:
+            both = f"{self.spellings[old]!r} and {new!r}"
+            raise ValueError(f"the spelling {old!r} is to become {both}: keep one of the lines.")
 
 
 def _applied(
     rows: ReviewRows,
     outcomes: Mapping[int, tuple[str | None, str]],
     notes: Mapping[int, str],
+    spellings: Mapping[str, str],
 ) -> Applied:
     names = [name for name, _ in outcomes.values()]
     new = {name for name in names if name} - {*rows.classes}
     classes = (*rows.classes, *sorted(new))
     code = {name: i for i, name in enumerate(classes)}
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
-    labels, is_open = rows.given_labels.copy(), rows.is_label_issue.copy()
+    # What every class of the audit is called now; the last entry is for no label, at -1.
+    merged = np.array([*(code[spellings.get(name, name)] for name in rows.classes), NO_LABEL])
+    labels = merged[rows.given_labels]
+    is_respelt = labels != rows.given_labels
+    is_respelt[decided] = False
+    # A row whose two labels are spellings of one waits for no decision.
+    is_one = is_respelt | (merged[rows.suggested_labels] != rows.suggested_labels)
+    is_open = rows.is_label_issue & ~(is_one & (labels == merged[rows.suggested_labels]))
     labels[decided] = [code[name] if name else NO_LABEL for name in names]
     is_open[decided] = False
     excluded = np.zeros(rows.n_rows, dtype=bool)
@@ -146,6 +229,8 @@ def _applied(
         n_decided={decision: counts[decision] for decision in DECISIONS},
         n_changed=int(np.sum((labels != rows.given_labels) & ~excluded)),
         n_open=int(is_open.sum()),
+        spellings=spellings,
+        n_respelt=int(is_respelt.sum()),
     )
 
 
@@ -186,14 +271,6 @@ def accept_above(
     return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 
-def _place(decision: Decision, report: str, position: Mapping[str, int]) -> int:
-    """Return where the row of a decision is, or say that it is not there."""
-    decision.check_report(report)
-    if decision.id not in position:
-        raise not_in_audit(decision.id, len(position))
-    return position[decision.id]
-
-
 def not_in_audit(row: str, n_rows: int) -> ValueError:
     """Return what to say of a decision about a row that was not audited."""
     problem = f"row {row} was decided and is not in the audit, which has {counted(n_rows, 'row')}"
@@ -232,7 +309,7 @@ def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[
     if made == "second" and not meant:
         raise ValueError(f"{row} has no second candidate to take: use relabel.")
     if named and named != meant:
-        problem = f"{row}: {made} means {_in_words(meant)}, but its label says {named!r}"
+        problem = f"{row}: {made} means {in_words(meant)}, but its label says {named!r}"
         raise ValueError(f"{problem}: make them agree, or use relabel.")
     return meant
 
@@ -245,14 +322,15 @@ def _new_class(row: str, named: str) -> str:
     return name
 
 
-def _in_words(label: str | None) -> str:
+def in_words(label: str | None) -> str:
+    """Return the label that a decision leads to, as a message names it."""
     return "excluded" if label is EXCLUDED else repr(label)
 
 
 # The file of decisions that a review exports, one line per row ------------------------------------
 # Its columns are the fields of `Decision`, in any order. Those that have a default there may be
 # absent, so that files of older reports are read. A spreadsheet may have saved it with semicolons
-# or tabs. The page takes and refuses the same files, by the functions of decisions.js.
+# or tabs. The page takes and refuses the same files, by the functions of decision_file.mjs.
 
 
 REQUIRED = [field.name for field in fields(Decision) if field.default is MISSING]
@@ -317,7 +395,13 @@ def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decisio
         raise ValueError(f"{place} has {fields_found}: export the decisions again.")
     cells: dict[str, Any] = dict(zip(header, line, strict=True))
     decision = cells["decision"]
-    if decision not in (*DECISIONS, OPEN):
-        known = ", ".join((*DECISIONS, OPEN))
+    allowed = (*DECISIONS, OPEN, SPELLING)
+    if decision not in allowed:
+        known = ", ".join(allowed)
         raise ValueError(f"{place} has decision {decision!r}: pass one of {known}.")
+    cells["reviewer"] = cells.get("reviewer", "").strip()
+    if len(cells["reviewer"]) > MOST_NAME or CONTROL.search(cells["reviewer"]):
+        problem = f"{place} has reviewer {cells['reviewer'][:MOST_NAME]!r}"
+        advice = f"pass one line of at most {MOST_NAME} characters."
+        raise ValueError(f"{problem}: {advice}")
     return Decision(**cells)

@@ -37,7 +37,9 @@ from twohot.review.page_data import (
     row_columns,
     row_pictures,
     rows_of_page,
+    spelling_columns,
     thousandths,
+    verdict_columns,
 )
 from twohot.review.records import ReviewRows, ReviewSummary
 
@@ -55,6 +57,7 @@ SCRIPTS = (
     "overview",
     "views",
     "dialogs",
+    "spellings",
     "review",
 )
 # Those of a page of verdicts.
@@ -139,6 +142,7 @@ def write_review(
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
+    counts = summary.counts or rows.counts()
     next_step = next_step.format(file=f"decisions-{report}.csv")
     data = {
         "report": report,
@@ -148,6 +152,8 @@ def write_review(
         **neighbour_columns(rows, shown, near, picture_files),
         "nFlagged": len(rows.flagged),
         "findings": finding_columns(summary.findings, shown),
+        "verdicts": verdict_columns(rows, summary.verdicts, shown),
+        "spellings": spelling_columns(rows.classes, counts.class_sizes),
         "alikeClasses": [
             (pair.first, pair.second, round(100 * pair.mixing)) for pair in summary.alike_classes
         ],
@@ -168,6 +174,7 @@ def write_review(
         messages=[*summary.messages, *warning],
         headline=headline,
         sentences=sentences,
+        spellings=[] if summary.verdicts else data["spellings"],
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
     )
@@ -219,6 +226,7 @@ def write_verdict_page(
         **{name: column for name, column in columns.items() if name not in DOUBTS},
         **pictures,
         "findings": [],
+        "spellings": spelling_columns(rows.classes, rows.counts().class_sizes),
         "task": task,
     }
     _write_page(
@@ -285,6 +293,9 @@ def _template(name: str) -> str:
 
 def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     """Return how many labels are wrong, and how many of those are flagged."""
+    if summary.verdicts:
+        disagree = "Reviewers disagree on the labels of these rows. What you decide here is final."
+        return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
     counts = summary.counts or rows.counts()
     n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan

@@ -11,7 +11,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from twohot.base import BoolArray, FloatArray, IntArray, counted, load_extra
+from twohot.base import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Labels,
+    counted,
+    load_extra,
+    spelling_groups,
+    told_apart,
+)
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, RowFinding, readable
 from twohot.review.thumbnails import link, thumbnail
 
@@ -155,6 +164,33 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
             "rows": [place[row] for row in finding.rows.tolist() if row in place],
         }
         for finding in findings
+    ]
+
+
+def verdict_columns(
+    rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
+) -> list[list[tuple[str, int | str | None]]] | None:
+    """Return what reviewers decided, row by row of a page: names, and codes or new classes."""
+    code = {name: number for number, name in enumerate(rows.classes)}
+
+    def coded(label: str | None) -> int | str | None:
+        return None if label is None else code.get(label, label)
+
+    listed = (verdicts.get(row, ()) for row in shown.tolist())
+    return [[(name, coded(label)) for name, label in row] for row in listed] if verdicts else None
+
+
+def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[tuple[Any, ...]]]:
+    """Return groups of classes that differ in spelling alone, the most frequent of each first.
+
+    Each class is its code, its name with blanks to be seen, and how many rows have it.
+    """
+    codes = np.repeat(np.arange(len(classes)), sizes)
+    groups = spelling_groups(Labels(codes, np.array(classes, dtype=object)))
+    told = [told_apart([classes[code] for code in group]) for group in groups]
+    return [
+        [(code, name, sizes[code]) for code, name in zip(group, names, strict=True)]
+        for group, names in zip(groups, told, strict=True)
     ]
 
 

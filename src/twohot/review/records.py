@@ -40,6 +40,7 @@ class RowCounts:
     n_flagged: int
     n_undecided: int  # of those that are flagged
     full_table: str = ""  # beside the page: where all rows are, if the page has only some of them
+    class_sizes: tuple[int, ...] = ()  # (n_classes,), rows with each given label
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -59,6 +60,8 @@ class ReviewRows:
     items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
     item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
     report: str = ""  # name of the report that some of these rows are in, or that they are some of
+    # How the user's data spell some labels, and the class that each was merged into when read.
+    spellings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_choice("item_kind", self.item_kind, ITEM_KINDS)
@@ -129,8 +132,14 @@ class ReviewRows:
     def counts(self) -> RowCounts:
         """Return how many rows there are of each kind."""
         n_undecided = int(np.sum(self.is_label_issue & self.is_undecided))
+        labelled = self.given_labels[self.given_labels != NO_LABEL]
+        sizes = np.bincount(labelled, minlength=len(self.classes)).tolist()
         return RowCounts(
-            self.n_rows, self.n_unlabelled, int(self.is_label_issue.sum()), n_undecided
+            self.n_rows,
+            self.n_unlabelled,
+            int(self.is_label_issue.sum()),
+            n_undecided,
+            class_sizes=tuple(sizes),
         )
 
     def id_texts(self) -> list[str]:
@@ -262,6 +271,9 @@ class ReviewSummary:
     evidence: Evidence | None = None  # the nearest rows of those that are flagged
     findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
     alike_classes: tuple[AlikeClasses, ...] = ()  # pairs that look like one
+    # What reviewers decided, who do not agree: by position of the row, pairs of a reviewer's name
+    # and a label, None if excluded; the page is then there to settle these rows.
+    verdicts: Mapping[int, Sequence[tuple[str, str | None]]] = field(default_factory=dict)
     messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import unicodedata
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -90,7 +90,7 @@ def write_sorted_folder(
     for row in np.argsort(moved, kind="stable").tolist():
         if labels[row] != NO_LABEL:
             before, after = rows.label_name(rows.given_labels[row]), applied.classes[labels[row]]
-            within = _within_class(names[row], before)
+            within = _within_class(names[row], before, rows.spellings)
             place = _free_place(places, folders[after], within, before)
             places[_told_apart(place)] = place, names[row]
     # Written under another name and renamed, so that the folder is complete or does not exist.
@@ -184,10 +184,11 @@ def _told_apart(path: PurePosixPath | str) -> str:
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
-def _within_class(name: str, given: str) -> PurePosixPath:
+def _within_class(name: str, given: str, spellings: Mapping[str, str]) -> PurePosixPath:
     """Return the path of an image relative to the folder of its given class, if it is in one."""
-    path = PurePosixPath(name)
-    return path.relative_to(given) if len(path.parts) > 1 and path.parts[0] == given else path
+    folder, *within = PurePosixPath(name).parts
+    is_class = within and spellings.get(folder, folder) == given
+    return PurePosixPath(*within) if is_class else PurePosixPath(name)
 
 
 def _free_place(

@@ -50,6 +50,7 @@ from twohot.tables.parts import remove_parts as remove_parts
 from twohot.tables.parts import source_parts as source_parts
 from twohot.tables.parts import write_part as write_part
 from twohot.tables.parts import write_parts as write_parts
+from twohot.tables.read import errors_named as errors_named
 from twohot.tables.read import read_table
 from twohot.tables.row_ids import COLUMN as COLUMN
 from twohot.tables.row_ids import ID_KINDS as ID_KINDS

@@ -26,6 +26,7 @@ from twohot.base import (
     in_python,
     missing_texts,
     order_key,
+    spelling_groups,
 )
 from twohot.rows import GatheredRows, SelectedRows
 from twohot.tables.column_roles import StrayFeatures
@@ -198,6 +199,50 @@ class FeatureTable:
         if chosen is None:
             return np.arange(self.n_rows)
         return np.flatnonzero(self.split == self.split_names.index(chosen))
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """Spellings in the data, and the class that each was merged into when it was read."""
+        return dict(self.provenance.get("spellings", {}))
+
+    def merge_spellings(self) -> "FeatureTable":
+        """Return the table with one class for labels that differ in spelling alone.
+
+        The most frequent spelling stays, of two as frequent ones the first in order.
+
+        Examples
+        --------
+        >>> labels = np.array([0, 1, 1, 2])
+        >>> table = FeatureTable(features=np.eye(4), labels=labels, classes=("Cat", "cat", "dog"))
+        >>> merged = table.merge_spellings()
+        >>> merged.classes, merged.labels.tolist(), merged.spellings
+        (('cat', 'dog'), [0, 0, 0, 1], {'Cat': 'cat'})
+        """
+        kept, known = np.arange(len(self.classes)), [self.labels]
+        known += [] if self.true_labels is None else [self.true_labels]
+        labels = Labels(np.concatenate(known), self.coded.classes)
+        for first, *others in spelling_groups(labels):
+            kept[others] = first
+        spellings = {
+            self.classes[code]: self.classes[first]
+            for code, first in enumerate(kept.tolist())
+            if code != first
+        }
+        if not spellings:
+            return self
+        stays = kept == np.arange(len(kept))
+        # The last entry is for no label, at -1.
+        place = np.append((np.cumsum(stays) - 1)[kept], NO_LABEL)
+        return replace(
+            self,
+            labels=place[self.labels],
+            classes=tuple(
+                name for name, is_kept in zip(self.classes, stays, strict=True) if is_kept
+            ),
+            superclass=None if self.superclass is None else self.superclass[stays],
+            true_labels=None if self.true_labels is None else place[self.true_labels],
+            provenance={**self.provenance, "spellings": spellings},
+        )
 
     def take(self, rows: ArrayLike) -> "FeatureTable":
         """Return the table of some rows: a mask, or positions in any order.

@@ -1,20 +1,26 @@
 /* The file of decisions that a reviewer exports and imports. `twohot apply` takes and refuses the
    same files: both run the cases of tests/decision_cases.py. */
 
-import { KINDS, NO_LABEL, OPEN, answerOf, className, counted, decisionFor, decisions, labelOf, notes, placeOf, report } from "./state.mjs";
+import { KINDS, NO_LABEL, OPEN, SPELLING, answerOf, className, counted, decisionFor, decisions, labelOf, merges, notes, placeOf, report, reviewer } from "./state.mjs";
 
-const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "label", "note"];
+const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "label", "note", "reviewer"];
 const REQUIRED = ["report", "id", "decision", "label"];
+/* Behind the name of a report: its rows were settled, after reviewers disagreed. */
+const SETTLED = "-settled";
+/* Characters of a reviewer's name, and those that are in none. */
+const MOST_NAME = 80;
+const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
 export function decisionsAsCsv() {
   const answered = [...new Set([...decisions.keys(), ...notes.keys()])].sort((a, b) => report.row[a] - report.row[b]);
   const lines = answered.map((i) => {
     const { decision = { kind: OPEN, label: NO_LABEL }, note = "" } = answerOf(i);
     return [report.report, report.id[i], className(report.given[i]), className(report.suggested[i]),
-      decision.kind, className(decision.label), note];
+      decision.kind, className(decision.label), note, decision.reviewer ?? reviewer.name];
   });
+  const spellings = [...merges].map(([old, into]) => [report.report, "", className(old), "", SPELLING, className(into), "", reviewer.name]);
   /* The mark in front tells spreadsheets that the text is UTF-8. */
-  return "\ufeff" + csvText([COLUMNS, ...lines]);
+  return "\ufeff" + csvText([COLUMNS, ...spellings, ...lines]);
 }
 
 /* The lines of a file of decisions, which a spreadsheet may have saved with other separators. */
@@ -30,7 +36,8 @@ function decisionLines(text) {
   return parseCsv(text);
 }
 
-/* The changes that a CSV text asks for; an Error that says why if it is not for this report. */
+/* The changes that a CSV text asks for, of rows and of spellings: { changes, spellings }; an Error that
+   says why if it is not for this report. */
 export function changesFromCsv(text) {
   const [header = [], ...lines] = decisionLines(text);
   const missing = REQUIRED.filter((name) => !header.includes(name));
@@ -38,26 +45,60 @@ export function changesFromCsv(text) {
   const unknown = header.filter((name, place) => !COLUMNS.includes(name) || header.indexOf(name) !== place);
   if (unknown.length) throw new Error(`the column ${unknown[0]} is not known or repeated`);
   const code = new Map(report.classes.map((name, label) => [name, label]));
+  const found = lines.map((fields, number) => importedLine(header, fields, number + 1));
+  const spellings = importedSpellings(found.filter((line) => line.decision === SPELLING), code);
   const changes = new Map();
-  lines.forEach((fields, number) => {
-    if (fields.length !== header.length) throw new Error(`decision ${number + 1} has ${counted(fields.length, "field")} and the header has ${header.length}`);
-    const line = Object.fromEntries(header.map((name, place) => [name, fields[place]]));
+  for (const line of found) {
+    if (line.decision === SPELLING) continue;
     const i = importedRow(line);
     const { decision, written = [] } = changes.get(i) ?? {};
     const made = line.decision === OPEN ? undefined : importedDecision(i, line, code);
-    if (decision && made && !sameOutcome(decision, made)) throw new Error(`row ${line.id} is decided twice`);
+    if (decision && made && !sameOutcome(decision, made, spellings)) throw new Error(`row ${line.id} is decided twice`);
+    if (made) checkReviewer(i, line, made, spellings);
+    if (made && line.reviewer && line.reviewer !== reviewer.name) made.reviewer = line.reviewer;
     if (line.note && !written.includes(line.note)) written.push(line.note);
     changes.set(i, { decision: decision ?? made, written });
-  });
-  return [...changes].map(([i, { decision, written }]) => {
+  }
+  return { spellings, changes: [...changes].map(([i, { decision, written }]) => {
     const before = answerOf(i);
     return [i, { decision: decision ?? before.decision, note: written.join("\n") || before.note }];
-  });
+  }) };
+}
+
+/* A line by the names of its columns. */
+function importedLine(header, fields, number) {
+  if (fields.length !== header.length) throw new Error(`decision ${number} has ${counted(fields.length, "field")} and the header has ${header.length}`);
+  const line = Object.fromEntries(header.map((name, place) => [name, fields[place]]));
+  if (line.report !== report.report && line.report !== report.report + SETTLED) throw new Error(`the decisions are those of report ${line.report}, and this is ${report.report}`);
+  line.reviewer = stripped(line.reviewer ?? "");
+  if ([...line.reviewer].length > MOST_NAME || CONTROL.test(line.reviewer)) throw new Error(`decision ${number} has a reviewer's name of more than one line or ${MOST_NAME} characters`);
+  return line;
+}
+
+/* The spellings that are merged, with those that the page merges already. */
+function importedSpellings(lines, code) {
+  const merged = new Map(merges);
+  const isOne = (old, into) => report.spellings.some((group) => [old, into].every((label) => group.some(([known]) => known === label)));
+  for (const line of lines) {
+    const [old, into] = [code.get(line.given_label), code.get(line.label)];
+    if (old === into || !isOne(old, into)) throw new Error(`the classes ${line.given_label} and ${line.label} differ in more than spelling, or are not two classes`);
+    if ((merged.get(old) ?? into) !== into) throw new Error(`the spelling ${line.given_label} is to become two others`);
+    merged.set(old, into);
+  }
+  if ([...merged.values()].some((into) => merged.has(into))) throw new Error("a spelling is merged, and others are merged into it");
+  return merged;
+}
+
+/* Raise where another reviewer decided the row otherwise, unless that was settled. */
+function checkReviewer(i, line, made, spellings) {
+  const before = answerOf(i).decision;
+  const owner = before?.reviewer ?? reviewer.name;
+  if (!before || !owner || !line.reviewer || owner === line.reviewer || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
+  throw new Error(`row ${line.id} is decided otherwise by ${owner} here than by ${line.reviewer} in the file: pass both files to twohot apply, which lists such rows to settle`);
 }
 
 /* The row that a line is about, whose reviewer saw the labels that this page shows. */
 function importedRow(line) {
-  if (line.report !== report.report) throw new Error(`the decisions are those of report ${line.report}, and this is ${report.report}`);
   const i = placeOf.get(line.id);
   if (i === undefined) throw new Error(`row ${line.id} is not in this report`);
   for (const [column, codes] of [["given_label", report.given], ["suggested_label", report.suggested]]) {
@@ -67,8 +108,9 @@ function importedRow(line) {
   return i;
 }
 
-function sameOutcome(one, other) {
-  return one.label === other.label && (one.kind === "exclude") === (other.kind === "exclude");
+function sameOutcome(one, other, spellings) {
+  const merged = (label) => spellings.get(label) ?? label;
+  return merged(one.label) === merged(other.label) && (one.kind === "exclude") === (other.kind === "exclude");
 }
 
 function importedDecision(i, { id, decision: kind, label }, code) {

@@ -26,7 +26,8 @@ export function showMatches() {
   const [i] = relabelled;
   const name = stripped(byId("relabel-search").value);
   const typed = name.toLowerCase();
-  const likely = [report.suggested[i], report.second[i], report.given[i]].filter((code) => code !== NO_LABEL);
+  const wanted = (report.verdicts?.[i] ?? []).map(([, label]) => label).filter((label) => label !== null);
+  const likely = [...wanted, report.suggested[i], report.second[i], report.given[i]].filter((code) => code !== NO_LABEL);
   const known = [...new Set([...likely, ...classOrder, ...newClasses()])];
   const order = known.filter((label) => className(label).toLowerCase().includes(typed));
   /* What begins with the typed text comes first. */

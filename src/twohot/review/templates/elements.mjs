@@ -1,6 +1,6 @@
 /* The elements that all views of a row are made of. Text goes in as textContent only. */
 
-import { NO_LABEL, className, decisions, hasSecond, idName, isDoubted, notes, report, rowName } from "./state.mjs";
+import { NO_LABEL, className, decisions, hasSecond, idName, isDoubted, notes, report, rowName, shownName } from "./state.mjs";
 
 /* Pictures up to this side, in pixels, are shown pixel by pixel. */
 const TINY = 64;
@@ -32,7 +32,7 @@ export function percent(thousandths) {
 
 /* The end of a name stands apart, so that one line cuts the middle: long names differ at their ends. */
 export function labelChip(label, role, meaning) {
-  const name = className(label);
+  const name = shownName(label);
   const letters = [...name];
   const [head, tail] = letters.length > LONG_NAME ? [letters.slice(0, -TAIL).join(""), letters.slice(-TAIL).join("")] : [name, ""];
   return element("bdi", { className: `label ${role}`, title: `${meaning}: ${name}` }, element("span", { textContent: head }), tail);
@@ -88,6 +88,20 @@ export function marks(i) {
   const mark = (textContent, title) => element("span", { className: "mark", textContent, title });
   const found = report.findings.filter((finding) => finding.rank.has(i)).map((finding) => mark(finding.name, finding.meaning));
   return report.undecided[i] ? [mark("close call", "The two likeliest classes are about equally likely"), ...found] : found;
+}
+
+/* What each reviewer decided of a row that is to be settled; a click takes it. */
+export function verdictList(i) {
+  if (!report.verdicts) return null;
+  const chosen = decisions.get(i);
+  const line = ([name, label], place) => {
+    const isTaken = chosen !== undefined && (label === null ? chosen.kind === "exclude" : chosen.label === label);
+    const button = element("button", { type: "button", tabIndex: -1, title: `Decide as ${name}`, "aria-pressed": String(isTaken) },
+      element("bdi", { className: "who", textContent: name }), label === null ? element("span", { className: "excluded", textContent: "excluded" }) : labelChip(label, label === report.given[i] ? "given" : label === report.suggested[i] ? "suggested" : "other", `wanted by ${name}`));
+    Object.assign(button.dataset, { action: "verdict", place });
+    return element("li", {}, button);
+  };
+  return element("ul", { className: "verdicts", "aria-label": "What reviewers decided" }, ...report.verdicts[i].map(line));
 }
 
 /* ---- labels and probabilities ---- */
@@ -165,7 +179,7 @@ export function actionButton(kind, i) {
   const made = decisions.get(i)?.kind;
   const button = element("button", { type: "button", className: `do-${kind}`, title: `${meaning}${label === undefined ? "" : `: ${className(label)}`} (${key})`,
     tabIndex: -1, "aria-pressed": String((OPENED_BY[made] ?? made) === kind || (kind === "note" && notes.has(i))) },
-    element("span", {}, word, ...(label === undefined || !ARE_SHORT ? [alone] : [" ", element("bdi", { textContent: className(label) })])), element("kbd", { textContent: key, ariaHidden: "true" }));
+    element("span", {}, word, ...(label === undefined || !ARE_SHORT ? [alone] : [" ", element("bdi", { textContent: shownName(label) })])), element("kbd", { textContent: key, ariaHidden: "true" }));
   button.dataset.action = kind;
   return button;
 }

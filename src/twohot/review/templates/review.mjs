@@ -1,13 +1,14 @@
 /* What keys and buttons do. */
 
-import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, rowName, undo } from "./state.mjs";
-import { changesFromCsv, decisionsAsCsv, textOfBytes } from "./decision_file.mjs";
-import { LOST, SAVED, durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
+import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
+import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
+import { LOST, SAVED, durableParts, loadDecisions, mergeSpellings, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
 import { actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, showFindings } from "./overview.mjs";
 import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
+import { showSpellings } from "./spellings.mjs";
 
 /* ---- deciding ---- */
 
@@ -65,6 +66,7 @@ function onListClick(event) {
 function onAction(i, button) {
   const kind = button.dataset.action;
   if (kind === "more") openMenu(i, button);
+  else if (kind === "verdict") takeVerdict(i, report.verdicts[i][button.dataset.place][1]);
   else if (kind in DIALOGS) DIALOGS[kind]([i]);
   /* A second click on the same button opens the row again. */
   else if (decisions.get(i)?.kind === kind) { decide([[i, undefined]]); say(`${rowName(i, "Row")}: open again`); }
@@ -72,6 +74,13 @@ function onAction(i, button) {
     decideRows([i], kind);
     if (page.layout === "focus") goOn();
   }
+}
+
+/* Settle a row as a reviewer decided it. */
+function takeVerdict(i, label) {
+  if (label === null) decideRows([i], "exclude");
+  else decideRows([i], "relabel", label);
+  if (page.layout === "focus") goOn();
 }
 
 /* The decisions of a line of the table that have no button there. */
@@ -104,8 +113,10 @@ function exportDecisions() {
 
 async function importDecisions(file) {
   try {
-    const changes = changesFromCsv(textOfBytes(await file.arrayBuffer()));
+    const { changes, spellings } = changesFromCsv(textOfBytes(await file.arrayBuffer()));
+    if (spellings.size) mergeSpellings(spellings);
     answer(changes);
+    showSpellings();
     refreshView();
     say(`${counted(changes.length, "decision")} imported (u undoes it).`);
   } catch (error) {
@@ -230,6 +241,7 @@ function onTabKey(event) {
 function onStorage(event) {
   if (event.key !== null && !event.key.startsWith(partKey(""))) return;
   loadDecisions();
+  showSpellings();
   redraw(page.view);
 }
 
@@ -274,6 +286,7 @@ function listen() {
   on("confirm", "submit", onConfirm);
   on("undo", "click", undoLast);
   on("export", "click", exportDecisions);
+  on("reviewer", "change", () => nameReviewer(stripped(byId("reviewer").value)));
   on("import", "click", () => byId("import-file").click());
   on("import-file", "change", async () => {
     if (byId("import-file").files.length) await importDecisions(byId("import-file").files[0]);
@@ -291,7 +304,9 @@ function listen() {
 /* ---- when the page opens ---- */
 
 loadDecisions();
+byId("reviewer").value = reviewer.name;
 fillFilters();
+showSpellings();
 showFindings((number) => lookAt({ finding: number }));
 drawMaps(pickPair);
 listen();
@@ -303,6 +318,7 @@ openLinked();
 durableParts().then((kept) => {
   if (!takeCopies(kept)) return;
   loadDecisions();
+  showSpellings();
   redraw(page.view);
   showProgress();
 }).catch(() => {});

@@ -13,6 +13,9 @@ export const N_ROWS = report.row.length;
 export const NO_LABEL = -1;
 export const KINDS = ["accept", "reject", "second", "relabel", "new_class", "exclude"];
 export const OPEN = "open";   /* in files: not decided, the line is there for its note */
+export const SPELLING = "spelling";   /* in files: of no row, two spellings become one */
+/* Who reviews: the name of all decisions that came from no other reviewer's file. */
+export const reviewer = { name: "" };
 /* Decisions are by id: another audit of the same labels shows its rows in another order. */
 export const placeOf = new Map(report.id.map((id, i) => [id, i]));
 
@@ -24,6 +27,12 @@ export function counted(count, noun) {
 export function className(label) {
   if (typeof label === "string") return label;
   return label === NO_LABEL ? "" : report.classes[label];
+}
+
+/* The name of a label with all to be seen that tells it from a more frequent spelling. */
+const toldNames = new Map(report.spellings.flatMap((group) => group.slice(1).map(([code, text]) => [code, text.slice(1, -1)])));
+export function shownName(label) {
+  return toldNames.get(label) ?? className(label);
 }
 
 /* What a row is called: a number alone would say little. */
@@ -50,6 +59,10 @@ export function isDoubted(i) {
 export function hasSecond(i) {
   return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
 }
+
+/* ---- spellings of one class that are merged ---- */
+
+export const merges = new Map();   /* code of a spelling → code of the class that it becomes */
 
 /* ---- decisions and notes ---- */
 

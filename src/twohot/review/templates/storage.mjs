@@ -2,7 +2,7 @@
    which other windows hear of, and IndexedDB, which a killed browser cannot lose: browsers write
    localStorage to disk seconds later, and a transaction of strict durability before it completes. */
 
-import { NO_LABEL, answerOf, decisionFor, decisions, keep, labelOf, notes, placeOf, report, watch } from "./state.mjs";
+import { NO_LABEL, answerOf, decisionFor, decisions, keep, labelOf, merges, notes, placeOf, report, reviewer, watch } from "./state.mjs";
 
 /* Decisions are stored in parts of this many rows of the data: one key press writes one part. */
 const PART = 500;
@@ -34,24 +34,32 @@ export function partKey(part) {
   return `twohot:rows:${report.report}:${part}`;
 }
 
-watch((rows) => {
+/* Tell what became of a write; that of an earlier one only if it failed. */
+let writes = 0;
+function tellOf(written) {
+  const number = ++writes;
   tell(null);
+  written.then((found) => { if (number === writes || found === LOST) tell(found); });
+}
+
+watch((rows) => {
   const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
-  Promise.all([...parts].map(storePart)).then((found) => tell(Math.min(...found)));
+  tellOf(Promise.all([...parts].map(storePart)).then((found) => Math.min(...found)));
 });
 
-/* A part is { rows, at }: [id, decision or null, note] of every row that is answered. */
+/* A part is { rows, at }: [id, decision or null, note] of every row that is answered, and who decided if
+   that was in a file of another reviewer. */
 async function storePart(part) {
   const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
     const { decision, note = "" } = answerOf(i);
-    return [report.id[i], decision ? storedForm(decision) : null, note];
+    return [report.id[i], decision ? storedForm(decision) : null, note, ...(decision?.reviewer ? [decision.reviewer] : [])];
   });
   rows.push(...(elsewhere.get(part) ?? []));
-  return storeTwice(partKey(part), rows);
+  return storeRows(partKey(part), rows);
 }
 
-/* Store rows in both copies, of which the later one counts; where they are then. */
-async function storeTwice(key, rows) {
+async function storeRows(key, rows) {
+  /* Of two copies the later one counts. */
   const text = JSON.stringify({ rows, at: Date.now() });
   copies.set(key, text);
   const isStored = storeText(key, text);
@@ -59,10 +67,25 @@ async function storeTwice(key, rows) {
   return isStored ? SAVED : isKept ? SECOND : LOST;
 }
 
-/* Store rows under a key of its own, and tell how it went. */
-export async function storeRows(key, rows) {
-  tell(null);
-  tell(await storeTwice(key, rows));
+/* Store rows under a key of their own. */
+export function keepRows(key, rows) {
+  tellOf(storeRows(key, rows));
+}
+
+/* Merged spellings are a part of their own, of pairs of classes. */
+const SPELLINGS = partKey("spellings");
+const NAME = "twohot:reviewer";   /* of all reports */
+
+/* Merge spellings as a map from codes to codes says, and keep that. */
+export function mergeSpellings(merged) {
+  merges.clear();
+  for (const [old, into] of merged) merges.set(old, into);
+  tellOf(storeRows(SPELLINGS, [...merges]));
+}
+
+export function nameReviewer(name) {
+  reviewer.name = name;
+  storeText(NAME, name);
 }
 
 /* A code, the name of a new class in an array, or the kind. */
@@ -155,16 +178,28 @@ export function takeCopies(kept) {
 
 export function loadDecisions() {
   for (const part of rowsOfPart.keys()) loadPart(part);
+  merges.clear();
+  const isOne = (pair) => report.spellings.some((group) => pair.every((label) => group.some(([code]) => code === label)));
+  for (const pair of storedRows(SPELLINGS)) if (isOne(pair)) merges.set(pair[0], pair[1]);
+  try {
+    reviewer.name = localStorage.getItem(NAME) ?? "";
+  } catch {
+    reviewer.name = "";
+  }
 }
 
 function loadPart(part) {
   for (const i of rowsOfPart.get(part)) keep(i, {});
   const others = [];
   for (const entry of storedRows(partKey(part))) {
-    const [id, stored, note] = entry;
+    const [id, stored, note, by] = entry;
     const i = placeOf.get(id);
     if (i === undefined) others.push(entry);
-    else keep(i, { decision: storedDecision(i, stored), note: typeof note === "string" ? note : null });
+    else {
+      const decision = storedDecision(i, stored);
+      if (decision && typeof by === "string") decision.reviewer = by;
+      keep(i, { decision, note: typeof note === "string" ? note : null });
+    }
   }
   elsewhere.set(part, others);
 }

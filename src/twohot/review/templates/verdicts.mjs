@@ -4,7 +4,7 @@
 
 import { NO_LABEL, className, classOrder, counted, decisionFor, decisions, isDoubted, keep, labelOf, placeOf, report, rowName } from "./state.mjs";
 import { csvText, decisionsAsCsv, stripped } from "./decision_file.mjs";
-import { LOST, SAVED, durableParts, partKey, saving, storeRows, storedRows, takeCopies } from "./storage.mjs";
+import { LOST, SAVED, durableParts, keepRows, partKey, saving, storedRows, takeCopies } from "./storage.mjs";
 import { byId, element, itemText, labelChip, picture } from "./elements.mjs";
 import { CheckedReview, correctionLine, progressLine, sealed } from "./certificate.mjs";
 
@@ -71,7 +71,7 @@ const logKey = (part) => partKey(`${task.key} ${part}`);
 function storeFrom(place) {
   const part = Math.floor(place / LOG_PART);
   const rows = log.slice(part * LOG_PART, (part + 1) * LOG_PART);
-  return storeRows(logKey(part), rows.map(({ i, kind, label }) => [report.id[i], kind, label]));
+  keepRows(logKey(part), rows.map(({ i, kind, label }) => [report.id[i], kind, label]));
 }
 
 function storedLog() {

@@ -2,8 +2,8 @@
    time, and where the reviewer stands. */
 
 import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, look, progressOf, sortRows } from "./filters.mjs";
-import { actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, why, wrongScore } from "./elements.mjs";
-import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, notes, report, rowName, watch } from "./state.mjs";
+import { actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, verdictList, why, wrongScore } from "./elements.mjs";
+import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
 
 /* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
    2, 3, 4 or 6. */
@@ -40,7 +40,7 @@ function labelLine(i) {
 function card(i) {
   return element("li", { className: "card", "aria-label": describe(i) },
     element("div", { className: "head" }, idLink(i), ...marks(i), wrongScore(i)),
-    rowPicture(i), itemText(i), labelLine(i), actionButtons(i), noteText(i), ...neighbourLists(i));
+    rowPicture(i), itemText(i), labelLine(i), verdictList(i), actionButtons(i), noteText(i), ...neighbourLists(i));
 }
 
 function candidate(i, role) {
@@ -64,7 +64,7 @@ function focusView(i) {
   return element("article", { className: "focus", "aria-label": describe(i) },
     element("div", { className: "head" }, idLink(i), ...marks(i), outcome(i, SAID_BY_BUTTONS), hint()),
     element("div", { className: "item" }, rowPicture(i, true), text ?? (report.items ? null : element("p", { className: "empty", textContent: rowName(i, "Row") }))),
-    element("div", { className: "side" }, element("p", { className: "why", dir: "auto", textContent: why(i) }),
+    element("div", { className: "side" }, element("p", { className: "why", dir: "auto", textContent: why(i) }), verdictList(i),
       element("div", { className: "candidates" }, candidate(i, "given"), isDoubted(i) ? candidate(i, "suggested") : null),
       other, nearest(i, "copies", element("p", { className: "remark", textContent: "nearly the same" })), noteText(i)),
     actionButtons(i));
@@ -80,6 +80,7 @@ function tableLine(i) {
     ...(report.items ? [element("td", { className: "item-cell" }, itemText(i))] : []),
     cell(labelChip(report.given[i], "given", "given")),
     isDoubted(i) ? cell(labelChip(report.suggested[i], "suggested", "suggested")) : cell(),
+    ...(report.verdicts ? [cell(verdictList(i))] : []),
     element("td", { className: "number" }, wrongScore(i)),
     element("td", {}, element("div", { className: "actions" },
       ...choices(i).filter((kind) => kind === "accept" || kind === "reject").map((kind) => actionButton(kind, i)), more,
@@ -131,7 +132,7 @@ function doneView() {
 /* Headings of the table: [text, name to sort by or null, class of the cell]. */
 function headings() {
   return [report.idKind === "position" ? ["Row", "row"] : ["Id", "row"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
-    ["Given", "given"], ["Suggested", "suggested"], ["Label wrong", "wrong", "number"], ["Decision", null]];
+    ["Given", "given"], ["Suggested", "suggested"], ...(report.verdicts ? [["Reviewers", null]] : []), ["Label wrong", "wrong", "number"], ["Decision", null]];
 }
 
 function tableOf(lines) {
@@ -236,8 +237,8 @@ export function setLayout(name) {
 
 const OPTIONS = {
   finding: [[FLAGGED, "wrong labels"], ...report.findings.map((finding, number) => [number, finding.name]), ["", "all rows"]],
-  given: [["", "any label"], ...classOrder.map((code) => [code, className(code)])],
-  suggested: [["", "any suggested"], ...classOrder.map((code) => [code, className(code)])],
+  given: [["", "any label"], ...classOrder.map((code) => [code, shownName(code)])],
+  suggested: [["", "any suggested"], ...classOrder.map((code) => [code, shownName(code)])],
   decision: [["", "any decision"], ["open", "open"], ["decided", "decided"], ["accept", "accepted"], ["reject", "given label kept"], ["second", "second candidate taken"],
     ["relabel", "relabelled"], ["new_class", "new class"], ["exclude", "excluded"], ["noted", "with a note"]],
   close: [["", "clear or close"], [1, "close call"], [0, "clear"]],
@@ -330,7 +331,7 @@ export function showProgress() {
   byId("progress-bar").value = done;
   byId("progress-text").textContent = `${done.toLocaleString("en")} of ${total.toLocaleString("en")} reviewed`;
   byId("undo").disabled = !canUndo();
-  byId("export").disabled = !decisions.size && !notes.size;
+  byId("export").disabled = !decisions.size && !notes.size && !merges.size;
   const flagged = progressOf(FLAGGED);
   const left = flagged.total - flagged.done;
   byId("start").hidden = !left;

@@ -1,0 +1,311 @@
+"""Decisions of several reviewers: where they agree, how well, and what is to be settled.
+
+A row is applied if all reviewers who decided it want the same label. Where they do not, nothing is
+applied until somebody settles the row, whose decision is final.
+
+    p_o     share of the rows that two reviewers decided on which they want the same label
+    p_e     that share if each chose at random, with frequencies of their own
+    kappa   (p_o - p_e) / (1 - p_e), Cohen's: 1 is full agreement, 0 that of chance
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.stats import binomtest
+
+from twohot.base import NO_LABEL, ArgumentError, counted, first_few
+from twohot.review.decisions import (
+    MOST_NAME,
+    OPEN,
+    SETTLED,
+    SPELLING,
+    Decision,
+    DecisionReader,
+    in_words,
+)
+from twohot.review.page import write_review
+from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.tables import errors_named, write_csv
+
+# Labels that reviewers want, by name and None if excluded: position of the row → reviewer → label.
+Verdicts: TypeAlias = Mapping[int, Mapping[str, str | None]]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far reviewers agree on the labels of the rows that two or more of them decided."""
+
+    reviewers: tuple[str, ...]
+    n_rows: int  # decided by two or more
+    n_agreeing: int  # of these, rows on which all of them want the same label
+    kappa: float  # Cohen's; of more reviewers the mean over pairs, by the rows that both decided
+    interval: tuple[float, float]  # of 95 %; NaN, as kappa is, where neither is defined
+
+    def __str__(self) -> str:
+        names = f"{len(self.reviewers)} reviewers ({first_few(self.reviewers)})"
+        if not self.n_rows:
+            return f"Agreement of {names}: not known, because no row was decided by two of them."
+        share = f"{self.n_agreeing / self.n_rows:.1%}"
+        found = f"Agreement of {names}: {share} of {counted(self.n_rows, 'row')} decided by two"
+        if len(self.reviewers) > 2:
+            found += " or more"
+        if np.isnan(self.kappa):
+            return f"{found}; Cohen's kappa is not defined where all chose one label."
+        low, high = self.interval
+        mean = "" if len(self.reviewers) == 2 else "mean over pairs, "
+        return (
+            f"{found}; Cohen's kappa {self.kappa:.2f} ({mean}95 % interval {low:.2f} to {high:.2f})"
+            "."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MergedReviews:
+    """Decisions of several reviewers as those of one, and what they do not agree on."""
+
+    decisions: tuple[Decision, ...]  # to apply: undisputed ones, final ones, spellings and notes
+    disputed: Verdicts  # rows to settle, in the order of the data
+    settled: Verdicts  # rows on which reviewers disagree and that were settled, likewise
+    agreement: Agreement
+
+
+def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -> MergedReviews:
+    """Merge the decisions of several reviewers on the same audit.
+
+    Rows that all want the same label for, and rows that one reviewer decided, are to be applied.
+    Rows on which reviewers disagree are not, unless decisions of the page to settle them are among
+    the files: these are final, and do not count for the agreement.
+
+    Parameters
+    ----------
+    rows : ReviewRows
+        The rows of the audit that was reviewed.
+    reviews : mapping of str to sequence of Decision
+        The decisions of each file, by its path. Where they do not name their reviewer, the file
+        does.
+
+    Returns
+    -------
+    MergedReviews
+        What to apply, what to settle, and how far the reviewers agree.
+
+    Raises
+    ------
+    ValueError
+        If a file is of another audit, names a row or label that is not there, or contradicts
+        itself, or if two files have different decisions of the same reviewer.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> given = ["cat", "cat", "dog", "dog", "dog"]
+    >>> issues = find_label_issues(None, given, probabilities=np.eye(2)[[1, 0, 0, 1, 0]])
+    >>> rows = issues.report("report.html")
+    >>> name = rows.report_id()
+    >>> anna = [Decision(name, row, "accept", "", reviewer="Anna") for row in ("0", "2", "4")]
+    >>> ben = [Decision(name, "0", "accept", ""), Decision(name, "2", "reject", "")]
+    >>> merged = merge_reviews(rows, {"anna.csv": anna, "ben.csv": ben})
+    >>> [decision.id for decision in merged.decisions], merged.disputed
+    (['0', '4', '0'], {2: {'Anna': 'cat', 'ben': 'dog'}})
+    >>> print(merged.agreement)
+    Agreement of 2 reviewers ('Anna', 'ben'): 50.0% of 2 rows decided by two; Cohen's kappa 0.00 ...
+
+    One more decision settles the row:
+
+    >>> final = [Decision(f"{name}-settled", "2", "reject", "")]
+    >>> merge_reviews(rows, {"anna.csv": anna, "ben.csv": ben, "final.csv": final}).disputed
+    {}
+    """
+    decisions = [(file, decision) for file, made in reviews.items() for decision in made]
+    # An error names the file, where there are several.
+    path = {file: [Path(file)] if len(reviews) > 1 else [] for file in reviews}
+    names, found = _names(reviews), _Found({}, {}, {}, {})
+    with errors_named(*(each for paths in path.values() for each in paths)):
+        reader = DecisionReader(rows, [decision for _, decision in decisions])
+    for file, decision in decisions:
+        if decision.decision != SPELLING:
+            with errors_named(*path[file]):
+                place = reader.place(decision)
+                if decision.decision != OPEN:
+                    label = reader.label(decision, place)
+                    found.add(place, decision.reviewer or names[file], label, file, decision)
+    contested = [
+        (place, verdicts)
+        for place, verdicts in sorted(found.verdicts.items())
+        if len({*verdicts.values()}) > 1
+    ]
+    disputed = {place: verdicts for place, verdicts in contested if place not in found.final}
+    settled = {place: verdicts for place, verdicts in contested if place in found.final}
+    kept = _kept([decision for _, decision in decisions], reader, found.final, disputed)
+    return MergedReviews(tuple(kept), disputed, settled, _agreement(found.verdicts))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What reviewers want, collected decision by decision."""
+
+    verdicts: dict[int, dict[str, str | None]]  # position of a row → reviewer → label
+    final: dict[int, dict[str, str | None]]  # likewise of rows that were settled, by nobody
+    files: dict[tuple[int, str], str]  # of a row and a reviewer, the first file
+    of_files: dict[tuple[int, str], str | None]  # of a row and a file, the label
+
+    def add(self, place: int, reviewer: str, label: str | None, file: str, made: Decision) -> None:
+        """Take a decision, or say which one it contradicts."""
+        who = "" if made.settles else reviewer
+        known = (self.final if made.settles else self.verdicts).setdefault(place, {})
+        same_reviewer = known.setdefault(who, label), self.files.setdefault((place, who), file)
+        same_file = self.of_files.setdefault((place, file), label), file
+        for before, first in (same_reviewer, same_file):
+            if before != label:
+                both = f"as {in_words(before)} in {first} and as {in_words(label)} in {file}"
+                by = f" by reviewer {who!r}" if who and first != file else ""
+                verb = "settled" if made.settles else "decided"
+                advice = "pass one file of each reviewer, the last one, and name them differently."
+                raise ArgumentError("", f"row {made.id} was {verb} twice{by}, {both}", advice)
+
+
+def _names(reviews: Mapping[str, Sequence[Decision]]) -> dict[str, str]:
+    """Return what the reviewer of each file is called who left no name."""
+    stems = Counter(Path(file).stem for file in reviews)
+    return {
+        file: Path(file).stem if stems[Path(file).stem] == 1 else file.removesuffix(".csv")
+        for file in reviews
+    }
+
+
+def _kept(
+    decisions: Sequence[Decision],
+    reader: DecisionReader,
+    final: Verdicts,
+    disputed: Verdicts,
+) -> Iterator[Decision]:
+    """Yield the decisions to apply; of the others the notes."""
+    for decision in decisions:
+        place = -1 if decision.decision == SPELLING else reader.position[decision.id]
+        if place not in disputed and (place not in final or decision.settles):
+            yield decision
+        elif decision.note:
+            yield replace(decision, decision=OPEN, label="")
+
+
+# How far they agree -------------------------------------------------------------------------------
+
+
+def _agreement(verdicts: Verdicts) -> Agreement:
+    """Return how far reviewers agree."""
+    reviewers = tuple(dict.fromkeys(name for row in verdicts.values() for name in row))
+    shared = [row for row in verdicts.values() if len(row) > 1]
+    n_agreeing = sum(len({*row.values()}) == 1 for row in shared)
+    found, weights = [], []
+    for one, other in combinations(reviewers, 2):
+        pairs = [(row[one], row[other]) for row in shared if one in row and other in row]
+        estimate = cohen_kappa(pairs)
+        if not np.isnan(estimate[0]):
+            found.append(estimate)
+            weights.append(len(pairs))
+    # A mean of bounds is at least as wide as the interval of the mean: pairs share reviewers.
+    kappa, low, high = np.average(found, axis=0, weights=weights) if found else [np.nan] * 3
+    return Agreement(reviewers, len(shared), n_agreeing, float(kappa), (float(low), float(high)))
+
+
+def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
+    """Return Cohen's kappa of two labels a row, and its 95 % interval; NaN where not defined.
+
+    The interval is Wilson's for p_o, with p_e as it was found. This overestimates the error a
+    little (Fleiss, Cohen and Everitt, 1969), and stays open where the reviewers agree on all rows.
+    It is not defined without rows, and where both gave one and the same label to all of them.
+
+    Examples
+    --------
+    >>> pairs = [("cat", "cat")] * 20 + [("dog", "dog")] * 15 + [("cat", "dog")] * 5
+    >>> [round(number, 2) for number in cohen_kappa(pairs)]
+    [0.75, 0.48, 0.89]
+    """
+    n = len(pairs)
+    first, second = (Counter(labels) for labels in zip(*pairs, strict=True)) if n else ({}, {})
+    by_chance = sum(count * second[label] for label, count in first.items()) / max(n, 1) ** 2
+    if not n or by_chance == 1:
+        return (np.nan,) * 3
+    n_same = sum(one == other for one, other in pairs)
+    interval = binomtest(n_same, n).proportion_ci(method="wilson")
+    shares = np.array([n_same / n, interval.low, interval.high])
+    kappa, low, high = ((shares - by_chance) / (1 - by_chance)).tolist()
+    return kappa, max(low, -1.0), high
+
+
+# What is to be settled: a table, and a page ------------------------------------------------------
+
+DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", "label")
+
+
+def write_disputed(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    merged: MergedReviews,
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write what each reviewer wants of the rows on which they disagree: no label if excluded."""
+    ids = rows.id_texts()
+    lines = (
+        (ids[row], rows.item(row), *_labels(rows, row), name, label or "")
+        for row, verdicts in merged.disputed.items()
+        for name, label in verdicts.items()
+    )
+    write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+
+
+def _labels(rows: ReviewRows, row: int) -> tuple[str, str]:
+    """Return the given and the suggested label of a row."""
+    codes = (rows.given_labels[row], rows.suggested_labels[row])
+    given, suggested = (rows.label_name(int(code)) for code in codes)
+    return given, suggested
+
+
+def write_settle_page(
+    path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews, **page: Any
+) -> str:
+    """Write a review page of the rows on which reviewers disagree, and what each decided.
+
+    Rows that were settled are on it too: in the browser where that was done they are decided, so
+    that its next export has all of them and replaces the earlier one.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    rows : ReviewRows
+        The rows of the audit that was reviewed.
+    merged : MergedReviews
+        What `merge_reviews` returned. Rows without a given label are on no page.
+    page
+        `image_root`, `embed_limit`, `thumbnail_size` and `next_step`, as for `write_review`.
+
+    Returns
+    -------
+    str
+        The name of its report, which its decisions carry: that of the audit and "-settled".
+    """
+    contested = dict(sorted({**merged.disputed, **merged.settled}.items()))
+    places = [row for row in contested if rows.given_labels[row] != NO_LABEL]
+    shown = rows.take(np.array(places, dtype=np.intp))
+    report, is_shown = f"{rows.report_id()}{SETTLED}", np.ones(len(places), dtype=bool)
+    verdicts = {
+        number: [(name[:MOST_NAME], label) for name, label in contested[row].items()]
+        for number, row in enumerate(places)
+    }
+    n_others = len(contested) - len(places)
+    left_out = f"{counted(n_others, 'row')} without a given label not shown: add a line for each."
+    messages = (str(merged.agreement), *[left_out] * bool(n_others))
+    shown = replace(shown, report=report, is_label_issue=is_shown)
+    # How frequent a spelling is all rows say.
+    counts = replace(shown.counts(), class_sizes=rows.counts().class_sizes)
+    title = "Rows to settle"
+    summary = ReviewSummary(title=title, counts=counts, verdicts=verdicts, messages=messages)
+    return write_review(path, shown, summary, **page)

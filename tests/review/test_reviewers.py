@@ -1,0 +1,234 @@
+"""Decisions of several reviewers: what is applied, what is disputed, and how far they agree."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from page_script import json_of
+from sklearn.metrics import cohen_kappa_score
+
+from audits import ANIMALS, HOSTILE, audit_rows
+from twohot.base import parse_json
+from twohot.review.decisions import SPELLING, Decision, accept_above, apply_decisions
+from twohot.review.reviewers import (
+    Agreement,
+    cohen_kappa,
+    merge_reviews,
+    write_disputed,
+    write_settle_page,
+)
+from twohot.tables.csv_file import read_csv
+
+ROWS = audit_rows(12, items=tuple(f"item {i}" for i in range(12)), item_kind="text")
+REPORT = ROWS.report_id()
+
+
+def made(row: int, decision: str, label: str = "", **more: str) -> Decision:
+    return Decision(REPORT, str(row), decision, label, **more)
+
+
+ANNA = [
+    made(0, "accept"),
+    made(2, "reject", note="sure"),
+    made(4, "relabel", "owl"),
+    made(6, "exclude"),
+]
+BEN = [made(0, "relabel", "dog"), made(2, "accept"), made(4, "reject"), made(8, "second")]
+
+
+def test_what_reviewers_agree_on_is_applied_and_the_rest_is_disputed() -> None:
+    merged = merge_reviews(ROWS, {"in/anna.csv": ANNA, "ben.csv": BEN})
+    assert merged.disputed == {
+        2: {"anna": "dog", "ben": "fox"},
+        4: {"anna": "owl", "ben": "fox"},
+    }
+    applied = apply_decisions(ROWS, merged.decisions)
+    expected = np.array(ROWS.given_labels)
+    expected[[0, 6, 8]] = [1, -1, ROWS.second_labels[8]]
+    assert applied.labels.tolist() == expected.tolist()
+    # A note on a disputed row is kept.
+    assert applied.notes == {2: "sure"}
+    agreement = merged.agreement
+    assert (agreement.reviewers, agreement.n_rows, agreement.n_agreeing) == (("anna", "ben"), 3, 1)
+
+
+def test_what_was_settled_is_final_whatever_the_order() -> None:
+    final = [replace(made(2, "accept"), report=f"{REPORT}-settled"), made(4, "open")]
+    files = {"anna.csv": ANNA, "ben.csv": BEN, "final.csv": final}
+    for order in (files, dict(reversed(files.items()))):
+        merged = merge_reviews(ROWS, order)
+        assert ([*merged.disputed], [*merged.settled]) == ([4], [2])
+        assert apply_decisions(ROWS, merged.decisions).labels[2] == ANIMALS.index("fox")
+        # It is nobody's verdict.
+        assert (merged.agreement.n_rows, merged.agreement.n_agreeing) == (3, 1)
+
+
+def test_disputed_rows_are_not_accepted_because_they_are_probable() -> None:
+    merged = merge_reviews(ROWS, {"a.csv": ANNA, "b.csv": BEN})
+    more = accept_above(ROWS, 0.0, [*ANNA, *BEN])
+    applied = apply_decisions(ROWS, [*merged.decisions, *more])
+    assert applied.labels[[2, 4]].tolist() == ROWS.given_labels[[2, 4]].tolist()
+    assert applied.labels[10] == ROWS.suggested_labels[10]
+
+
+def test_names_come_from_the_decisions_or_else_from_the_files() -> None:
+    named = [replace(decision, reviewer="Anna") for decision in ANNA]
+    found = merge_reviews(
+        ROWS, {"x.csv": named, "one/d.csv": BEN, "two/d.csv": [made(2, "exclude")]}
+    )
+    assert found.agreement.reviewers == ("Anna", "one/d", "two/d")
+    assert found.disputed[2] == {"Anna": "dog", "one/d": "fox", "two/d": None}
+
+
+def test_spellings_that_one_merges_are_no_disagreement() -> None:
+    rows = audit_rows(12, classes=("cat", "CAT", "fox", "owl"))
+    name = rows.report_id()
+    ann = [Decision(name, "0", "accept", ""), Decision(name, "", SPELLING, "cat", "CAT")]
+    merged = merge_reviews(rows, {"a.csv": ann, "b.csv": [Decision(name, "0", "reject", "")]})
+    assert not merged.disputed
+    applied = apply_decisions(rows, merged.decisions)
+    names = [applied.classes[code] for code in applied.labels.tolist()]
+    assert names == ["cat" if k < 2 else rows.classes[k] for k in rows.given_labels.tolist()]
+    assert (applied.n_respelt, applied.n_changed) == (4, 4)
+    # Row 8 is like row 0: its two labels are one class, so that it waits for nothing.
+    assert applied.n_open == len(rows.flagged) - 2
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {
+                "a.csv": [made(0, "accept", reviewer="Anna")],
+                "b.csv": [made(0, "reject", reviewer="Anna")],
+            },
+            "row 0 was decided twice by reviewer 'Anna', as 'dog' in a.csv and as 'cat' in b.csv",
+        ),
+        (
+            {"a.csv": [made(0, "accept", reviewer="A"), made(0, "reject", reviewer="B")]},
+            "row 0 was decided twice, as 'dog' in a.csv and as 'cat' in a.csv",
+        ),
+        (
+            {
+                name: [replace(made(0, kind), report=f"{REPORT}-settled")]
+                for name, kind in (("a.csv", "accept"), ("b.csv", "reject"))
+            },
+            "row 0 was settled twice, as 'dog' in a.csv and as 'cat' in b.csv",
+        ),
+        (
+            {"a.csv": ANNA, "b.csv": [replace(made(0, "accept"), report="r0")]},
+            r"report 'r0', and the audit's is '\w+' \(in b.csv\): pass the folder of the report",
+        ),
+        (
+            {"a.csv": ANNA, "b.csv": [made(99, "accept")]},
+            "b.csv: row 99 was decided and is not in the audit, which has 12 rows: take",
+        ),
+        (
+            {"a.csv": ANNA, "b.csv": [made(0, "relabel", "yak")]},
+            "b.csv: row 0 was given the label 'yak'",
+        ),
+    ],
+)
+def test_files_that_do_not_go_together_are_refused(files, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        merge_reviews(ROWS, files)
+
+
+def test_kappa_is_that_of_scikit_learn_and_its_interval_covers() -> None:
+    rng = np.random.default_rng(0)
+    n_covered, truth = 0, 0.6
+    for _ in range(400):
+        first = rng.choice(3, size=60, p=[0.5, 0.3, 0.2])
+        # With this probability the second knows what the first said; else it draws likewise.
+        drawn = rng.choice(3, size=60, p=[0.5, 0.3, 0.2])
+        second = np.where(rng.random(60) < truth, first, drawn)
+        kappa, low, high = cohen_kappa(list(zip(first.tolist(), second.tolist(), strict=True)))
+        assert kappa == pytest.approx(cohen_kappa_score(first, second))
+        assert low <= kappa <= high
+        n_covered += low <= truth <= high
+    assert 0.93 <= n_covered / 400 <= 0.99
+
+
+def test_agreement_of_several_is_a_mean_over_pairs_by_the_rows_they_share() -> None:
+    files = {
+        "a.csv": [made(row, "accept") for row in (0, 2, 4, 6)],
+        "b.csv": [made(row, "accept" if row else "reject") for row in (0, 2, 4, 6)],
+        "c.csv": [made(0, "reject"), made(2, "accept")],
+    }
+    agreement = merge_reviews(ROWS, files).agreement
+    suggested = [ANIMALS[k] for k in ROWS.suggested_labels[[0, 2, 4, 6]]]
+    b, c = ["cat", *suggested[1:]], ["cat", suggested[1]]
+    pairs = [(suggested, b), (suggested[:2], c), (b[:2], c)]
+    kappas = [cohen_kappa_score(*pair) for pair in pairs]
+    assert agreement.kappa == pytest.approx(np.average(kappas, weights=[4, 2, 2]))
+    assert (agreement.n_rows, agreement.n_agreeing) == (4, 3)
+    assert "75.0% of 4 rows decided by two or more; Cohen's kappa" in str(agreement)
+    assert "(mean over pairs, 95 % interval" in str(agreement)
+
+
+def test_agreement_that_is_not_defined_is_said() -> None:
+    apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
+    assert "not known, because no row was decided by two" in str(apart.agreement)
+    same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
+    assert str(same.agreement).endswith("Cohen's kappa is not defined where all chose one label.")
+    assert np.isnan([*same.agreement.interval, same.agreement.kappa]).all()
+    all_alike = [made(row, "accept") for row in range(0, 12, 2)]
+    alike = merge_reviews(ROWS, {"a.csv": all_alike, "b.csv": all_alike}).agreement
+    assert alike.kappa == 1
+    # Six rows prove little.
+    assert alike.interval[0] < 0.6
+
+
+def test_disputed_rows_are_listed_and_put_on_a_page(tmp_path) -> None:
+    hostile = HOSTILE[1]
+    rows = replace(ROWS, classes=("cat", "dog", "fox", hostile))
+    name = rows.report_id()
+    reviews = {
+        "a.csv": [Decision(name, "2", "new_class", "yak", reviewer=HOSTILE[0])],
+        "b.csv": [Decision(name, "2", "relabel", hostile), Decision(name, "3", "exclude", "")],
+        "c.csv": [Decision(name, "3", "reject", "")],
+    }
+    merged = merge_reviews(rows, reviews)
+    write_disputed(tmp_path / "d.csv", rows, merged)
+    assert read_csv(tmp_path / "d.csv")[1:] == [
+        ["2", "item 2", "dog", "fox", HOSTILE[0], "yak"],
+        ["2", "item 2", "dog", "fox", "b", hostile],
+        ["3", "item 3", "dog", "dog", "b", ""],
+        ["3", "item 3", "dog", "dog", "c", "dog"],
+    ]
+    report = write_settle_page(tmp_path / "p.html", rows, merged)
+    data = parse_json(json_of(tmp_path / "p.html"))
+    assert (report, data["report"]) == (f"{name}-settled", f"{name}-settled")
+    assert sorted(data["id"]) == ["2", "3"]
+    by_row = dict(zip(data["id"], data["verdicts"], strict=True))
+    assert by_row == {"2": [[HOSTILE[0], "yak"], ["b", 3]], "3": [["b", None], ["c", 1]]}
+    text = (tmp_path / "p.html").read_text("utf-8")
+    assert "2 rows to settle" in text
+    assert HOSTILE[0] not in text.replace("\\u003c", "")
+
+
+def test_settled_rows_stay_on_the_page(tmp_path) -> None:
+    final = [replace(made(2, "accept"), report=f"{REPORT}-settled")]
+    merged = merge_reviews(ROWS, {"anna.csv": ANNA, "ben.csv": BEN, "final.csv": final})
+    write_settle_page(tmp_path / "p.html", ROWS, merged)
+    assert sorted(parse_json(json_of(tmp_path / "p.html"))["id"]) == ["2", "4"]
+
+
+def test_rows_without_a_given_label_are_on_no_page(tmp_path) -> None:
+    given = np.array(ROWS.given_labels)
+    given[3] = -1
+    rows = replace(ROWS, given_labels=given)
+    reviews = {
+        name: [Decision(rows.report_id(), "3", "relabel", label)]
+        for name, label in (("a.csv", "cat"), ("b.csv", "dog"))
+    }
+    merged = merge_reviews(rows, reviews)
+    assert [*merged.disputed] == [3]
+    write_settle_page(tmp_path / "p.html", rows, merged)
+    assert "1 row without a given label not shown" in (tmp_path / "p.html").read_text("utf-8")
+
+
+def test_an_agreement_is_a_record() -> None:
+    merged = merge_reviews(ROWS, {})
+    assert isinstance(merged.agreement, Agreement)
+    assert (merged.decisions, merged.disputed, merged.agreement.reviewers) == ((), {}, ())
