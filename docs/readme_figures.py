@@ -23,7 +23,8 @@ from benchmarks.audit.peers import PeerResult  # noqa: E402
 from benchmarks.audit.plan import OurRun, PeerRun, Setting  # noqa: E402
 from twohot import find_label_issues  # noqa: E402
 from twohot.base import BLUE, ORANGE, VERMILION  # noqa: E402
-from twohot_command.demo import demo_data, grey_picture  # noqa: E402
+from twohot.describe import demo_data  # noqa: E402
+from twohot_command.demo import grey_picture  # noqa: E402
 from twohot_paper import Log  # noqa: E402
 
 RECORDS = HERE.parent / "benchmarks/audit/runs.jsonl"

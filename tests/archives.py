@@ -32,10 +32,9 @@ def write_cifar100(root: Path, monkeypatch, n_train: int = 7, n_test: int = 3) -
         }
         (folder / name).write_bytes(pickle.dumps(content))
     (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": CIFAR_CLASSES}))
-    checksum = {name: md5(folder / name) for name in ("train", "test", "meta")}
-    monkeypatch.setattr(CIFAR100, "train_list", [["train", checksum["train"]]])
-    monkeypatch.setattr(CIFAR100, "test_list", [["test", checksum["test"]]])
-    monkeypatch.setattr(CIFAR100, "meta", {**CIFAR100.meta, "md5": checksum["meta"]})
+    files = {f"{name}_list": [[name, md5(folder / name)]] for name in ("train", "test")}
+    for name, known in {**files, "meta": {**CIFAR100.meta, "md5": md5(folder / "meta")}}.items():
+        monkeypatch.setattr(CIFAR100, name, known)
     return labels
 
 

@@ -5,10 +5,29 @@ from pathlib import Path
 import numpy as np
 
 from twohot_paper.data_set import DataSet, read_data_set
+from twohot_paper.probe_run import FittedModel, Spread
 
 # Six classes in two groups.
 CLASSES = ("ash", "elm", "fir", "carp", "pike", "tench")
 N_FEATURES = 12
+
+# What a run might have measured of a model.
+MODEL = FittedModel(
+    test_accuracy=0.5,
+    train_accuracy=0.5,
+    given_agreement=0.5,
+    n_corrected=0,
+    n_broken=0,
+    truth_in_top={"1": 0.5, "2": 0.995, "3": 1.0},
+    clean_true=Spread(0.6, 0.2),
+    noisy_true=Spread(0.3, 0.2),
+    noisy_given=Spread(0.4, 0.2),
+    l2=1e-3,
+    n_passes=10,
+    cpu_seconds=1.0,
+    gradient_norm=1e-4,
+    converged=True,
+)
 
 
 def write_small_data(

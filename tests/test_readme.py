@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from twohot import AutoProbe
-from twohot_command.demo import demo_data, demo_rows
+from twohot.describe import demo_data, demo_rows
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "docs/demo.md"

@@ -7,23 +7,24 @@ DIR holds real features as npz files; without it, digits and generated classes a
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.audit.data import FILES, draw_task
 from benchmarks.audit.ours import OurResult, measure_ours
 from benchmarks.audit.peers import PeerResult, measure_peers
-from benchmarks.audit.plan import KINDS, SETS, PeerRun, Run, Setting, settings
+from benchmarks.audit.plan import KINDS, SETS, OurRun, PeerRun, Run, Setting, settings
 from benchmarks.audit.report import compare, render, render_settings
 from benchmarks.pages import say, write_page
 from twohot_paper import Log, run_plan
 
+MEASURES = {PeerRun: measure_peers, OurRun: measure_ours}
 PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn", "cleanlab")
 
 
-def main() -> None:
-    arguments = parse()
+def main(given: Sequence[str] | None = None) -> None:
+    arguments = parse(given)
     runs = plan(select(settings(), arguments), arguments)
     if arguments.list:
         print("\n".join(map(str, runs)))
@@ -31,14 +32,14 @@ def main() -> None:
 
     def measure(run: Run) -> PeerResult | OurResult:
         task = draw_task(run.setting, run.draw, arguments.features)
-        return measure_peers(task) if isinstance(run, PeerRun) else measure_ours(task)
+        return MEASURES[type(run)](task)
 
     log = Log(arguments.records)
     run_plan(runs, log, measure, n_jobs=arguments.jobs, packages=PACKAGES, callback=say)
     write_pages(arguments)
 
 
-def parse() -> argparse.Namespace:
+def parse(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=Path, required=True, help="file to append to")
     parser.add_argument("--features", type=Path, help="folder with real features")
@@ -53,7 +54,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--all-rows", action="store_true", help="all rows where 3,000 are planned")
     parser.add_argument("--jobs", type=int, default=1, help="processes that work at once")
     parser.add_argument("--list", action="store_true", help="print the runs and stop")
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
 def select(planned: Iterable[Setting], arguments: argparse.Namespace) -> list[Setting]:

@@ -7,6 +7,7 @@ DIR holds real features as npz files; without it, digits and generated classes a
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.audit.data import FILES
@@ -40,8 +41,8 @@ MEASURES = {
 }
 
 
-def main() -> None:
-    arguments = parse()
+def main(given: Sequence[str] | None = None) -> None:
+    arguments = parse(given)
     wanted = re.compile(arguments.runs)
     chosen = [
         run
@@ -69,7 +70,7 @@ def data_of(run: Run) -> str:
     return {CostRun: getattr(run, "data", ""), ErringRun: ERRING_SET}.get(type(run), "")
 
 
-def parse() -> argparse.Namespace:
+def parse(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=Path, required=True, help="file to append to")
     parser.add_argument("--features", type=Path, help="folder with real features")
@@ -78,7 +79,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--only", choices=kinds, help="simulate one table; else all")
     parser.add_argument("--runs", default="", help="regular expression; see --list")
     parser.add_argument("--list", action="store_true", help="print the runs and stop")
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
 if __name__ == "__main__":

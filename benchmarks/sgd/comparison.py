@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sgd.trainer import N_EPOCHS, RATES, SgdResult, SgdRun
-from twohot.base import METHOD_COLOURS, counted, new_figure
+from twohot.base import counted, new_figure
 from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import Made, Results
 from twohot_paper.grid import only_one_note, titles
@@ -20,6 +20,7 @@ from twohot_paper.probe_run import (
     FittedModel,
     ProbeResult,
 )
+from twohot_paper.real_figures import MODEL_COLOURS
 from twohot_paper.table import Cell, Table
 
 # The same models by two trainers: what SGD and the exact solver reach, and what each costs --------
@@ -282,7 +283,7 @@ def trainer_figure(pairs: Sequence[TrainerPair]) -> Any:
         [[_panel(pair, name) for pair in pairs] for name in DRAWN],
         [NAMES[name] for name in DRAWN],
         [f"η = {pair.run.noise_rate:g}, rate {pair.sgd.rate:g}" for pair in pairs],
-        [METHOD_COLOURS[colour] for colour in DRAWN.values()],
+        [MODEL_COLOURS[colour] for colour in DRAWN.values()],
         title=_subject(pairs),
     )
 

@@ -1,17 +1,13 @@
-"""The main job on data that ships with scikit-learn: digits, many of their labels made wrong."""
+"""`twohot demo`: compare probes on digits with noisy labels, and write an audit of the labels."""
 
 import json
 import struct
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated
 
 import numpy as np
 from rich.console import Console
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 from typer import Option
 
 from twohot.audit import (
@@ -22,92 +18,11 @@ from twohot.audit import (
     write_audit_folder,
 )
 from twohot.base import check_writable, counted, whole_file
-from twohot.judge import AutoProbe
-from twohot.noise import corrupt_labels, pair_flip, symmetric
-from twohot.probes import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.describe import DemoData, DemoNoise, DemoRow, demo_data, demo_rows
 from twohot.tables import FeatureTable
 from twohot_command.terminal import print_table, say
 
-N_ROUNDS = 4
-TEST_SHARE = 0.3
-DemoNoise: TypeAlias = Literal["mixed", "symmetric"]
 TITLE = "Labels of scikit-learn's digits"  # of the audit, by which its folder is known
-
-
-@dataclass(frozen=True)
-class DemoData:
-    """Digits with wrong labels, and a clean test set."""
-
-    features: np.ndarray
-    given_labels: np.ndarray
-    true_labels: np.ndarray
-    test_features: np.ndarray
-    test_labels: np.ndarray
-
-
-@dataclass(frozen=True)
-class DemoRow:
-    """How one method did."""
-
-    method: str
-    test_errors: int  # of the rows never seen
-    training_errors: int  # predictions on training rows that differ from the true label
-    n_passes: float  # over the training rows
-
-
-def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoData:
-    """Return digits, a share of the training labels replaced by another digit.
-
-    "symmetric" noise takes any other digit; "mixed" does so with half of the wrong labels, and
-    takes the next digit with the other half, so that some mistakes are likelier than others.
-    """
-    pixels, digits = load_digits(return_X_y=True)
-    features, test_features, true_labels, test_labels = train_test_split(
-        pixels, digits, test_size=TEST_SHARE, stratify=digits, random_state=seed
-    )
-    corruption = symmetric(10, noise_rate)
-    if kind == "mixed":
-        corruption = (corruption + pair_flip(10, noise_rate)) / 2
-    noise = corrupt_labels(true_labels, corruption, exact=True, random_state=seed)
-    return DemoData(features, noise.given_labels, true_labels, test_features, test_labels)
-
-
-def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
-    """Yield a plain probe, the teacher, every round, the students and a fitted AutoProbe.
-
-    Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
-    chooses its own. Nothing here is chosen by looking at the test set.
-    """
-    yield _fitted_row("plain probe", LinearProbe(), data)
-    rounds = DistilledProbe(n_rounds=N_ROUNDS)
-    rounds.fit(data.features, data.given_labels)
-    both = (data.test_features, data.features)
-    stages = zip(rounds.rounds_, *map(rounds.staged_predict_proba, both), strict=True)
-    for number, (entry, *outputs) in enumerate(stages, start=1):
-        name = "teacher (round 1)" if number == 1 else f"round {number}"
-        predicted = [rounds.classes_[part.argmax(axis=1)] for part in outputs]
-        yield _row(name, data, predicted, entry.n_passes)
-    yield _fitted_row("partial labels (two-hot)", PartialLabelProbe(), data)
-    yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
-    yield _predicted_row("AutoProbe", auto, data)
-
-
-def _fitted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
-    """Fit a probe and return how it did."""
-    return _predicted_row(method, probe.fit(data.features, data.given_labels), data)
-
-
-def _predicted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
-    """Return how a fitted probe did."""
-    predicted = [probe.predict(features) for features in (data.test_features, data.features)]
-    return _row(method, data, predicted, probe.rounds_[-1].n_passes)
-
-
-def _row(method: str, data: DemoData, predicted: list[np.ndarray], n_passes: float) -> DemoRow:
-    """Count the errors of the labels predicted for the test set and for the training set."""
-    pairs = zip(predicted, (data.test_labels, data.true_labels), strict=True)
-    n_test, n_training = (int(np.sum(labels != true)) for labels, true in pairs)
-    return DemoRow(method, n_test, n_training, n_passes)
 
 
 def check_demo_folder(folder: Path) -> None:
@@ -163,9 +78,6 @@ def _png(grey: np.ndarray) -> bytes:
     rows = b"".join(b"\0" + row.tobytes() for row in grey)
     parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + parts
-
-
-# `twohot demo`: the main job on embedded data -----------------------------------------------------
 
 
 def demo(

@@ -57,7 +57,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class JudgedSetting:
-    """Whether a statement holds in a setting, and the number that says so."""
+    """Whether a statement holds in a setting, and the number behind it."""
 
     setting: Setting
     value: Mean | None
@@ -199,7 +199,7 @@ class TriedSettings:
     """Settings that have results."""
 
     draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
-    left_out: dict[Setting, str] = field(default_factory=dict)  # those that cannot tell, and why
+    left_out: dict[Setting, str] = field(default_factory=dict)  # those without an answer, and why
 
     def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
         """Return which settings are left out and why, in a sentence; nothing if there are none."""
@@ -278,7 +278,7 @@ Draws: TypeAlias = Sequence[Models]  # of one setting
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyRule:
-    """What a TOML file says of a claim about accuracy, beside its words."""
+    """The settings of a claim about accuracy in its TOML file, beside its text."""
 
     statement: str  # a name in STATEMENTS
     arguments: dict[str, Any] = field(default_factory=dict)  # of the statement

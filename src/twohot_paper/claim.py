@@ -19,7 +19,7 @@ NOT_IN_PAPER = "not in the paper"
 
 
 class Answer(StrEnum):
-    """What can be said of a claim."""
+    """The possible answers to a claim."""
 
     CONFIRMED = "confirmed"
     CONDITIONAL = "confirmed only when"  # a condition follows

@@ -31,7 +31,7 @@ class Made:
     figures: dict[str, Any] = field(default_factory=dict)  # matplotlib figures
     tables: dict[str, Table] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what a reader must know, missing runs for instance
-    subject: str = ""  # data and noise, where the title of the exhibit does not tell
+    subject: str = ""  # data and noise, if the title of the exhibit does not name them
 
 
 class Maker(ABC):
@@ -87,13 +87,13 @@ NEEDS = ("nothing", "features", "two backbones")
 # How places of numbered figures and tables begin, and what a reader may call them.
 NUMBERED = r"(fig(?:ure)?|tab(?:le)?)[.\s]*(\d+[a-z]?)(?![a-z\d])"
 
-# Names that stand for several exhibits.
+# Names of several exhibits together.
 GROUPS = ("synthetic", "real", "all")
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """What a TOML file says."""
+    """The content of a TOML file."""
 
     id: str  # "fig:acc_gain": the paper's label, or a name of our own for what it lacks
     title: str
@@ -150,7 +150,7 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 
 def read_exhibit(name: str, text: str) -> Exhibit:
-    """Return what the text of a TOML file says, its keys and settings checked."""
+    """Return the content of a TOML file, its keys and settings checked."""
     load_makers()
     try:
         values = tomllib.loads(text)

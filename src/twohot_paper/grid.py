@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TypeAlias
 
-from twohot.base import COLOURS, METHOD_COLOURS, check_choice, counted
+from twohot.base import COLOURS, check_choice, counted
 from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
 from twohot_paper.exhibit import Results, RunKind, register_runs
 from twohot_paper.probe_run import (
@@ -25,7 +25,7 @@ from twohot_paper.probe_run import (
     lost_share,
     measure_exactly,
 )
-from twohot_paper.real_figures import MARKS, MethodCurve, NoisePanel
+from twohot_paper.real_figures import MARKS, MODEL_COLOURS, MethodCurve, NoisePanel
 from twohot_paper.table import Cell, Mean, Table, mean_of
 
 register_runs(RunKind(ProbeRun, ProbeResult, measure_exactly))
@@ -256,7 +256,7 @@ def model_panels(
             cells = [cell(some, name) for some in draws]
             means = tuple(nan if found is None else found.mean for found in cells)
             stds = tuple(nan if found is None or found.n < 2 else found.std for found in cells)
-            colour = METHOD_COLOURS.get(name, COLOURS[0])
+            colour = MODEL_COLOURS.get(name, COLOURS[0])
             curves.append(MethodCurve(label, colour, means, stds))
         rates = tuple(marked_rate(grid, results, each, rate) for rate in grid.noise_rates)
         where = grid_words(grid, results, each)

@@ -7,21 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twohot.base import (
-    FloatArray,
-    new_figure,
-    round_colour,
-    round_marker,
-)
+from twohot.base import GREEN, METHOD_COLOURS, ORANGE, SKY, FloatArray, new_figure
 from twohot.describe import draw_dendrogram, draw_map, map_order
 
 if TYPE_CHECKING:
     from twohot.describe import Superclasses
 
 
+# Rounds darken from the teacher to its sixth student; their markers tell them apart in grey print.
+ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581", "#082c5e")
+ROUND_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MODEL_COLOURS = {
+    **METHOD_COLOURS,
+    "rounds": SKY,
+    "two-hot": ORANGE,
+    "two-hot by cross-entropy": "#3F3F8F",
+    "two-hot from zero": "#8C6D1F",
+    "tuned teacher": GREEN,
+    **{f"round {t}": colour for t, colour in enumerate(ROUND_COLOURS, start=1)},
+    # Students of more or fewer candidates than two darken with their number.
+    "top-1": "#C7E3C9",
+    "top-3": "#7CBF8E",
+    "top-5": "#2E8B6A",
+    "top-10": "#0B4F45",
+}
+
 N_COLUMNS = 3  # panels side by side
 
-# Share of the correlations between classes that colours tell apart; the others are as dark as
+# Share of the correlations between classes that colours distinguish; the others are as dark as
 # can be. A few pairs of near twins would leave all else white.
 COLOURED = 0.995
 
@@ -101,10 +114,14 @@ def round_name(number: int) -> str:
 
 
 def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, Any]]]:
-    """Yield number, values and style of the line of every round, the first being the teacher."""
+    """Yield number, values and style of the line of every round, the first being the teacher.
+
+    Rounds beyond the seventh have its style.
+    """
+    styles = list(zip(ROUND_COLOURS, ROUND_MARKERS, strict=True))
     for number, row in enumerate(rows, start=1):
-        style = {"color": round_colour(number), "marker": round_marker(number), "markersize": 4}
-        yield number, row, style
+        colour, marker = styles[min(number, len(styles)) - 1]
+        yield number, row, {"color": colour, "marker": marker, "markersize": 4}
 
 
 # Numbers against the noise rate, one panel per data set: grouped bars ----------------------------

@@ -188,7 +188,7 @@ PAGES = page_templates("twohot_paper")
 PAGES.filters["quote"] = quote
 TEXTS = PAGES.overlay(autoescape=False)  # templates of Markdown
 
-# Signs before a verdict, so that colour is not all that tells.
+# Signs before a verdict, so that readers do not depend on its colour.
 SIGNS = {
     Answer.CONFIRMED: "✓",
     Answer.CONDITIONAL: "◐",
@@ -269,7 +269,7 @@ class Report:
 
 
 def show(work: Reproduction) -> Report:
-    """Return the report on all that is finished; what lacks its data is in it, and says so."""
+    """Return the report on all that is finished; exhibits without their data are listed as such."""
     results, able = work.results(), work.able()
     shown = []
     for exhibit in able.exhibits:

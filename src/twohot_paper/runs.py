@@ -43,7 +43,7 @@ def as_json(value: object) -> Any:
 
 
 def canonical(value: object) -> str:
-    """Return the one text that stands for a value, whatever the order of its fields.
+    """Return the one text of a value, whatever the order of its fields.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _record(kind: Any, value: dict[str, Any]) -> Any:
 
 
 def _number(text: str) -> float:
-    """Read 10.0 as 10: they are equal, so they must not tell two values apart."""
+    """Read 10.0 as 10: they are equal, so the two must have the same text."""
     number = float(text)
     return int(number) if number.is_integer() else number
 
@@ -137,7 +137,7 @@ class Record(Generic[R, T]):
     run: R
     result: T  # None where it failed
     error: str | None  # what it failed of
-    cpu_seconds: float | None  # of the process that did it; None where nobody noted them
+    cpu_seconds: float | None  # of the process that did it; None if they were not recorded
     wall_seconds: float | None
     versions: dict[str, str]  # of Python and of the packages that the result depends on
 
@@ -149,7 +149,7 @@ def kind_name(kind: type) -> str:
 
 
 def identity(run: object) -> str:
-    """Return the text that stands for a run, the same in every process.
+    """Return the text that identifies a run, the same in every process.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
 
 FORMAT = 1
 KEYS = {"format", "id", "kind", *(field.name for field in fields(Record))}
-OPENING = b'{"format": '  # of every line: it tells a torn one from a file of another kind
+OPENING = b'{"format": '  # of every line: distinguishes a torn line from a file of another kind
 
 
 class Log:
@@ -319,7 +319,7 @@ PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn")
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after every run."""
+    """What a callback is given after every run."""
 
     n_done: int
     n_runs: int  # to do in all, those that had a record not counted

@@ -97,7 +97,7 @@ def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]
 
 @rule_of_finished("rounds-widen-regime", all_runs)
 def judge_wider_regime(results: Results) -> ClaimVerdict:
-    """Judge whether the noise that a round stands grows with the round."""
+    """Judge whether the noise that a round tolerates grows with the round."""
     limits = {kind: [_limits(draw) for draw in found] for kind, found in draws(results).items()}
     kept = [kind for kind, found in limits.items() if all(map(_widens, found))]
     lowest = {
@@ -174,7 +174,7 @@ def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
-    """Return in words for which noise rates a promise is kept on a matrix; empty if for few.
+    """Return in words for which noise rates a claim holds on a matrix; empty if for few.
 
     Half of the rates or more, on one side, count as a range.
     """
@@ -356,5 +356,5 @@ def _by_round(title: str, values: Mapping[str, Sequence[float]]) -> Table:
 
 
 def _listed(words: Mapping[str, str], between: str = "; ") -> str:
-    """Return what is said of every matrix, in one line."""
+    """Return the finding for every matrix, in one line."""
     return between.join(f"{MATRIX_WORDS[kind]} {each}" for kind, each in words.items())

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.base import BLUE, COLOURS, GREEN, METHOD_COLOURS, VERMILION, FloatArray, group_colour
+from twohot.base import BLUE, COLOURS, GREEN, ORANGE, VERMILION, FloatArray, group_colour
 from twohot_paper.real_figures import new_panels, round_lines, round_name
 
-# Lines that are told apart without their colour.
+# Line styles that can be distinguished without colour.
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 
 
@@ -111,7 +111,7 @@ def corruption_figure(matrices: Mapping[str, FloatArray], noise_rate: float) -> 
 
 
 TWO_HOT_STYLE = {
-    "color": METHOD_COLOURS["two-hot"],
+    "color": ORANGE,
     "linestyle": "--",
     "marker": "o",
     "markersize": 4.5,
@@ -122,7 +122,7 @@ TWO_HOT_STYLE = {
 # Marker, its size, line and face of the rules for ties; larger ones first, so that all are seen.
 RULE_STYLES = {
     "spread": ("o", 10, "--", "w"),
-    "random": ("s", 6, ":", METHOD_COLOURS["two-hot"]),
+    "random": ("s", 6, ":", ORANGE),
     "lowest": ("v", 5, "-.", "k"),
 }
 

@@ -207,7 +207,7 @@ class SyntheticEigenvalues(MatrixMaker):
 # The paper's three corruption matrices, as numbers (its table:label_corruption_three) -------------
 
 
-# What stands off the diagonal, which is 1 - η.
+# The entries off the diagonal, which is 1 - η.
 DEFINITIONS = {
     "symmetric": "η / (K - 1) on every other label",
     "asymmetric": "2η / K on the label k is taken for, (k + 1) mod K; η / K on the others",

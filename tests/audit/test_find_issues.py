@@ -13,13 +13,12 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-import missing_labels
 import problems
 import stored
 from twohot import LabelIssues, LinearProbe, find_label_issues, forecast
 from twohot.audit import find_issues as issues_module
 from twohot.audit.issues import COLUMNS
-from twohot.base.labels import NO_LABEL, Labels
+from twohot.base.labels import Labels
 from twohot.judge import given as class_probabilities
 from twohot.noise import corrupt_labels, pair_flip, symmetric
 from twohot.rows.selected import SelectedRows
@@ -308,16 +307,6 @@ def test_rows_without_a_label_are_predicted_and_never_counted(labels):
     assert filled.dtype == issues.classes.dtype
     assert "Rows without a label: 75. They are predicted and not counted." in issues.messages
     assert f"{np.count_nonzero(~absent)} labels: " in repr(issues)
-
-
-@pytest.mark.parametrize("kind", missing_labels.KINDS)
-def test_every_kind_of_missing_label_is_one(kind):
-    is_number, make = missing_labels.KINDS[kind]
-    labels = Y if is_number else NAMES[Y]
-    probe = LinearProbe(ridge=5).fit(X, labels)
-    issues = find_label_issues(X, partly(labels, make), probe=probe)
-    assert_same(issues, find_label_issues(X, partly(labels), probe=probe))
-    np.testing.assert_array_equal(issues.given, np.where(ABSENT, NO_LABEL, Y))
 
 
 def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():

@@ -56,13 +56,6 @@ def test_rows_without_a_label_have_no_code(column, is_number):
     assert coded.sizes.tolist() == [(CODES == 0).sum(), (CODES == 1).sum()]
 
 
-@every_column
-def test_a_table_has_no_label_in_such_rows(column, is_number):
-    table = read_table(pl.DataFrame(X), labels=column)
-    np.testing.assert_array_equal(table.labels, CODES)
-    assert list(table.classes) == names(is_number)
-
-
 def as_frame(column):
     """Return a table with features and the column as labels."""
     if isinstance(column, pd.Series | pd.DataFrame):

@@ -69,8 +69,8 @@ def test_a_search_has_a_bar_in_a_notebook_unless_a_callback_is_given(notebook, s
     assert all(line.split(":")[0] in shown for line, shown in zip(lines, steps, strict=True))
 
 
-def test_a_terminal_has_no_bar(notebook, monkeypatch):
-    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", SimpleNamespace)
+def test_a_terminal_has_no_bar(notebook):
+    sys.modules["IPython"].get_ipython = SimpleNamespace
     with notebook_bar(None, "Choosing", 3) as step:
         assert step is None
     assert notebook.shown == []

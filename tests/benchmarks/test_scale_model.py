@@ -16,8 +16,6 @@ from benchmarks.scale.cost_model import (
     compute_seconds,
     pass_seconds,
     rates_from,
-    reduce_seconds,
-    worker_bytes,
 )
 from benchmarks.scale.straggler_simulation import simulate_passes
 
@@ -64,31 +62,6 @@ def test_free_communication_scales_with_the_workers(job, times):
     chunks = replace(job, chunk_bytes=np.inf)  # one for each worker
     more = replace(chunks, n_workers=times * job.n_workers)
     assert pass_seconds(chunks, FREE) == pytest.approx(times * pass_seconds(more, FREE))
-
-
-@given(jobs)
-def test_the_tree_is_as_deep_as_its_fan_in_says(job):
-    n_levels = len(job.levels)
-    assert job.levels[-1] == 1
-    assert job.fan_in**n_levels >= job.n_chunks
-    assert n_levels == 1 or job.fan_in ** (n_levels - 1) < job.n_chunks
-
-
-def test_a_scheduler_can_be_what_all_wait_for():
-    job = Job(n_rows=10**6, n_classes=2, n_workers=1000, chunk_bytes=2**12)
-    quick = replace(FREE, scheduler_task=1e-3)
-    assert pass_seconds(job, quick) == pytest.approx(1e-3 * job.n_chunks)
-    found = simulate_passes(job, quick, 0.0, 1, np.random.default_rng(0))
-    assert found[0] == pytest.approx(1e-3 * job.n_chunks, rel=1e-3)
-
-
-def test_what_a_worker_holds_and_adds_up():
-    job = Job(n_rows=10**6, n_classes=1000, n_workers=4, n_features=100, itemsize=4)
-    sums = 8 * 1000 * 101
-    assert worker_bytes(job, RATES) == 10**6 * 448 / 4 + 4 * 1000 * 100 + 9 * sums
-    # Six chunks, hence one level; of four workers one adds up.
-    assert (job.n_chunks, job.levels) == (6, [1])
-    assert reduce_seconds(job, RATES) == pytest.approx(8 * sums * (1 / 1.25e9 + 1 / 2e9))
 
 
 KERNELS = [

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from benchmarks.sgd.claims import judge_cost, judge_last_epoch
-from benchmarks.sgd.comparison import MODELS, Cost, TrainerMaker, cost_of, trainer_pairs
+from benchmarks.sgd.comparison import MODELS, TrainerMaker, trainer_pairs
 from benchmarks.sgd.trainer import SgdRun, measure_sgd
 from small_data import write_small_data
 from twohot.base.pictures import write_figure
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import read_data_set
-from twohot_paper.probe_run import STUDENTS, TEACHER, TWO_HOT, ProbeRun, measure_exactly
+from twohot_paper.probe_run import TEACHER, TWO_HOT, ProbeRun, measure_exactly
 
 MAKER = TrainerMaker(noise_rates=(0.5, 0.3), n_epochs=5, rates=(0.05, 0.01))
 
@@ -74,19 +74,6 @@ def test_every_sgd_run_comes_with_the_exact_run_on_the_same_labels(data, results
         assert run.l2 == data[0].l2("base")
 
 
-def test_sgd_runs_on_the_named_data_set_or_else_on_the_first(tmp_path, data):
-    flowers = read_data_set(write_small_data(tmp_path, "flowers102_small"))
-    both = [*data, flowers]
-    assert {run.data for run in MAKER.runs(both)} == {flowers.key}
-    assert {run.data for run in MAKER.runs(data)} == {data[0].key}
-    assert MAKER.runs([]) == []
-
-
-def test_labels_without_noise_are_those_of_every_corruption(data):
-    exact, run = replace(MAKER, noise_rates=(0.0,)).runs(data)
-    assert (exact.corruption, run.corruption) == ("none", "none")
-
-
 def test_the_figure_draws_the_curves_with_the_optimum_and_the_pick(data, results, tmp_path):
     made = MAKER.make(results, data)
     figure = made.figures["trainers"]
@@ -129,37 +116,6 @@ def test_the_tables_tell_accuracies_and_costs(data, results):
     assert cost[f"{grid}, if every model chose its own rate"][:3] == (4800.0, 1260.0, 3.8)
 
 
-def test_what_is_not_finished_is_said(data, results):
-    some = {run: result for run, result in results.items() if isinstance(run, SgdRun)}
-    made = MAKER.make(some, data)
-    assert "Finished: 0 of 2 exact runs." in made.notes
-    assert made.tables["trainers-cost"].rows == ()
-    assert {row[6] for row in made.tables["trainers"].rows} == {None}
-    nothing = MAKER.make({}, data)
-    assert nothing.figures == nothing.tables == {}
-    assert "Finished: 0 of 2 SGD runs." in nothing.notes
-
-
-def test_a_rate_at_the_edge_of_the_grid_is_said(data, results):
-    chosen = {0.3: 0.05, 0.5: 0.02}
-    runs = {
-        replace(run, rates=(0.05, 0.02, 0.01)): replace(result, rate=chosen[run.noise_rate])
-        for run, result in results.items()
-        if isinstance(run, SgdRun)
-    }
-    notes = replace(MAKER, rates=(0.05, 0.02, 0.01)).make(runs, data).notes
-    (note,) = [note for note in notes if "edge" in note]
-    assert note.startswith("At η = 0.3 the chosen rate, 0.05, is at the edge")
-
-
-def test_costs_add_up(results):
-    sgd = next(result for run, result in results.items() if isinstance(run, SgdRun))
-    parts = [cost_of(sgd.models, names) for names in ((TEACHER,), STUDENTS, (TWO_HOT,))]
-    whole = sum(parts, start=Cost(0.0, 0.0))
-    assert whole.n_passes == cost_of(sgd.models).n_passes == len(MODELS) * MAKER.n_epochs
-    assert whole.cpu_seconds == pytest.approx(cost_of(sgd.models).cpu_seconds)
-
-
 @pytest.mark.parametrize(
     ("two_hot", "answer", "condition"),
     [
@@ -177,12 +133,6 @@ def test_the_two_hot_student_is_cheap_if_it_halves_the_cost(
     assert verdict.answer == answer
     assert condition in verdict.condition
     assert len(verdict.table.rows) == 4
-
-
-def test_the_cost_takes_both_trainers(data, results):
-    some = {run: result for run, result in results.items() if isinstance(run, ProbeRun)}
-    assert judge_cost(some, data).answer == Answer.NOT_TESTABLE
-    assert judge_last_epoch(some, data).answer == Answer.NOT_TESTABLE
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,21 @@
 """SGD follows the paper's recipe; its rate is chosen without true labels and without test rows."""
 
-import sys
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 
 from benchmarks.sgd import trainer as sgd_trainer
 from benchmarks.sgd.trainer import (
     BATCH_SIZE,
-    SgdFit,
     SgdResult,
     SgdRun,
     SgdTrainer,
     agreement_by_rate,
     candidate_loss,
     descend,
-    gradient_norm,
     initial_weights,
     label_loss,
     measure_sgd,
@@ -64,11 +61,6 @@ def result(paths):
     return measure_sgd(RUN, paths)
 
 
-def softmax(logits):
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
-
-
 def test_two_steps_are_those_of_momentum_weight_decay_and_a_falling_rate():
     # All rows fit into one batch, so that an epoch is a step and their order is of no account.
     X, labels = blobs(40)
@@ -85,7 +77,7 @@ def test_two_steps_are_those_of_momentum_weight_decay_and_a_falling_rate():
     )
 
     def direction(W):
-        return (softmax(X @ W.T) - np.eye(N_CLASSES)[labels]).T @ X / len(X) + run.l2 * W
+        return (softmax(X @ W.T, axis=1) - np.eye(N_CLASSES)[labels]).T @ X / len(X) + run.l2 * W
 
     before = start.numpy().astype(np.float64)
     first = direction(before)
@@ -94,33 +86,6 @@ def test_two_steps_are_those_of_momentum_weight_decay_and_a_falling_rate():
     np.testing.assert_allclose(seen[0], after_one, atol=1e-6)
     np.testing.assert_allclose(seen[1], after_two, atol=1e-6)
     np.testing.assert_array_equal(end, seen[1])
-
-
-def test_every_epoch_sees_every_row_once_in_batches_in_another_order():
-    n_rows = 2 * BATCH_SIZE + 5
-    batches = []
-
-    def loss(logits, rows):
-        batches.append(rows.tolist())
-        return logits.sum()
-
-    start = torch.zeros((N_CLASSES, N_FEATURES))
-    X = torch.zeros((n_rows, N_FEATURES))
-    descend(X, torch.arange(n_rows), loss, start, replace(RUN, n_epochs=2).at(0.1))
-    assert [len(batch) for batch in batches] == [BATCH_SIZE, BATCH_SIZE, 5] * 2
-    orders = [list(chain(*batches[:3])), list(chain(*batches[3:]))]
-    assert [sorted(order) for order in orders] == [list(range(n_rows))] * 2
-    assert orders[0] != orders[1]
-
-
-def test_weights_start_as_those_of_a_linear_layer():
-    with torch.random.fork_rng():
-        torch.manual_seed(7)
-        layer = torch.nn.Linear(N_FEATURES, N_CLASSES, bias=False)
-        state = torch.get_rng_state()
-        ours = initial_weights((N_CLASSES, N_FEATURES), seed=7)
-        assert torch.equal(torch.get_rng_state(), state)
-    np.testing.assert_allclose(ours, layer.weight.detach(), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +114,7 @@ def test_candidate_loss_and_its_gradient_are_generalised_cross_entropy_of_two_ha
     candidates = np.array([[0, 1], [3, 2], [1, 3], [2, 0], [1, 0]])
     halves = np.zeros_like(logits)
     np.put_along_axis(halves, candidates, 0.5, axis=1)
-    p = softmax(logits)
+    p = softmax(logits, axis=1)
     variable = torch.tensor(logits, requires_grad=True)
     loss = candidate_loss(variable, torch.from_numpy(candidates))
     loss.backward()
@@ -157,12 +122,6 @@ def test_candidate_loss_and_its_gradient_are_generalised_cross_entropy_of_two_ha
     agreement = (halves * p**0.7).sum(axis=1, keepdims=True)
     assert loss.item() == pytest.approx(expected)
     np.testing.assert_allclose(variable.grad, (agreement * p - halves * p**0.7) / 5, atol=1e-12)
-
-
-def test_candidate_loss_has_a_gradient_where_an_output_underflows():
-    logits = torch.tensor([[0.0, 500.0, 500.0]], requires_grad=True)
-    candidate_loss(logits, torch.tensor([[0, 1]])).backward()
-    assert torch.isfinite(logits.grad).all()
 
 
 def test_a_run_is_the_same_when_repeated_whatever_the_threads(paths, result):
@@ -188,11 +147,6 @@ def test_the_record_has_every_model_and_json_holds_it(result):
     for name, model in result.models.items():
         assert len(result.test_curves[name]) == 6
         assert result.test_curves[name][-1] == pytest.approx(model.test_accuracy, abs=1e-6)
-
-
-def test_the_rate_is_the_one_that_agrees_best(result):
-    assert result.rate in RUN.rates
-    assert result.agreement[f"{result.rate:g}"] == max(result.agreement.values())
 
 
 def test_the_test_set_chooses_nothing_but_the_papers_way(tmp_path, result):
@@ -223,14 +177,6 @@ def test_agreement_is_that_of_labels_which_the_teacher_did_not_see():
     assert n_epochs == pytest.approx(2 * run.n_epochs * 0.8)
 
 
-def test_the_papers_way_is_the_best_epoch_on_the_test_set(result):
-    assert result.paper_way["round 1"].test_curve == result.test_curves["round 1"]
-    for pick in result.paper_way.values():
-        assert pick.test_accuracy == max(pick.test_curve)
-        assert pick.test_curve[pick.epoch - 1] == pick.test_accuracy
-        assert pick.test_accuracy not in pick.test_curve[: pick.epoch - 1]
-
-
 @pytest.fixture(scope="module")
 def trainer(paths, result):
     data = sgd_trainer._data_set(paths["blobs"])
@@ -256,18 +202,6 @@ def test_best_weights_are_those_after_the_first_best_epoch(paths, trainer, rate)
     assert torch.equal(fit.best, stopped)
 
 
-def test_students_learn_from_the_weights_that_are_handed_on(trainer, teacher):
-    other = initial_weights((N_CLASSES, N_FEATURES), seed=9)
-    learnt = trainer.students(replace(teacher, best=other), lambda fit: fit.best)
-    second = trainer.fit(trainer.outputs(other), label_loss, trainer.start)
-    third = trainer.fit(trainer.outputs(second.best), label_loss, trainer.start)
-    assert torch.equal(learnt["round 2"].last, second.last)
-    assert torch.equal(learnt["round 3"].last, third.last)
-    top_two = np.argsort(-trainer.outputs(other).numpy(), axis=1)[:, :2].copy()
-    two_hot = trainer.fit(torch.from_numpy(top_two), candidate_loss, other)
-    assert torch.equal(learnt["two-hot"].last, two_hot.last)
-
-
 def test_a_run_hands_on_the_last_epoch_and_the_papers_way_the_best(result, trainer, teacher):
     assert teacher.pick().epoch < RUN.n_epochs  # or else there is nothing to tell apart
     for curves, pick in (
@@ -276,26 +210,3 @@ def test_a_run_hands_on_the_last_epoch_and_the_papers_way_the_best(result, train
     ):
         fits = {"round 1": teacher, **trainer.students(teacher, pick)}
         assert curves == {name: fit.test_curve for name, fit in fits.items()}
-
-
-def test_the_relative_gradient_is_that_of_loss_and_penalty(trainer):
-    rng = np.random.default_rng(3)
-    X, W = trainer.X.numpy(), rng.normal(size=(N_CLASSES, N_FEATURES)).astype(np.float32)
-    targets = rng.dirichlet(np.ones(N_CLASSES), len(X)).astype(np.float32)
-    at_weights = (softmax(X @ W.T) - targets).T @ X / len(X) + 0.3 * W
-    at_zero = (1 / N_CLASSES - targets).T @ X / len(X)
-    norm = gradient_norm(trainer.X, torch.from_numpy(targets), label_loss, torch.from_numpy(W), 0.3)
-    expected = np.linalg.norm(at_weights) / np.linalg.norm(at_zero)
-    assert norm == pytest.approx(expected, rel=1e-4)
-
-
-def test_the_first_of_several_best_epochs_is_picked():
-    weights = torch.zeros(1)
-    pick = SgdFit(weights, weights, (0.5, 0.7, 0.6, 0.7), 0.1, 1.0).pick()
-    assert (pick.epoch, pick.test_accuracy) == (2, 0.7)
-
-
-def test_without_torch_the_install_line_is_told(paths, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r'SGD runs need torch: pip install "twohot\[sgd\]"'):
-        measure_sgd(RUN, paths)

@@ -13,7 +13,7 @@ from benchmarks.solver.problems import Size, Source
 from benchmarks.solver.reference import CompareLateRound
 from benchmarks.solver.timings import TimeOverProducts
 from twohot import DistilledProbe
-from twohot_paper import Log, Record, identity, run_plan
+from twohot_paper import Log, identity, run_plan
 
 TINY = Source("synthetic", Size(4, 200, 16, -0.01))
 DIGITS = Source("digits, float32")
@@ -63,15 +63,6 @@ def test_the_page_shows_what_was_measured_and_says_what_was_not(log: Log) -> Non
     assert "so on 1 of 1 problems" in text
     assert f"| ≥ 40 | {NOT_MEASURED} | {NOT_MEASURED} |" in text
     assert "## Real features\n\nNot measured: `--features` was not given." in text
-
-
-def test_quick_and_full_runs_share_a_log_but_no_page(tmp_path: Path) -> None:
-    log = Log(tmp_path / "runs.jsonl")
-    for run in plan(quick=True)[1:2]:
-        log.append(Record(run, "K=20", None, 1.0, 60.0, {}))
-    assert read_results(log).sizes == {}
-    assert read_results(log, quick=True).sizes == {"synthetic": "K=20"}
-    assert "The runs took 1 minute on" in render(read_results(log, quick=True))
 
 
 def test_a_fit_is_timed_in_turn_with_its_products() -> None:

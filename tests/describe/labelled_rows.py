@@ -28,13 +28,13 @@ def labelled_rows(draw, min_size=1):
     return X, labels, np.unique(superclass, return_inverse=True)[1]
 
 
-class CountedRows(np.ndarray):
-    """Rows that count how many of them were read."""
+class CountedRows:
+    """A store that counts how many of its rows were read."""
 
-    rows_read = 0
+    def __init__(self, rows):
+        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
+        self.n_read = 0
 
-    def __getitem__(self, key):
-        found = np.asarray(super().__getitem__(key))
-        if found.ndim == 2:
-            CountedRows.rows_read += len(found)
-        return found
+    def __getitem__(self, part):
+        self.n_read += len(self.rows[part])
+        return self.rows[part]

@@ -11,9 +11,9 @@ import zarr
 from hypothesis import given, settings
 from labelled_rows import labelled_rows
 
+from stored import memory_map
 from twohot.describe import class_correlation, cluster_classes, pair_statistics, row_pairs
 from twohot.describe.description import describe_table
-from twohot.rows.dask_tasks import Tasks
 from twohot.tables import FeatureTable
 
 GENERATOR = np.random.default_rng(0)
@@ -68,22 +68,7 @@ def test_workers_of_a_cluster_add_up_the_classes():
     np.testing.assert_allclose(found.means, class_correlation(X, LABELS).means, atol=1e-12)
 
 
-def test_one_sum_of_all_classes_comes_here(monkeypatch):
-    arrived, results = [], Tasks.results
-
-    def noted(self, handles):
-        found = results(self, handles)
-        terms = [getattr(each, "terms", [each]) for each in found]
-        arrived.append(sum(np.size(term) for some in terms for term in some))
-        return found
-
-    monkeypatch.setattr(Tasks, "results", noted)
-    class_correlation(chunked(X), chunked(LABELS))
-    assert max(arrived) < X.size / 3  # a few rows, to see how large they are
-    assert (N_CLASSES + 1) * (N_FEATURES + 1) in arrived
-
-
-def test_means_are_exact_and_the_spread_is_that_of_a_sample(monkeypatch):
+def test_means_are_exact_and_the_spread_is_that_of_a_sample(monkeypatch, tmp_path):
     exact = pair_statistics(X, LABELS, SUPERCLASS)
     monkeypatch.setattr(row_pairs, "PAIR_ROWS", 600)
     found = pair_statistics(chunked(X), chunked(LABELS), SUPERCLASS)
@@ -94,31 +79,12 @@ def test_means_are_exact_and_the_spread_is_that_of_a_sample(monkeypatch):
         assert one.mean == pytest.approx(other.mean, abs=1e-12)
         assert one.std != other.std
         assert one.std == pytest.approx(other.std, rel=0.05)
-
-
-def test_every_class_counts_by_its_rows_in_a_sample(monkeypatch):
-    labels = np.repeat(np.arange(22), [2000, 2000, *(2,) * 20])
-    generator = np.random.default_rng(1)
-    rows = generator.normal(size=(len(labels), 6)) * np.where(labels < 2, 0.1, 5.0)[:, np.newaxis]
-    rows[:2000, 0] += 1
-    superclass = np.zeros(22, dtype=int)
-    exact = pair_statistics(rows, labels, superclass)
-    monkeypatch.setattr(row_pairs, "PAIR_ROWS", 2000)
-    found = pair_statistics(chunked(rows, (1000,) * 4 + (40,)), labels, superclass)
-    assert found.same_superclass.std == pytest.approx(exact.same_superclass.std, rel=0.1)
-    assert found.same_class.std == pytest.approx(exact.same_class.std, rel=0.1)
-
-
-def test_files_that_are_read_in_parts_are_not_read_once_for_each_class(monkeypatch, tmp_path):
-    monkeypatch.setattr(row_pairs, "PAIR_ROWS", 600)
+    # Files that are read in parts are not read once for each class either; memory maps are.
     stored = zarr.create_array(tmp_path / "rows.zarr", data=X, chunks=(100, N_FEATURES))
-    found = pair_statistics(stored, LABELS, SUPERCLASS)
-    in_chunks = pair_statistics(chunked(X), chunked(LABELS), SUPERCLASS)
-    assert found.n_sampled == in_chunks.n_sampled == 600
-    assert found.elsewhere.std == pytest.approx(in_chunks.elsewhere.std)  # the same sample
-    mapped = np.lib.format.open_memmap(tmp_path / "rows.npy", "w+", X.dtype, X.shape)
-    mapped[:] = X
-    assert pair_statistics(mapped, LABELS, SUPERCLASS).n_sampled is None
+    in_parts = pair_statistics(stored, LABELS, SUPERCLASS)
+    assert in_parts.n_sampled == 600
+    assert in_parts.elsewhere.std == pytest.approx(found.elsewhere.std)  # the same sample
+    assert pair_statistics(memory_map(X, tmp_path), LABELS, SUPERCLASS).n_sampled is None
 
 
 @pytest.mark.parametrize("split", ["train", "all"])

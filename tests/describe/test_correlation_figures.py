@@ -81,16 +81,6 @@ def test_the_dendrogram_colours_superclasses_and_greys_what_joins_them():
     assert colours[0] != colours[1]
 
 
-def test_figures_are_drawn_to_files(tmp_path):
-    clustering = cluster_classes(block_means(), n_superclasses=2)
-    figures.dendrogram_figure(clustering, NAMES).savefig(tmp_path / "dendrogram.png")
-    drawn = figures.correlation_map_figure(
-        block_means(), clustering.superclass, clustering.order, NAMES
-    )
-    drawn.savefig(tmp_path / "map.png")
-    assert (tmp_path / "map.png").stat().st_size > 1000
-
-
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     clustering = cluster_classes(block_means())

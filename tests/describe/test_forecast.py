@@ -124,20 +124,6 @@ def test_a_label_whose_rows_look_like_another_is_named():
     assert any("look like another label" in c and "7 like 1" in c for c in found.advice.cautions)
 
 
-@pytest.mark.parametrize("noise_rate", [0.6, 0.7])
-def test_digits_with_much_noise_call_for_auto_probe_and_it_gains(noise_rate):
-    data = digits(noise_rate)
-    found = forecast(data.X, data.given_labels, n_jobs=1)
-    plain = found.comparison.plain.probe().fit(data.X, data.given_labels)
-    everything = (data.X, data.given_labels, data.X_test, data.test_labels)
-    assert auto(*everything) > plain.score(data.X_test, data.test_labels) + 0.01
-    assert found.advice.action is Action.ANCHORED
-    assert found.advice.audit
-    low, high = found.noise.interval
-    assert low <= noise_rate <= high
-    assert found.noise.rate == pytest.approx(noise_rate, abs=0.07)
-
-
 def test_the_theory_predicts_label_averaging_from_noisy_labels_and_their_noise():
     made = make_features(
         n_classes=6,
@@ -259,14 +245,6 @@ def test_what_labels_may_mean_is_a_caution():
     named = forecast(data.X, y, missing=["n/a"], n_jobs=1)
     assert named.classes.tolist() == ["1", "2", "3", "4"]
     assert not any("n/a" in caution for caution in named.advice.cautions)
-
-
-def test_every_candidate_is_reported():
-    data = digits(0.6)
-    said = []
-    found = forecast(data.X, data.given_labels, n_jobs=1, callback=said.append)
-    names = [entry.name for entry in found.comparison.choice.tried]
-    assert [line.split(":")[0] for line in said] == names
 
 
 def test_a_forecast_is_printed_with_its_evidence_and_shown_shortly():

@@ -1,16 +1,14 @@
 """Statistics of pairs from moments are those of the N × N correlations."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
-from labelled_rows import CountedRows, dense_correlations, labelled_rows
+from labelled_rows import dense_correlations, labelled_rows
 
-from twohot.describe import class_correlation, pair_statistics
+from prepared import peak_bytes
+from twohot.describe import pair_statistics
 from twohot.describe import row_pairs as pairs
-from twohot.rows.open import LOOK_ROWS
 
 CASES = ("same_class", "same_superclass", "elsewhere")
 
@@ -67,18 +65,6 @@ def test_few_pairs_beside_very_many_keep_their_statistics():
     check(X, labels, [0, 1, 0])
 
 
-def test_means_are_those_of_the_class_correlation():
-    generator = np.random.default_rng(0)
-    X, labels = generator.normal(size=(200, 8)), np.arange(200) % 7
-    correlation = class_correlation(X, labels)
-    found = pair_statistics(X, labels, np.arange(7))
-    assert found.same_class.mean == pytest.approx(correlation.same_class, abs=1e-12)
-    assert found.elsewhere.mean == pytest.approx(correlation.other_class, abs=1e-12)
-    assert found.same_superclass.n_pairs == 0
-    assert np.isnan(found.same_superclass.mean)
-    assert np.isnan(found.same_superclass.std)
-
-
 def test_rows_at_the_mean_correlate_with_nothing():
     X = np.array([[2.0, 0], [0, 0], [-2, 0], [0, 0]])
     found = pair_statistics(X, [0, 0, 1, 1], [0, 1])
@@ -87,39 +73,14 @@ def test_rows_at_the_mean_correlate_with_nothing():
     assert found.elsewhere.std == pytest.approx(3**0.5 / 4)
 
 
-def test_every_row_is_read_twice_in_all(monkeypatch):
-    monkeypatch.setattr("twohot.describe.correlation.check_rows", lambda X: X)
-    monkeypatch.setattr(CountedRows, "rows_read", 0)
-    X = np.random.default_rng(0).normal(size=(1000, 5)).view(CountedRows)
-    pair_statistics(X, np.arange(1000) % 10, np.arange(10) % 3)
-    # And a few rows once more, to see how large they are.
-    assert CountedRows.rows_read == 2 * len(X) + LOOK_ROWS
-
-
-def peak_bytes(X, n_classes, n_superclasses):
-    """Return the most that was held at once beyond X."""
-    labels = np.arange(len(X)) % n_classes
-    tracemalloc.start()
-    try:
-        pair_statistics(X, labels, np.arange(n_classes) % n_superclasses)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_what_is_held_is_three_moments_and_a_chunk(monkeypatch):
-    n_rows, n_features = 20_000, 256
-    monkeypatch.setattr(pairs, "CHUNK_ENTRIES", 2**16)  # half a MB
+def test_what_is_held_is_three_moments_and_a_chunk():
+    n_rows, n_features = 60_000, 256
     X = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
     moments = 3 * 8 * n_features**2  # 1.6 MB
-    # The blocks of the first pass, of 1 MB, and some chunks; X in float64 would take 41 MB.
-    assert moments < peak_bytes(X, 10, 3) < moments + 5e6
-
-
-@pytest.mark.slow
-def test_what_is_held_at_full_size():
-    one = np.random.default_rng(0).normal(size=(5000, 2048)).astype(np.float16)
-    assert peak_bytes(np.tile(one, (10, 1)), 100, 20) < 1e9
+    # The blocks of the first pass, and some chunks of 16 MB; X in float64 would take 123 MB.
+    labels, superclass = np.arange(n_rows) % 10, np.arange(10) % 3
+    peak = peak_bytes(lambda: pair_statistics(X, labels, superclass))
+    assert moments < peak < moments + 6e7
 
 
 @pytest.mark.parametrize(
@@ -135,7 +96,6 @@ def test_superclasses_that_cannot_be_used(superclass, message):
         pair_statistics(np.eye(4), [0, 1, 0, 1], superclass)
 
 
-def test_too_many_features_are_refused_before_they_are_read(monkeypatch):
-    monkeypatch.setattr(pairs, "MAX_FEATURES", 3)
-    with pytest.raises(ValueError, match=r"X has 4 features.*pass at most 3.*TruncatedSVD"):
-        pair_statistics(np.full((4, 4), np.nan), [0, 1, 0, 1], [0, 1])
+def test_too_many_features_are_refused_before_they_are_read():
+    with pytest.raises(ValueError, match=r"X has 8193 features.*pass at most 8192.*TruncatedSVD"):
+        pair_statistics(np.full((4, 8193), np.nan), [0, 1, 0, 1], [0, 1])

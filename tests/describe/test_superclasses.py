@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster import hierarchy
 
-from twohot.describe import class_correlation, cluster_classes
-from twohot.noise import make_features
+from twohot.describe import cluster_classes
 
 
 def blocks_of(superclass, *, same=0.4, near=0.1, far=-0.1):
@@ -29,22 +28,6 @@ def test_superclasses_of_the_theory_are_found_again(drawn, random):
     found = cluster_classes(blocks_of(superclass), n_superclasses=4)
     assert found.n_superclasses == 4
     assert same_partition(found.superclass, superclass)
-
-
-def test_superclasses_of_made_features_are_found_by_the_papers_cut():
-    made = make_features(
-        n_classes=12,
-        n_per_class=50,
-        n_features=64,
-        same_class=0.4,
-        same_superclass=0.25,
-        elsewhere=-0.1,
-        superclass=np.arange(12) % 3,
-        random_state=0,
-    )
-    found = cluster_classes(class_correlation(made.features, made.labels).means)
-    assert found.n_superclasses == 3
-    assert same_partition(found.superclass, made.superclass)
 
 
 def symmetric_means(n_classes, seed):

@@ -45,17 +45,6 @@ def test_rounds_beyond_those_asked_for_are_counted():
     assert found.rounds_needed.overall == 531
 
 
-def test_classes_that_are_right_in_turns_are_never_right_together():
-    """Class 0 breaks in the round that rights class 2: there is none in which both are right."""
-    correlation = 0.1 + 0.7 * np.eye(3)
-    corruption = [[0.8, 0, 0.2], [0.1, 0.7, 0.2], [0.5, 0, 0.5]]
-    known, noise = estimated(correlation, corruption, [20, 200, 200])
-    for n_rounds in (2, 4, 9):
-        found = ask_theory(known, noise, ridge=0.03 * 3 * 420, n_rounds=n_rounds)
-        assert not any(each.holds for each in found.guarantees)
-        assert found.rounds_needed.overall == np.inf
-
-
 def test_what_does_not_last_is_said_to_end():
     """Rounds 3 to 87 are right: the largest class outlives the others."""
     correlation = np.array([[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]])

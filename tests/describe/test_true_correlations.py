@@ -95,9 +95,3 @@ def test_any_estimate_becomes_one_that_rows_can_have(seed, scale):
     assert np.diag(found).max() <= LARGEST_CORRELATION + 1e-12
     model = CorrelationModel.from_correlation(found, class_sizes=np.full(5, 20.0))
     assert np.linalg.eigvalsh(model.gram()).min() > -1e-9
-
-
-def test_a_possible_correlation_stays_as_it_is():
-    correlation = random_correlation(0, 4)
-    found = feasible(correlation)
-    np.testing.assert_allclose(found, correlation, atol=1e-12)

@@ -45,14 +45,6 @@ def test_what_is_no_image_file_is_named_and_not_taken(photos, name, unlabelled):
     assert items.not_taken == (NotTaken(str(photos / "a" / name), reason),)
 
 
-def test_two_links_to_folders_end(photos):
-    for name in ("one", "two"):
-        (photos / "a" / name).symlink_to("..")
-    items = read_image_folder(photos)
-    assert len(items) == 4
-    assert [entry.reason for entry in items.not_taken] == ["link to a folder"] * 2
-
-
 def test_a_link_to_an_image_elsewhere_is_taken_once_per_class(photos, tmp_path):
     write_picture(tmp_path / "elsewhere" / "x.png", 9)
     for place in ("a/x.png", "a/y.png", "b/x.png"):

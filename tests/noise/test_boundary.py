@@ -41,14 +41,6 @@ def test_rows_flip_as_often_as_the_definition_says(problem):
     )
 
 
-@given(probable_labels())
-def test_the_mean_is_the_rate_and_nothing_is_above_the_bound(problem):
-    flip = flip_probabilities(*problem)
-    assert flip.mean() == pytest.approx(problem[2], abs=1e-12)
-    assert flip.min() >= 0
-    assert flip.max() <= 0.95
-
-
 def test_at_the_largest_rate_every_row_is_at_the_bound():
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet(np.full(3, 0.1), size=1000)
@@ -75,28 +67,6 @@ def test_labels_are_drawn_row_by_row():
         np.testing.assert_allclose(drawn, expected, atol=0.063)
         assert not drawn[expected == 0].any()
     assert noisy.noise_rate == pytest.approx(0.5, abs=0.02)
-
-
-@given(probable_labels(), st.integers(0, 99))
-def test_the_record_agrees_with_the_labels(problem, seed):
-    probabilities, codes, rate = problem
-    every = np.arange(probabilities.shape[1])
-    noisy = boundary_noise(codes, probabilities, rate, random_state=seed, classes=every)
-    counted = np.zeros((len(every), len(every)), dtype=int)
-    np.add.at(counted, (codes, noisy.given_labels), 1)
-    np.testing.assert_array_equal(noisy.counts, counted)
-    np.testing.assert_array_equal(noisy.flipped, noisy.given_labels != codes)
-    for size, row, count, itself in zip(
-        counted.sum(axis=1), noisy.corruption, counted, np.eye(len(every)), strict=True
-    ):
-        np.testing.assert_allclose(row, count / size if size else itself)
-    again = boundary_noise(codes, probabilities, rate, random_state=seed, classes=every)
-    np.testing.assert_array_equal(noisy.given_labels, again.given_labels)
-
-
-def test_nothing_flips_at_rate_zero():
-    probabilities = np.full((100, 2), 0.5)
-    assert not boundary_noise(np.arange(100) % 2, probabilities, 0.0).flipped.any()
 
 
 def test_names_and_samples_without_a_label():

@@ -152,11 +152,6 @@ def test_a_seed_decides_everything():
     assert not np.array_equal(first.features, other.features)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, "float64"])
-def test_precision(dtype):
-    assert make_features(**SMALL, dtype=dtype).features.dtype == np.dtype(dtype)
-
-
 def test_extremes():
     noise_only = make_features(**SMALL | {"same_class": 0.0}, random_state=0)
     assert not noise_only.class_means.any()

@@ -134,24 +134,6 @@ def test_lemma_4_1_is_the_output_of_every_sample() -> None:
         np.testing.assert_allclose(by_sample, truth, rtol=0, atol=1e-12)
 
 
-def test_lemma_4_1_weights_shift_from_labels_to_classes_to_uniform() -> None:
-    """Clean outputs fall, noisy samples come to their class, and in the end all is uniform."""
-    corruption = np.kron(np.eye(2), [[0.7, 0.3], [0.3, 0.7]])
-    superclass = [0, 0, 1, 1]
-    kept = th.shrinkage(
-        superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=50, l2=1e-3
-    )
-    first, fifth, last = (
-        th.lemma_outputs(corruption, superclass=superclass, kept=kept.after(t)) for t in (1, 5, 500)
-    )
-    assert first[0, 0, 0] > fifth[0, 0, 0]
-    assert first[0, 1].argmax() == 1  # the given label
-    assert fifth[0, 1].argmax() == 0  # the true one
-    apart = [np.abs(each[0, 0] - each[0, 1]).max() for each in (first, fifth, last)]
-    assert apart[0] > apart[1] > apart[2]
-    np.testing.assert_allclose(last, 0.25, atol=1e-6)
-
-
 def verdicts_decided(drawn: Iterator[tuple[Any, ...]]) -> Counter[Verdict]:
     """Check the theorem's verdict of every class, and count the verdicts."""
     decided: Counter[Verdict] = Counter()
@@ -205,26 +187,6 @@ def test_theorem_4_1_converse_pair_by_pair() -> None:
         apart += sum(each.any() and not each.all() for each in wrong)
     assert decided.min() > 100
     assert apart > 20
-
-
-def test_theorem_4_1_rounds_between_which_a_class_turns_right() -> None:
-    """Eq. 12: the round that is counted is right, the one before it is not, class by class."""
-    counted = set()
-    for model, kept, corruption, l2, _ in settings(12, 50, (0.3, 0.8)):
-        needed = th.rounds_needed(corruption, separation=kept.separation)
-        tried = th.rounds_until_right(model, corruption, l2=l2)
-        rounds_one_by_one = th.outputs_by_round(model, corruption, l2=l2, n_rounds=20)
-        right = [judge(each).verdicts for each in rounds_one_by_one]
-        np.testing.assert_array_equal(tried.per_class, needed.per_class)
-        assert needed.overall == needed.per_class.max() == tried.overall
-        for k, t in enumerate(needed.per_class):
-            if np.isinf(t):
-                assert corruption[k, k] <= np.delete(corruption[k], k).max() + 1e-12
-            elif t <= 20:
-                assert right[int(t) - 1][k] is Verdict.RIGHT
-                assert t == 1 or right[int(t) - 2][k] is not Verdict.RIGHT
-                counted.add(t)
-    assert len(counted) > 5
 
 
 def test_theorem_4_1_needs_balanced_given_labels() -> None:
@@ -283,19 +245,6 @@ def test_theorem_5_1_truth_is_among_the_teachers_top_two() -> None:
         found = th.partial_label_condition(model, corruption, l2=l2)
         assert found.truth_is_candidate[printed].all()
     assert satisfied > 300
-
-
-def test_theorem_5_1_truth_is_not_among_the_top_two_without_its_condition() -> None:
-    """Class 0 kept a tenth of its labels: those of its samples that were given 1 or 2 have both."""
-    counts = np.array([[2, 10, 8], [2, 16, 2], [2, 2, 16]])
-    problem = Problem(block_correlation([0, 0, 0], 0.4, 0.1, 0.0), np.ones(3), counts, 1e-3)
-    teacher = rounds(problem.gram, problem.one_hot, problem.ridge, 1)
-    top_two = np.argsort(teacher, axis=1)[:, -2:]
-    contained = (top_two == problem.true_labels[:, None]).any(axis=1)
-    expected = [bool(contained[problem.true_labels == a].all()) for a in range(3)]
-    found = th.partial_label_condition(model_of(problem), problem.corruption, l2=1e-3)
-    assert found.truth_is_candidate.tolist() == expected == [False, True, True]
-    assert printed_condition(problem.corruption).tolist() == expected
 
 
 def test_theorem_5_1_exact_test_against_samples_counted_one_by_one() -> None:
@@ -423,15 +372,6 @@ def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
     np.testing.assert_allclose(at[1e8][0], 2.3e-4 * np.array([1, 2, 3]), rtol=0.02)  # the floor
     for n in at:
         np.testing.assert_allclose(at[n][1], [3.9e-2, 4.7e-2, 4.2e-2], atol=6e-4)
-
-
-def test_claim_third_round_rights_half_wrong_labels_exactly() -> None:
-    """Figure 3: at 50 % noise the truth overtakes the given label from the third round on."""
-    fitted = th.population_rounds(FIGURE, symmetric(4, 0.5), l2=FIGURE_L2, n_rounds=6)
-    overtaken = [
-        each.predicted.outputs[0, 1, 0] > each.predicted.outputs[0, 1, 1] for each in fitted
-    ]
-    assert overtaken == [False, False, True, True, True, True]
 
 
 def test_claim_linear_theory_can_be_wrong_about_accuracy() -> None:

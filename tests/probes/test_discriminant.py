@@ -80,15 +80,6 @@ def test_logits_are_those_of_the_plain_twin(center, normalize, n_rows, weighted)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_weights_are_repetitions():
-    v = problems.random_weights(len(X))
-    repeated = np.repeat(np.arange(len(X)), v.astype(int))
-    weighted = DiscriminantProbe(shrinkage=0.1).fit(X, Y, v)
-    expected = DiscriminantProbe(shrinkage=0.1).fit(X[repeated], Y[repeated])
-    np.testing.assert_allclose(weighted.coef_, expected.coef_, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(weighted.intercept_, expected.intercept_, rtol=0, atol=1e-9)
-
-
 def test_the_scale_of_features_does_not_matter():
     one, other = (
         DiscriminantProbe(normalize=False).fit(scale * X, Y).predict_proba(scale * X)
@@ -229,12 +220,6 @@ def test_classes_without_spread_are_told_apart():
     assert np.isfinite(left_out).all()
     np.testing.assert_array_equal(left_out.argmax(axis=1), labels)
     assert probe.score(rows, labels) == 1
-
-
-def test_one_row_per_class():
-    probe = DiscriminantProbe()
-    assert np.isfinite(probe.fit_leave_one_out(X[:4], np.arange(4))).all()
-    np.testing.assert_array_equal(probe.predict(X[:4]), np.arange(4))
 
 
 def test_the_only_row_of_a_label_does_not_vouch_for_it():

@@ -1,16 +1,11 @@
 """The probes as a user meets them: the same model from any input, and scikit-learn's manners."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 import problems
 import twin
@@ -67,14 +62,6 @@ def test_predictions_follow_from_the_coefficients(intercept):
     assert intercept == bool(np.any(probe.intercept_))
 
 
-def test_an_automatic_intercept_comes_with_class_weights():
-    assert not np.any(LinearProbe().fit(X, Y).intercept_)
-    assert np.any(LinearProbe(class_weight="balanced").fit(X, Y).intercept_)
-    assert not np.any(
-        LinearProbe(class_weight="balanced", fit_intercept=False).fit(X, Y).intercept_
-    )
-
-
 def test_an_intercept_is_not_penalised():
     # So that mean outputs are the shares of the classes, whatever the penalty is.
     labels = np.where(np.arange(len(X)) % 3, DATA.true_labels, 0)
@@ -107,13 +94,6 @@ def test_ridge_is_that_of_all_weights_with_fewer_rows_than_features_too():
     assert few.rounds_[0].l2 == pytest.approx(7 / (len(few.classes_) * v.sum()))
     many = LinearProbe(ridge=7, tol=1e-9).fit(rows[repeated], labels[repeated])
     np.testing.assert_allclose(few.coef_, many.coef_, rtol=0, atol=1e-6)
-
-
-def test_ridge_does_not_depend_on_the_scale_of_features():
-    one, other = (
-        LinearProbe(ridge=3, normalize=False, tol=1e-9).fit(scale * X, Y) for scale in (1, 1000)
-    )
-    np.testing.assert_allclose(other.predict_proba(1000 * X), one.predict_proba(X), atol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -277,20 +257,6 @@ def test_labels_that_are_true_or_false():
     np.testing.assert_array_equal(probe.coef_, LinearProbe().fit(X, (Y > 2).astype(int)).coef_)
 
 
-def test_a_column_of_labels_is_flattened_with_a_warning():
-    expected = LinearProbe().fit(X, Y)
-    with pytest.warns(UserWarning, match="column-vector"):
-        found = LinearProbe().fit(X, Y[:, np.newaxis])
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
-
-
-def test_names_of_features_are_kept_and_compared():
-    probe = LinearProbe().fit(frame(X), Y)
-    assert list(probe.feature_names_in_) == [f"x{i}" for i in range(12)]
-    with pytest.raises(ValueError, match="feature names"):
-        probe.predict(frame(X)[[f"x{i}" for i in reversed(range(12))]])
-
-
 # Soft labels -------------------------------------------------------------------------------------
 
 
@@ -406,26 +372,12 @@ def test_fit_does_not_touch_its_inputs(kind, stored):
     assert classes == {0: 2.0}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_row_is_predicted_as_among_others(kind):
-    probe = KINDS[kind]().fit(X, Y)
-    outputs = probe.predict_proba(X)
-    for i in (0, 17, len(X) - 1):
-        np.testing.assert_allclose(probe.predict_proba(X[i : i + 1])[0], outputs[i], atol=1e-12)
-        assert probe.predict(X[i : i + 1])[0] == probe.predict(X)[i]
-
-
 def test_constant_and_repeated_columns_are_no_trouble():
     rows = np.hstack([X, np.ones((len(X), 1)), X[:, :1]])
     probe = PartialLabelProbe().fit(rows, Y)
     assert all(entry.converged for entry in probe.rounds_)
     np.testing.assert_allclose(probe.coef_[:, -2], 0, atol=1e-10)
     np.testing.assert_allclose(probe.coef_[:, -1], probe.coef_[:, 0], atol=1e-8)
-
-
-def test_two_rows_of_two_classes_are_enough():
-    probe = PartialLabelProbe().fit([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"])
-    assert probe.predict([[0.0, 1.0], [1.0, 0.0]]).tolist() == ["no", "yes"]
 
 
 def test_of_two_classes_the_candidates_are_one():
@@ -450,37 +402,6 @@ def test_progress_is_printed_on_request(capsys):
     probe = DistilledProbe(n_rounds=2, verbose=2).fit(X, Y)
     steps = [line for line in capsys.readouterr().err.splitlines() if ": step " in line]
     assert len(steps) == probe.n_iter_
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pipelines_and_clones(kind):
-    probe = KINDS[kind](ridge=3)
-    pipeline = make_pipeline(FunctionTransformer(lambda rows: rows[:, :6]), probe).fit(X, NAMES[Y])
-    expected = clone(probe).fit(X[:, :6], NAMES[Y])
-    np.testing.assert_array_equal(pipeline.predict_proba(X), expected.predict_proba(X[:, :6]))
-    copy = clone(expected)
-    assert not hasattr(copy, "coef_")
-    assert copy.get_params() == expected.get_params()
-
-
-def test_grid_search_over_what_matters():
-    search = GridSearchCV(
-        PartialLabelProbe(),
-        {"ridge": [1, 100], "n_candidates": [2, 3], "loss": ["ce", "gce"]},
-        cv=2,
-        n_jobs=1,
-    ).fit(X, Y)
-    assert search.best_params_["ridge"] in (1, 100)
-    assert search.best_estimator_.score(DATA.X_test, DATA.test_labels) > 0.5
-    scores = cross_val_score(DistilledProbe(), X, Y, cv=3, scoring="neg_log_loss")
-    assert np.isfinite(scores).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_user_may_pickle_a_probe(kind):
-    probe = KINDS[kind]().fit(frame(X), NAMES[Y])
-    again = pickle.loads(pickle.dumps(probe))  # noqa: S301
-    np.testing.assert_array_equal(again.predict_proba(frame(X)), probe.predict_proba(frame(X)))
 
 
 @pytest.mark.parametrize("start", ["zero", "teacher"])

@@ -102,14 +102,6 @@ def test_ties_are_equal_within_a_millionth(gap, shared):
     np.testing.assert_allclose(weights[1], [0.5, 0.5, 0])
 
 
-def test_logits_serve_as_well_as_probabilities():
-    logits = np.random.default_rng(0).normal(size=(20, 5))
-    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    np.testing.assert_array_equal(
-        top_candidates(logits).toarray(), top_candidates(probabilities).toarray()
-    )
-
-
 def test_candidates_are_kept_sparse():
     found = top_candidates(np.random.default_rng(0).random((10, 1000)))
     assert isinstance(found, sp.csr_array)
@@ -131,11 +123,6 @@ def make_rows(n_jobs=1):
 def whole(targets, rows):
     found = [targets.of(block) for block in blocks_of(rows)]
     return np.vstack([each.toarray() if sp.issparse(each) else each for each in found])
-
-
-def test_given_labels_become_rows_of_the_identity():
-    labels = problems.synthetic().given_labels
-    np.testing.assert_array_equal(whole(GIVEN, make_rows()), np.eye(5)[labels])
 
 
 def test_outputs_are_kept_as_they_are():

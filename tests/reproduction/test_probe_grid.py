@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from small_data import small_data
+from small_data import MODEL, small_data
 from twohot.base.messages import ArgumentError
 from twohot_paper.grid import (
     ACCURACIES,
@@ -21,30 +21,12 @@ from twohot_paper.grid import (
     model_table,
     titles,
 )
-from twohot_paper.probe_run import CLEAN, TEACHER, FittedModel, ProbeResult, ProbeRun, Spread
+from twohot_paper.probe_run import CLEAN, TEACHER, ProbeResult, ProbeRun
 from twohot_paper.table import Mean
-
-SOME = Spread(0.5, 0.1)
 
 
 def model(test_accuracy, **others):
-    fields = {
-        "test_accuracy": test_accuracy,
-        "train_accuracy": 0.5,
-        "given_agreement": 0.5,
-        "n_corrected": 0,
-        "n_broken": 0,
-        "truth_in_top": None,
-        "clean_true": SOME,
-        "noisy_true": None,
-        "noisy_given": None,
-        "l2": 1.0,
-        "n_passes": 10.0,
-        "cpu_seconds": 1.0,
-        "gradient_norm": 1e-3,
-        "converged": True,
-    }
-    return FittedModel(**(fields | others))
+    return replace(MODEL, test_accuracy=test_accuracy, **others)
 
 
 @pytest.fixture(scope="module")
@@ -192,19 +174,6 @@ def test_a_small_superclass_does_not_make_noise_beyond_recovery(tmp_path):
     _, lost, part, *_ = grid_notes(grid, results, [few])
     assert "left out of claims about accuracy: Flowers-102, superclass noise at η = 0.8." in lost
     assert "In part beyond recovery: Flowers-102, superclass noise at η = 0.7 (33% of rows)" in part
-
-
-def test_rates_beyond_recovery_are_marked(data):
-    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
-    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
-    results = {run: ProbeResult(models, 0.5) for run in grid.runs(data[:1])}
-    points = gain(ACCURACIES["test"])
-    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
-    assert panel.rate_names == ("0.5", "0.9†")
-    table = model_table("Gain", grid, results, data, {"two-hot": ("two-hot", points)})
-    assert [row[1] for row in table.rows] == ["0.5", "0.9†"]
-    (note,) = (note for note in grid_notes(grid, results, data) if "Beyond recovery" in note)
-    assert "Flowers-102, superclass noise at η = 0.9. There the true label" in note
 
 
 def test_notes_count_what_is_missing(data):

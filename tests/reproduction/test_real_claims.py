@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from small_data import write_small_data
+from small_data import MODEL, write_small_data
 from twohot_paper import Log
 from twohot_paper.accuracy_claims import (
     MARGIN,
@@ -22,7 +22,6 @@ from twohot_paper.probe_run import (
     ROUNDS,
     TEACHER,
     TWO_HOT,
-    FittedModel,
     ProbeResult,
     Spread,
 )
@@ -33,23 +32,6 @@ from twohot_paper.real_claims import (
 )
 from twohot_paper.reproduction import Reproduction, all_claims
 from twohot_paper.structure import PairKind, StructureResult, StructureRun
-
-MODEL = FittedModel(
-    test_accuracy=0.5,
-    train_accuracy=0.5,
-    given_agreement=0.5,
-    n_corrected=0,
-    n_broken=0,
-    truth_in_top={"1": 0.5, "2": 0.995, "3": 1.0},
-    clean_true=Spread(0.6, 0.2),
-    noisy_true=Spread(0.3, 0.2),
-    noisy_given=Spread(0.4, 0.2),
-    l2=1e-3,
-    n_passes=10,
-    cpu_seconds=1.0,
-    gradient_norm=1e-4,
-    converged=True,
-)
 
 
 def rounds(*accuracies, **changes):
@@ -305,22 +287,10 @@ def test_backbones_are_compared_on_one_data_set(tmp_path, levels, answer):
     assert judge_larger_backbone(found, data).answer is answer
 
 
-def test_the_student_on_a_transformer_is_judged_at_high_noise(tmp_path):
+def test_a_claim_about_a_backbone_needs_its_features(tmp_path):
     (claim,) = (each for each in all_claims() if each.id == "two-hot-with-vit")
-    classes = tuple(f"class {number}" for number in range(24))
-    data = read_data_set(write_small_data(tmp_path, "pets_vit_b", classes=classes))
-    vars(data)["superclass"] = np.repeat([0, 1], 12)
-    for two_hot, answer in ((0.58, Answer.CONFIRMED), (0.5, Answer.REFUTED)):
-        models = rounds(0.5, 0.52, 0.54, 0.56, 0.58)
-        models[TWO_HOT] = replace(MODEL, test_accuracy=two_hot)
-        results = {
-            run: ProbeResult(models, 0.5)
-            for corruption in ("superclass", "symmetric", "asymmetric")
-            for run in ProbeGrid(corruption).runs([data])
-        }
-        assert claim.judge(results, [data]).answer is answer
-    other = read_data_set(write_small_data(tmp_path, "pets"))
-    assert claim.judge({}, [other]).answer is Answer.NOT_TESTABLE
+    data = [read_data_set(write_small_data(tmp_path, "pets"))]
+    assert claim.judge({}, data).answer is Answer.NOT_TESTABLE
 
 
 @pytest.mark.parametrize(
@@ -352,13 +322,6 @@ def test_claims_and_tables_are_of_the_same_draws(everything, tmp_path, n_seeds, 
     verdicts = {claim.id: verdict for claim, verdict in work.judge(results)}
     assert verdicts["rounds-raise-accuracy"].table.rows[0][-1].n == n_draws
     assert work.make(figure, results).tables["gains"].rows[-1][-1].n == n_draws
-
-
-def test_draws_of_labels_do_not_change_synthetic_figures(tmp_path):
-    (figure,) = choose_exhibits(["fig:clean_noisy_output"])
-    log = Log(tmp_path / "runs.jsonl")
-    few, all_draws = (Reproduction([figure], {}, log, n_seeds=each) for each in (1, None))
-    assert few.runs_of(figure) == all_draws.runs_of(figure)
 
 
 def test_two_files_of_a_data_set_count_once(tmp_path):

@@ -28,8 +28,3 @@ def test_mean_and_spread_are_those_of_numpy():
     mean = mean_of(values, factor=100)
     assert (mean.mean, mean.std) == pytest.approx((40, 100 * np.std(values)))
     assert mean_of([]) is None
-
-
-def test_one_draw_has_no_deviation_in_csv():
-    table = Table("Gain", ("two-hot",), ((Mean(1.5, 0.0, 1),), (Mean(2.5, 0.0, 2),)))
-    assert table.to_csv().splitlines()[1:] == ["1.5,,1", "2.5,0.0,2"]

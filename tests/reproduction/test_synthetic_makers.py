@@ -109,22 +109,6 @@ def test_eigenvalues_of_later_rounds_are_powers(all_results: dict[str, dict[Any,
     assert row[4].mean == pytest.approx((q / p) ** 2, abs=1e-6)
 
 
-def test_the_plane_has_one_panel_per_matrix_and_round(
-    all_results: dict[str, dict[Any, Any]],
-) -> None:
-    results = all_results["fig:output_clst"]
-    drawn = MAKERS["fig:output_clst"].make(results, []).figures["planes"]
-    assert len(drawn.axes) == 3 * 2
-    teacher = drawn.axes[0]
-    assert teacher.get_title() == "teacher (t = 1): 50% right"
-    # wrong and right samples of class 0, in this order; the right ones sit near corner 0
-    wrong, right = (part.get_offsets() for part in teacher.collections[:2])
-    assert len(wrong) == len(right) == 4
-    corner = np.sqrt([0.5, 0.5])
-    far, near = (np.linalg.norm(part - corner, axis=1) for part in (wrong, right))
-    assert near.max() < far.min()
-
-
 def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -> None:
     maker, results = MAKERS["fig:clean_noisy_output"], all_results["fig:clean_noisy_output"]
     made = maker.make(results, [])
@@ -138,14 +122,6 @@ def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any
         outputs.append(teacher[np.arange(len(true)), true][true == given])
     pooled = np.concatenate(outputs)
     assert row[2:4] == pytest.approx((pooled.mean(), pooled.std()), abs=1e-4)
-
-
-def test_softmax_errors_at_fixed_penalty_and_ridge() -> None:
-    maker = SoftmaxErrors(n_per_class=(1e2, 1e6), n_rounds=2)
-    fixed_l2 = [errors for _, errors in maker.at_penalty()]
-    fixed_ridge = [errors for _, errors in maker.at_ridge()]
-    np.testing.assert_allclose(fixed_l2, [[1.57e-2, 3.10e-2], [2.94e-4, 4.61e-4]], rtol=5e-3)
-    np.testing.assert_allclose(fixed_ridge[1], [3.9e-2, 4.7e-2], atol=6e-4)
 
 
 def test_separations_of_the_papers_data_sets() -> None:

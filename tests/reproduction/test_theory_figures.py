@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from twohot.base.pictures import METHOD_COLOURS, round_colour, round_marker
+from twohot_paper.real_figures import MODEL_COLOURS, round_lines
 from twohot_paper.synthetic_figures import (
     LabelledOutputs,
     output_plane_figure,
@@ -13,16 +13,15 @@ from twohot_paper.synthetic_figures import (
 )
 
 
-def test_rounds_darken_and_keep_their_colours_beyond_the_last() -> None:
+def test_rounds_darken_and_keep_their_style_beyond_the_last() -> None:
     def lightness(colour: str) -> int:
         return sum(int(colour[place : place + 2], 16) for place in (1, 3, 5))
 
-    shades = [lightness(round_colour(number)) for number in range(1, 8)]
-    assert shades == sorted(shades, reverse=True)
-    assert len(set(shades)) == 7
-    assert round_colour(9) == round_colour(7)
-    assert round_marker(9) == round_marker(7)
-    assert METHOD_COLOURS["two-hot"] not in {round_colour(number) for number in range(1, 8)}
+    styles = [style for _, _, style in round_lines(np.zeros((9, 1)))]
+    shades = [lightness(style["color"]) for style in styles[:7]]
+    assert shades == sorted(set(shades), reverse=True)
+    assert styles[6] == styles[8]
+    assert MODEL_COLOURS["two-hot"] not in {style["color"] for style in styles}
 
 
 def test_the_plane_names_its_corners_and_circles_clusters_only() -> None:

@@ -3,7 +3,6 @@
 import pytest
 from check_site import missing_names, problems, public_modules
 
-import twohot
 from twohot_command.commands import COMMANDS
 
 
@@ -55,13 +54,6 @@ def test_a_style_sheet_that_fetches_fonts_is_said(site):
     assert list(problems(site)) == ["site.css fetches https://fonts.example.org/a.woff"]
 
 
-def test_names_that_differ_in_capitals_alone_are_said(site):
-    write(site, "", "Forecast.html")
-    write(site, "", "forecast.html")
-    (found,) = problems(site)
-    assert found.startswith("forecast.html is there in several spellings")
-
-
 def test_every_public_name_and_command_needs_its_place(site):
     ids = [f"twohot-{name}" for name in COMMANDS]
     for module in public_modules("twohot"):
@@ -73,9 +65,3 @@ def test_every_public_name_and_command_needs_its_place(site):
         "twohot.theory.judge has no page",
         "twohot fit has no section",
     ]
-
-
-def test_public_modules_are_those_that_say_what_is_public():
-    modules = public_modules(twohot.__name__)
-    assert {"twohot", "twohot.tables", "twohot.theory"} <= set(modules)
-    assert not {"twohot_command", "twohot.rows"} & set(modules)

@@ -10,7 +10,7 @@ from twohot import DistilledProbe, LinearProbe
 from twohot.probes.rounds import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.selected import RANGE, is_sampled
-from twohot.solve import first_step, lbfgs
+from twohot.solve import first_step
 from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.first_step import PRECISION, first_coef
 from twohot.solve.objective import FitProblem, pose
@@ -73,15 +73,6 @@ def test_how_many_rows_are_looked_at(n_rows, n_classes, expected):
     assert first_step._sample_size(n_rows, n_classes) == expected
 
 
-def test_blocks_of_any_size_give_the_same_step():
-    steps = []
-    for size in (None, 64, 100):
-        problem, at = posed(1.0, block_rows=size)
-        steps.append(at.to_features(first_coef(problem)))  # an axis may point either way
-    for step in steps[1:]:
-        np.testing.assert_allclose(step, steps[0], rtol=1e-6, atol=1e-9)
-
-
 def test_it_is_newtons_step_where_outputs_stay_uniform():
     """With a large penalty logits are tiny, nothing competes, and the metric is the curvature."""
     problem, at = posed(1e6)
@@ -121,29 +112,3 @@ def test_nothing_to_learn_is_no_step():
     problem, _ = posed(1.0)
     problem.target_moment[...] = 0
     assert not first_coef(problem).any()
-
-
-def test_it_saves_passes(monkeypatch):
-    """Beside Newton's whole step, on 40 classes that stand apart and compete for rows."""
-    # Over draws, as a fit may take a pass more or less with another BLAS.
-    assert np.median([_share_of_passes(seed, monkeypatch) for seed in range(3)]) < 0.8
-
-
-def _share_of_passes(seed, monkeypatch):
-    generator = np.random.default_rng(seed)
-    true_labels = np.arange(1200) % 40
-    centres, spread = 2 * generator.normal(size=(40, 64)), np.arange(1, 65) ** -0.5
-    X = (centres[true_labels] + generator.normal(size=(1200, 64))) * spread
-    noisy = generator.random(1200) < 0.3
-    given = np.where(noisy, generator.integers(40, size=1200), true_labels)
-    ended = {}
-    for way, first in {
-        "found": first_coef,
-        "whole": lambda problem: metrics_at_zero(problem).solve(problem.target_moment),
-    }.items():
-        monkeypatch.setattr(lbfgs, "first_coef", first)
-        ended[way] = LinearProbe(ridge=10.0).fit(X, given).rounds_[0]
-        assert ended[way].converged
-    scale = np.abs(ended["whole"].coef).max()
-    np.testing.assert_allclose(ended["found"].coef, ended["whole"].coef, atol=1e-4 * scale)
-    return ended["found"].n_passes / ended["whole"].n_passes

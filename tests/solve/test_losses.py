@@ -73,7 +73,7 @@ def test_a_registered_loss_is_searched_named_saved_and_loaded(monkeypatch, tmp_p
 @pytest.mark.parametrize("loss", [CrossEntropy(), GeneralizedCrossEntropy(0.4), Bounded(0.2)])
 def test_a_loss_comes_back_from_json_and_from_a_probe(loss):
     assert loss_from_json(loss.to_json()) == loss
-    for recipe in (Recipe(loss, ridge=3.0), Recipe(loss, l2=1e-3, teacher=Recipe(loss, l2=1e-3))):
+    for recipe in (Recipe(loss, ridge=3.0), Recipe(loss, l2=1e-3, whiten=True)):
         assert probe_for(recipe)._recipe(5) == recipe
 
 

@@ -238,15 +238,6 @@ def test_gce_of_a_small_power_is_cross_entropy():
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=0, atol=1e-5)
 
 
-def test_gce_of_power_one_is_the_mean_absolute_error():
-    case = Case("labels")
-    robust = GeneralizedCrossEntropy(1.0)
-    p = twin.outputs(case.rows, case.on_features(case.coef))
-    wrong = 1 - np.sum(case.dense * p, axis=1)
-    expected = wrong.mean() + L2 / 2 * np.sum(case.coef**2)
-    assert robust.evaluate(case.problem, case.coef).value == pytest.approx(expected, rel=1e-12)
-
-
 def exact_deviation(logits):
     """Return softmax(z) - 1/K of one row in exact fractions, for |z| ≤ 0.1."""
     exponentials = []

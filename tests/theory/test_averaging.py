@@ -11,8 +11,6 @@ from theory.problems import ROUNDS, SEEDS, examples
 from twohot.theory import (
     LabelAveraging,
     average_labels,
-    sample_coefficients,
-    shrinkage_factors,
     softmax_rounds,
 )
 
@@ -90,37 +88,3 @@ def test_features_never_make_a_square_matrix_of_samples() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 30 * features.nbytes
-
-
-@examples
-@given(SEEDS)
-def test_coefficients_reproduce_outputs_and_scale_with_temperature(seed: int) -> None:
-    features, targets, l2 = random_data(seed)
-    averaging = LabelAveraging.from_features(features)
-    coef = averaging.coef(targets, l2=l2, n_rounds=1)
-    outputs = averaging.outputs(targets, l2=l2, n_rounds=1)
-    alpha = sample_coefficients(targets, outputs, l2=l2)
-    scale = np.abs(coef).max() + 1
-    np.testing.assert_allclose(alpha.T @ features, coef, rtol=0, atol=1e-9 * scale)
-    hot = averaging.coef(targets, l2=l2, n_rounds=1, temperature=4.0)
-    np.testing.assert_allclose(hot, 4 * coef, rtol=1e-12)
-    # σ^τ(v) ≈ (1 + v/τ)/K: the outputs do not move.
-    np.testing.assert_allclose(
-        (1 + features @ hot.T / 4) / targets.shape[1], outputs, rtol=0, atol=1e-9
-    )
-
-
-def test_outputs_sum_to_one_and_are_not_clipped() -> None:
-    features = np.array([[1.0, 0.9], [0.9, 1.0], [-1.0, -0.8], [1.0, -1.0]])
-    outputs = LabelAveraging.from_features(features).outputs(
-        np.eye(2)[[0, 1, 1, 0]], l2=1e-4, n_rounds=3
-    )
-    np.testing.assert_allclose(outputs.sum(axis=1), 1, atol=1e-12)
-    assert outputs.min() < 0
-
-
-def test_shrinkage_factors_fall_with_rounds_and_keep_their_order() -> None:
-    factors = np.array([shrinkage_factors([9, 4, 1], ridge=2, n_rounds=t) for t in range(5)])
-    assert (factors[0] == 1).all()
-    assert (np.diff(factors, axis=0) < 0).all()
-    assert (np.diff(factors[1:], axis=1) < 0).all()

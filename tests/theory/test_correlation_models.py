@@ -22,16 +22,6 @@ def test_gram_matrix_and_spectrum_of_any_model(seed: int) -> None:
     assert model.ridge(problem.l2) == pytest.approx(problem.ridge)
 
 
-def test_eigengap_of_the_paper_is_n_times_c_minus_d() -> None:
-    model = CorrelationModel.case_4(
-        superclass=[0, 0, 1], same_class=0.4, same_superclass=0.1, n_per_class=50
-    )
-    spectrum = model.spectrum()
-    assert spectrum.eigengap == pytest.approx(50 * 0.3)
-    np.testing.assert_allclose(spectrum.within, 0.6)
-    np.testing.assert_allclose(spectrum.between, [25.6, 20.6, 15.6])
-
-
 def test_centred_features_may_correlate_negatively() -> None:
     """CIFAR-100's table has -.03 between superclasses; the paper's e >= 0 would refuse it."""
     model = CorrelationModel.case_5(

@@ -171,30 +171,3 @@ def test_penalty_and_separation_are_inverse(seed: int) -> None:
     for impossible in (1.0, largest, largest + 1, 0.5):
         with pytest.raises(ValueError, match=r"separation=.* is not between 1 and"):
             th.l2_for_separation(levels, separation=impossible)
-
-
-def test_levels_of_a_data_set_are_mean_cosines_and_the_mean_norm_of_samples() -> None:
-    uneven = CorrelationModel.from_correlation(
-        [[0.4, 0.1], [0.1, 0.6]], class_sizes=[10, 30], squared_norms=[1.0, 2.0]
-    )
-    levels = PairLevels.of_model(uneven, superclass=[0, 0])
-    assert (levels.n_per_class, levels.squared_norm) == (20, pytest.approx(1.75))
-    assert levels.same_class == pytest.approx((0.4 + 0.6 / 2) / 2)
-    assert levels.same_superclass == pytest.approx(0.1 / np.sqrt(2))
-
-
-@pytest.mark.parametrize("squared_norm", [1.0, 1222.0])
-def test_penalty_of_a_data_set_separates_as_asked_on_its_own_scale(squared_norm: float) -> None:
-    """q/p measured on the eigenvalues of the Gram matrix, of unit norm and of raw features."""
-    unit = CorrelationModel.case_3(
-        n_classes=3, same_class=0.36, same_superclass=0.03, n_per_class=20
-    )
-    raw = CorrelationModel.from_correlation(
-        squared_norm * unit.correlation, class_sizes=20, squared_norms=squared_norm
-    )
-    levels = PairLevels.of_model(raw, superclass=[0, 0, 0])
-    l2 = th.l2_for_separation(levels, separation=2.0)
-    values = np.linalg.eigvalsh(raw.gram())
-    kept = values / (3 * 60 * l2 + values)
-    assert kept[-2] / kept[0] == pytest.approx(2.0)  # the largest is the superclass mean
-    assert th.separation_at(levels, l2=l2) == pytest.approx(2.0)

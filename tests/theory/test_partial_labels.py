@@ -8,11 +8,9 @@ from theory.problems import FIGURE
 from twohot.theory import (
     CorrelationModel,
     Verdict,
-    candidate_targets,
     judge,
     partial_label_condition,
     partial_label_outputs,
-    type_outputs,
 )
 
 
@@ -31,15 +29,6 @@ def test_with_ties_the_condition_is_what_the_outputs_say(n_candidates: int, ties
             full = student.rows[classes, :, classes] == student.rows.max(axis=2)
             contained = (full | ~student.occurs).all(axis=1)
             assert found.truth_is_candidate.tolist() == contained.tolist()
-
-
-def test_ties_for_the_last_place_are_spread_or_go_to_the_lowest_label() -> None:
-    teacher = type_outputs(FIGURE, np.eye(4), l2=1e-3, n_rounds=1).outputs
-    spread = candidate_targets(teacher, n_candidates=2)
-    np.testing.assert_allclose(spread[3, 3], [1 / 6, 1 / 6, 1 / 6, 1 / 2])
-    lowest = candidate_targets(teacher, n_candidates=2, ties="lowest")
-    np.testing.assert_allclose(lowest[3, 3], [1 / 2, 0, 0, 1 / 2])
-    np.testing.assert_allclose(candidate_targets(teacher, n_candidates=4), 1 / 4)
 
 
 @pytest.mark.parametrize("exponent", [*range(-50, -20, 6), *range(-19, -2)])

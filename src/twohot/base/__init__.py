@@ -101,6 +101,4 @@ from twohot.base.pictures import VERMILION as VERMILION
 from twohot.base.pictures import group_colour as group_colour
 from twohot.base.pictures import method_colours as method_colours
 from twohot.base.pictures import new_figure as new_figure
-from twohot.base.pictures import round_colour as round_colour
-from twohot.base.pictures import round_marker as round_marker
 from twohot.base.pictures import write_figure as write_figure

@@ -102,7 +102,7 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
 def check_real(name: str, values: Any, where: str = "") -> None:
     """Raise if values are no real numbers, or lie under a mask; no cell is converted in silence.
 
-    `where` says which part of the argument they are, " in chunk 3" for instance.
+    `where` names the part of the argument, " in chunk 3" for instance.
 
     Examples
     --------

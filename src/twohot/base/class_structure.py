@@ -37,7 +37,7 @@ def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArr
 
 
 def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
-    """Return so many integers in one dimension, not copied where they are an array."""
+    """Return integers in one dimension, checked to be so many; an array is not copied."""
     array = as_array(values)
     if array.shape == (n_values,) and array.dtype.kind in "iu":
         return array
@@ -48,7 +48,7 @@ def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
 def check_codes(
     name: str, codes: ArrayLike, n_codes: int, n_names: int, *, least: int = -1
 ) -> NDArray[Any]:
-    """Return so many integers, each a position among the names, or -1 for none."""
+    """Return integers, checked to be so many, each a position among the names or -1 for none."""
     array = check_integers(name, codes, n_codes)
     outside = np.flatnonzero((array < least) | (array >= n_names))
     if outside.size:

@@ -62,7 +62,7 @@ def new_unfinished(target: Path) -> tuple[int, Path]:
     prefix = f".{target.name[:KEPT]}.{_machine()}-{os.getpid()}-"
     try:
         descriptor, path = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=".unfinished")
-    except OSError as error:  # nobody knows the file by the name that it has meanwhile
+    except OSError as error:  # the error names the unfinished file, which users do not know
         raise OSError(error.errno, error.strerror, str(target)) from error
     return descriptor, Path(path)
 
@@ -82,7 +82,7 @@ def remove_abandoned(folder: Path) -> int:
 
 @cache
 def _machine() -> str:
-    """Return what tells machines apart that write to one folder."""
+    """Return what distinguishes machines that write to one folder."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
@@ -218,7 +218,7 @@ def check_regular(path: Path) -> None:
 
 
 def put_in_place(finished: Path, target: Path) -> None:
-    """Rename a finished file to its target, with the mode of what stands there."""
+    """Rename a finished file to its target, with the mode of the file that it replaces."""
     if target.exists():
         mode = stat.S_IMODE(target.stat().st_mode)
     else:
@@ -245,7 +245,7 @@ def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
 
 
 def parse_json(text: str) -> Any:
-    """Return what JSON from anyone says; ValueError for all that is none.
+    """Return the content of JSON from any source; ValueError for all that is no JSON.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def check_output(
 def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
     """Raise if no file can be made in a folder that an argument asks for, which may not be there.
 
-    Permissions alone do not tell: the disk may be one that nobody writes to. So a file is made.
+    Permissions are not enough: the disk may be read-only. So a file is written.
     """
     if "://" in as_url(folder):
         problem = "is no path of this machine"

@@ -4,9 +4,9 @@ A label is missing where it is None, NaN, NA, NaT, masked, a null of Arrow or po
 is empty or blank. The texts "NaN", "NA" and "None" are classes like any other, unless they are
 named among the texts that mean no label.
 
-Classes stand in one order everywhere: numbers by value, text that is a whole number among them,
-then all other text. Labels that differ in case or blanks alone are kept apart, and said; they are
-merged where somebody asks for it.
+Classes have one order everywhere: numbers by value, text that is a whole number among them, then
+all other text. Labels that differ in case or blanks alone are different classes, with a note; they
+are merged on request.
 """
 
 import re
@@ -33,7 +33,7 @@ WIDE_TEXT = 4096
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
 # Blanks of a name in quotes that would not be seen.
 HIDDEN_BLANKS = re.compile(r"(?<=^.) +| +(?=.$)|  +")
-# Texts that often mean that there is no label, and are classes here unless somebody says so.
+# Texts that often mean a missing label; they are classes unless named in `missing`.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
 
@@ -69,7 +69,7 @@ class Labels:
     def values(self) -> NDArray[Any]:
         """(n_rows,) the labels themselves, of their own type.
 
-        Where there is none stands NaN among floats, and None among all others, of type object.
+        A missing label is NaN among floats, and None among all others, of type object.
         """
         if self.labelled.all():
             return self.classes[self.codes]
@@ -138,7 +138,7 @@ def code_labels(
     An error calls the labels by `name`. By default the `classes` are the labels that occur, in
     order; a label is the class that has its text, so 1 is "1". Texts among `missing` mean no
     label, beside those that are empty or blank. With `by_name` classes are text, whatever the
-    labels are: 1, 1.0 and "1" are then the same, and numbers may stand beside text.
+    labels are: 1, 1.0 and "1" are then the same, and numbers may be mixed with text.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
 
 
 def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
-    """Return the texts that mean no label, of which one may be given alone."""
+    """Return the texts that mean no label; a single text may be passed alone."""
     return (missing,) if isinstance(missing, str) else tuple(missing)
 
 
@@ -315,7 +315,7 @@ def told_apart(names: Sequence[object]) -> list[str]:
 
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
-    """Return the distinct values, and where each cell stands among them."""
+    """Return the distinct values, and the position of each cell among them."""
     if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
         cells = cells.astype(object)
     if cells.dtype.kind in "cV":

@@ -22,10 +22,10 @@ class ArgumentError(ValueError):
     problem : str
         What is wrong, the sentence that the arguments begin. It may hold any text of a user.
     advice : str
-        What to do, in our own words. `{name}` stands for an argument that `mentions` gives the
+        What to do, in our own words. `{name}` is replaced by an argument that `mentions` gives the
         value of; other braces stay as they are.
     mentions
-        Arguments that the advice speaks of; `...` stands for any value.
+        Arguments that the advice mentions; `...` means any value.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class FileThereError(ArgumentError, FileExistsError):
 
 
 def cause_of(error: BaseException) -> str:
-    """Return what an error says, with its kind where it is not one of ours.
+    """Return the message of an error, with its type if it is not one of ours.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def in_python(name: str, value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: paths are plain, and `...` stands for any value.
+    """Return a value as a message shows it: paths are plain, and `...` means any value.
 
     Examples
     --------

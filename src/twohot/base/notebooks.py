@@ -35,7 +35,7 @@ def notebook_table(
 
 @contextmanager
 def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[Callback | None]:
-    """Yield what is called with a line for every step: a user's callback, or a bar in a notebook.
+    """Yield a function to call with one line per step: a user's callback, or a notebook's bar.
 
     The bar goes when the work is done. Outside of notebooks there is none.
     """

@@ -1,4 +1,4 @@
-"""The colours of all pictures and reports: the same method has the same one everywhere."""
+"""The colours of all pictures and reports: the same method has the same colour everywhere."""
 
 import colorsys
 from collections.abc import Iterable
@@ -9,37 +9,13 @@ from typing import Any
 from twohot.base.files import whole_file
 from twohot.base.optional import load_extra
 
-# Okabe and Ito's palette: told apart by colour-blind readers and, by lightness, in grey print.
+# Okabe and Ito's palette: colour-blind readers can distinguish it, and grey print by lightness.
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 
-# A blue that darkens from the teacher to its sixth student.
-ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581", "#082c5e")
-
 # What is learnt by cross-entropy is blue, by a robust loss warm.
-METHOD_COLOURS = {
-    "teacher": BLUE,
-    "rounds": SKY,
-    "two-hot": ORANGE,
-    "robust": VERMILION,
-    "robust rounds": PINK,
-    "discriminant": "#7A5195",
-    "average": "#808080",
-    "two-hot by cross-entropy": "#3F3F8F",
-    "two-hot from zero": "#8C6D1F",
-    "tuned teacher": GREEN,
-    **{f"round {t}": colour for t, colour in enumerate(ROUND_COLOURS, start=1)},
-    # Students of more or fewer candidates than two darken with their number.
-    "top-1": "#C7E3C9",
-    "top-3": "#7CBF8E",
-    "top-5": "#2E8B6A",
-    "top-10": "#0B4F45",
-}
-
-# As markers of their own, so that rounds are told apart in grey print too.
-ROUND_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
+METHOD_COLOURS = {"teacher": BLUE, "robust": VERMILION, "discriminant": "#7A5195"}
 
 # Hues beyond the palette: each as far from the ones before as the golden section puts it, and of
 # another lightness than its neighbours.
@@ -67,16 +43,6 @@ def method_colours(methods: Iterable[str]) -> dict[str, str]:
     taken = {METHOD_COLOURS[name] for name in named if name in METHOD_COLOURS}
     free = (colour for colour in map(group_colour, count()) if colour not in taken)
     return {name: METHOD_COLOURS.get(name) or next(free) for name in named}
-
-
-def round_colour(number: int) -> str:
-    """Return the colour of a round, 1 being the teacher; rounds beyond the seventh share its."""
-    return ROUND_COLOURS[min(number, len(ROUND_COLOURS)) - 1]
-
-
-def round_marker(number: int) -> str:
-    """Return the marker of a round."""
-    return ROUND_MARKERS[min(number, len(ROUND_MARKERS)) - 1]
 
 
 # Pictures: begun empty, and written whole or not at all -------------------------------------------

@@ -5,6 +5,11 @@ from twohot.describe.comparison import fit_plain as fit_plain
 from twohot.describe.correlation import ClassCorrelation, class_correlation
 from twohot.describe.correlation import center_labelled as center_labelled
 from twohot.describe.correlation import correlate as correlate
+from twohot.describe.demo import DemoData as DemoData
+from twohot.describe.demo import DemoNoise as DemoNoise
+from twohot.describe.demo import DemoRow as DemoRow
+from twohot.describe.demo import demo_data as demo_data
+from twohot.describe.demo import demo_rows as demo_rows
 from twohot.describe.description import ClassStructure as ClassStructure
 from twohot.describe.description import Description as Description
 from twohot.describe.description import describe_table as describe_table

@@ -40,9 +40,9 @@ def advise(
 
     AutoProbe is advised if held-out labels are likelier by it than by a plain probe, by a one-sided
     test at level 5 % since it costs more fits, unless it predicts fewer of them, by the same test.
-    Likelihoods are compared because with much noise, few rows do not tell a gain in agreement from
-    chance. The theory takes no part: it knows classes by their means alone, and promises too much
-    where the rows of a class differ.
+    Likelihoods are compared because, with much noise and few rows, a gain in agreement cannot be
+    distinguished from chance. The theory is not used: it describes classes by their means alone,
+    and predicts too much where the rows of a class differ.
     """
     action, summary = _choose(comparison, noise, correlation)
     plain = comparison.plain

@@ -46,11 +46,11 @@ class Comparison:
     likelier: float  # by how many standard errors labels are likelier by AutoProbe, with one noise
     likelihood: float  # mean log-likelihood of the labels by the label model
     frequency_likelihood: float  # and by the class frequencies alone
-    looks_like: IntArray  # (n_classes,), what rows of each label are predicted as, if not as it
+    looks_like: IntArray  # (n_classes,), class that rows of each label are mostly predicted as
 
     @property
     def gain(self) -> float:
-        """What AutoProbe predicts more than the plain probe."""
+        """Agreement of AutoProbe minus that of the plain probe."""
         return self.agreement - self.plain_agreement
 
 

@@ -40,7 +40,7 @@ from twohot.rows import (
     open_rows,
 )
 
-# A number for every two of so many classes takes 3.2 GB, and twice that while it is made.
+# A matrix of this many classes takes 3.2 GB, and twice that while it is computed.
 MOST_CLASSES = 20_000
 
 
@@ -135,7 +135,7 @@ def correlate(
     """Return the correlations of rows that were checked, in one pass over them."""
     rows = open_rows(X, preparation, n_jobs=n_jobs)
     rows.attach("labels", labels.codes)
-    # The last row takes the rows without a label, which stand at -1, and is dropped.
+    # The last row collects the rows without a label, whose code is -1, and is dropped.
     sums, squares = (each[:-1] for each in rows.sum_groups(sums_by_class, labels.n_classes + 1))
     sizes = labels.sizes.astype(np.float64)
     means = sums @ sums.T
@@ -150,7 +150,7 @@ def correlate(
 def check_labelled(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None
 ) -> tuple[Matrix, Labels]:
-    """Return features, and the classes of their rows by number, of which there are at least two.
+    """Return features, and the class of each row by number; at least two classes have rows.
 
     Features of Dask come in their chunks; labels are in memory.
     """

@@ -73,9 +73,9 @@ def describe_table(
 ) -> Description:
     """Describe a feature table by its given labels.
 
-    Of the rows those of `split` are described, or "all"; by default those of "train" if there is
-    such a split, else all. Superclasses are so many as `n_superclasses` asks for, or those of a
-    `cut`; with neither, those that the table names, and otherwise those of the paper's cut, 0.8.
+    The rows of `split` are described, or "all"; the default is "train" if there is such a split,
+    else all. Pass `n_superclasses` or `cut` to cluster the classes. With neither, superclasses are
+    those that the table names, or else those of the paper's cut, 0.8.
 
     Examples
     --------

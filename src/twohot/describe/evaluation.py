@@ -1,4 +1,4 @@
-"""How often a probe is right on rows whose labels are known to be: as a whole, and class by class.
+"""The accuracy of a probe on rows with trusted labels: overall, and class by class.
 
     confusion[a, b]   rows of class a that are predicted as b
     recall[a]         of the rows of class a, the share that is predicted as a
@@ -54,7 +54,7 @@ class ProbeEvaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Between which the accuracy on more such rows is, nineteen times of twenty (Wilson)."""
+        """95 % confidence interval of the accuracy on more such rows (Wilson)."""
         found = binomtest(int(np.trace(self.confusion)), self.n_rows).proportion_ci(method="wilson")
         return float(found.low), float(found.high)
 
@@ -125,10 +125,10 @@ def evaluate_probe(
     ----------
     probe : fitted probe
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
-        Rows that the probe was not fitted on: of those that it was, it knows the labels.
+        Rows that the probe was not fitted on: it has memorised labels of those that it was.
     y : array, list, series or Labels of shape (n_rows,)
-        Labels known to be right; rows without one are not used, and rows of classes that the probe
-        does not know are counted in `unknown` alone: it cannot be right about them.
+        Trusted labels. Rows without a label are not used. Rows of classes that the probe does not
+        know are counted in `unknown` alone: it cannot predict these classes.
     missing : collection of str
         Texts that mean no label, as "NA".
 

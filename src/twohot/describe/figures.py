@@ -38,7 +38,7 @@ def correlation_map_figure(
     figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
-    # A class with itself stands out anyway: colours are for the differences between classes.
+    # The diagonal is larger than all else anyway: colours show the differences between classes.
     image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
     name_classes(axes, [classes[k] for k in order])
@@ -51,7 +51,7 @@ def draw_map(
     axes: Any, means: FloatArray, superclass: IntArray, order: IntArray, limit: float
 ) -> Any:
     """Draw a map of correlations between -limit and limit, each superclass framed."""
-    # Red and blue around white are told apart by colour-blind readers too.
+    # Colour-blind readers can distinguish red and blue around white, too.
     image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
     starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
     rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle

@@ -1,7 +1,7 @@
-"""Will it help here: what to expect of probes on a data set, from its noisy labels alone.
+"""What to expect of probes on a data set, from its noisy labels alone.
 
 1. comparison    AutoProbe and a plain probe predict held-out rows
-2. noise         what the label model says of the labels, as in an audit
+2. noise         wrong labels by the label model, as in an audit
 3. correlation   of the classes, with the noise taken out
 4. theory        margin of every class after each round, for these correlations and this noise
 5. advice        in words

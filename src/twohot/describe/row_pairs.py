@@ -37,15 +37,15 @@ from twohot.describe.correlation import (
 )
 from twohot.rows import Preparation, are_far_apart, one_blas_thread
 
-# Rows whose pairs give the spread, where rows of one class cannot be read together: as many as a
-# probe is chosen on. The spread of so many rows' pairs is known to three digits.
+# Rows whose pairs give the spread, if rows of one class cannot be read together: as many as a probe
+# is chosen on. They give the spread to three digits.
 PAIR_ROWS = 50_000
 
 # Entries of the rows that are read and multiplied at once: 16 MB in float64, which is enough rows
 # to make the update of a d × d matrix a matter of products rather than of memory.
 CHUNK_ENTRIES = 2**21
 
-# Three d × d matrices of so many features take 1.6 GB in float64.
+# Three d × d matrices of this many features take 1.6 GB in float64.
 MAX_FEATURES = 2**13
 
 
@@ -72,11 +72,11 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     """Measure the correlations of all pairs of rows, by how their classes are related.
 
     Exact, over all pairs of different rows, in two passes over X: one for its mean, one class by
-    class. What a correlation is, `class_correlation` says.
+    class. `class_correlation` defines the correlation.
 
     Rows of Dask and of files that are read in parts (Parquet, Zarr) cannot be read class by class.
     Counts and means of their pairs are exact too. The spread is that of 50,000 rows, always the
-    same; `n_sampled` says so.
+    same ones; `n_sampled` is their number.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the theory says about estimated correlations and noise: margins, rounds, separation."""
+"""What the theory predicts for estimated correlations and noise: margins, rounds, separation."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from twohot.theory import (
 
 @dataclass(frozen=True, eq=False)
 class TheoryAnswer:
-    """What would happen if rows differed from others of their class by chance alone."""
+    """What the theory predicts if rows of a class differ by chance alone."""
 
     model: CorrelationModel  # what the theory was asked about
     ridge: float  # at which it was asked

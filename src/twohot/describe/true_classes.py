@@ -58,7 +58,7 @@ class NoiseEstimate:
         return float(np.average(gain, weights=self.class_sizes))
 
     def as_accuracy(self, agreement: float) -> float:
-        """Return a difference of agreement as one of accuracy; NaN if it says nothing about it."""
+        """Return a difference of agreement as one of accuracy; NaN if the two are unrelated."""
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
@@ -168,7 +168,7 @@ def unmix(
     """
     filled = measured.copy()
     same = np.diag(measured)
-    # A class of one row has no pair: the mean of the other classes stands in.
+    # A class of one row has no pair: the mean of the other classes is used.
     np.fill_diagonal(filled, np.where(np.isnan(same), np.nanmean(same), same))
     left, sigma, right = np.linalg.svd(noise.posterior)
     least = 1 / np.sqrt(noise.class_sizes.mean())

@@ -4,7 +4,7 @@ A corruption matrix C says how often a sample of each class is given each label:
 
     C[k, k'] = share of the samples of true class k whose given label is k'.
 
-Rows sum to one. With K classes and noise rate η the diagonal is 1 - η, and off it stands
+Rows sum to one. With K classes and noise rate η the diagonal is 1 - η. Off the diagonal,
 
     symmetric    η / (K - 1)
     asymmetric   2η / K at confused_with[k], η / K elsewhere
@@ -274,7 +274,7 @@ def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.flo
     noise_rate = check_within("noise_rate", noise_rate, 0, 1)
     superclass = check_superclass(superclass)
     size = np.bincount(superclass)[superclass]
-    # A class alone has nobody to be taken for: its rate is zero, and so is any share of it.
+    # A class alone in its superclass is confused with none: its noise rate is zero.
     rate = np.where(size > 1, noise_rate, 0.0)
     same_superclass = superclass[:, np.newaxis] == superclass
     share = rate / np.maximum(size - 1, 1)

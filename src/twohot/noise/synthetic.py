@@ -208,7 +208,7 @@ def _orthonormal(
 def _not_semidefinite(
     correlations: _Correlations, superclass: NDArray[np.intp], eigenvalue: float
 ) -> ArgumentError:
-    """Return what is said, with correlations that would do instead."""
+    """Return the error of these correlations, with ones that are possible."""
     sizes = np.bincount(superclass)
     c, d = correlations.same_class, correlations.same_superclass
 

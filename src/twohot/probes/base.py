@@ -40,9 +40,9 @@ from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, run_rounds, 
 from twohot.rows import Rows, one_blas_thread
 from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softmax
 
-# How long a fit will take, said before it where that is long --------------------------------------
+# A warning before a fit that will take long -------------------------------------------------------
 # A pass computes an output for every row and class, twice the features' number of products each,
-# and nothing else in a fit grows with both. So one block of rows, timed, tells the time of a pass.
+# and nothing else in a fit grows with both. So the time of one block gives the time of a pass.
 
 # Outputs, rows times classes, from which a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
@@ -254,10 +254,10 @@ class Probe(FittedProbe):
 
 
 def _known_by(recipe: Recipe, settings: Settings, start: str | ArrayLike) -> dict[str, Any]:
-    """Return what tells the fit of a recipe from others, as JSON has it."""
+    """Return what distinguishes the fit of a recipe from other fits, as JSON."""
     is_word = isinstance(start, str)
     return {
-        "rounds": [step.to_json() | {"teacher": None} for step in recipe.rounds],
+        "rounds": [step.to_json() for step in recipe.rounds],
         "tol": settings.tol,
         "max_iter": settings.max_iter,
         "start": start if is_word else digest_of(np.asarray(start, dtype=np.float64)),

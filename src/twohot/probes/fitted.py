@@ -135,14 +135,14 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[Any] = field(init=False)
     n_iter_: int = field(init=False)
-    # How the features were made, in words of `twohot.extract`; whoever knows sets it before `save`.
+    # How the features were made, in words of `twohot.extract`; set it before `save` if you know it.
     feature_origin_: dict[str, str] = field(init=False)
 
     def _say(self, line: str) -> None:
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
 
     def _verbosity(self) -> int:
-        """Return how much is said: 0 nothing, or False; 1 a little, or True; 2 more."""
+        """Return the verbosity: 0 (or False) prints nothing, 1 (or True) a little, 2 more."""
         if isinstance(self.verbose, bool | np.bool_):
             return int(self.verbose)
         return check_count("verbose", self.verbose, 0)

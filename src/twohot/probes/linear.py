@@ -57,7 +57,7 @@ class LinearProbe(Probe):
     random_state : int, RandomState or None
         Not used: fits are deterministic. Taken so that probes can replace other classifiers.
     verbose : int
-        1 says what each round came to, 2 every step, on standard error.
+        1 prints one line per round, 2 also one per step, to standard error.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class PartialLabelProbe(Probe):
     given_share : float
         Share of the target's weight that goes to the given label, the rest being the candidates'.
         With one candidate, a share of one half and a robust teacher this is a robust round:
-        half what the teacher says, half what was given.
+        half of the target is the teacher's label, and half is the given label.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional
@@ -190,7 +190,7 @@ class PartialLabelProbe(Probe):
 
 
 def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
-    """Return the probe that fits a recipe alone; other parameters are its own.
+    """Return the probe that fits the given labels by a recipe; other parameters are its own.
 
     A discriminant leaves out those that it has no use for.
 
@@ -207,14 +207,4 @@ def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
         own = {name: value for name, value in parameters.items() if name in known}
         return DiscriminantProbe(shrinkage=recipe.shrinkage, **own)
     parameters |= {"loss": recipe.loss.name, **asdict(recipe.loss), "whiten": recipe.whiten}
-    if recipe.teacher is None:
-        return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)
-    for name in ("ridge", "l2"):
-        strengths = tuple(getattr(step, name) for step in recipe.rounds)
-        parameters[name] = None if None in strengths else strengths
-    parameters["teacher_loss"] = recipe.teacher.loss.name
-    if recipe.n_candidates is None:
-        return DistilledProbe(n_rounds=recipe.n_rounds, **parameters)
-    return PartialLabelProbe(
-        n_candidates=recipe.n_candidates, given_share=recipe.given_share, **parameters
-    )
+    return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)

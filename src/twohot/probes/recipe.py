@@ -1,15 +1,14 @@
 """How a probe is made, round by round: what estimators, the search and its results share."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from twohot.base import FloatArray
 from twohot.rows import Coordinates
 from twohot.solve import Loss, loss_from_json
 
-# The ways to make a probe, by name.
-TEACHER, ROUNDS, TWO_HOT = "teacher", "rounds", "two-hot"
-ROBUST, ROBUST_ROUNDS = "robust", "robust rounds"
+# Ways to fit the given labels, by name.
+TEACHER, ROBUST = "teacher", "robust"
 
 
 @dataclass(frozen=True)
@@ -18,10 +17,9 @@ class Recipe:
 
     Examples
     --------
-    >>> from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
-    >>> teacher = Recipe(CrossEntropy(), ridge=10.0)
-    >>> print(Recipe(GeneralizedCrossEntropy(), ridge=10.0, teacher=teacher, n_candidates=2))
-    two-hot (ridge 10, round 2)
+    >>> from twohot.solve.losses import GeneralizedCrossEntropy
+    >>> print(Recipe(GeneralizedCrossEntropy(), ridge=10.0))
+    robust (ridge 10)
     """
 
     loss: Loss
@@ -44,18 +42,8 @@ class Recipe:
 
     @property
     def method(self) -> str:
-        """The name of this way to make a probe."""
-        if self.teacher is None:
-            return ROBUST if self.loss.is_robust else TEACHER
-        if self.teacher.loss.is_robust:
-            return ROBUST_ROUNDS
-        return ROUNDS if self.n_candidates is None else TWO_HOT
-
-    @property
-    def half_whitened(self) -> "Recipe":
-        """The same recipe on half-whitened rows."""
-        teacher = None if self.teacher is None else self.teacher.half_whitened
-        return replace(self, teacher=teacher, whiten=True)
+        """The name of this way to fit the given labels."""
+        return ROBUST if self.loss.is_robust else TEACHER
 
     def coordinates(self, plain: Coordinates) -> Coordinates:
         """Return the coordinates that its rounds are solved in, from those of all rows."""
@@ -70,22 +58,17 @@ class Recipe:
     def __str__(self) -> str:
         strength = f"l2 {self.l2:g}" if self.ridge is None else f"ridge {self.ridge:g}"
         made = "" if self.loss.is_usual else f", {self.loss.name}"
-        made += "" if self.teacher is None else f", round {self.n_rounds}"
-        if self.given_share:
-            made += f", {self.given_share:.0%} given"
         made += ", half-whitened" if self.whiten else ""
         return f"{self.method} ({strength}{made})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the recipe as JSON has it; `recipe_from_json` reads it."""
-        teacher = None if self.teacher is None else self.teacher.to_json()
-        return vars(self) | {"loss": self.loss.to_json(), "teacher": teacher}
+        """Return the recipe of this round alone as JSON has it; `recipe_from_json` reads it."""
+        return vars(self) | {"loss": self.loss.to_json(), "teacher": None}
 
 
 def recipe_from_json(fields: dict[str, Any]) -> Recipe:
     """Return the recipe that `to_json` wrote; anything may be raised if it did not."""
-    teacher = None if fields["teacher"] is None else recipe_from_json(fields["teacher"])
-    return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": teacher}))
+    return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": None}))
 
 
 # What a round comes to ----------------------------------------------------------------------------

@@ -28,9 +28,9 @@ from twohot.rows import Block, ClusterLostError, Coordinates, Rows, Terms, lost_
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
 # What a round is fitted to: given labels, soft labels, the last round's outputs, or candidates ----
-# Labels, soft labels and candidates stand beside the rows. Outputs of the last round are computed
-# again from its coefficients, block by block, inside the pass that needs them: no targets of shape
-# (n_samples, n_classes) are ever held.
+# Labels, soft labels and candidates are attached to the rows. Outputs of the last round are
+# computed again from its coefficients, block by block, inside the pass that needs them: no targets
+# of shape (n_samples, n_classes) are ever held.
 
 # Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
 # to the default tolerance agree to about this.
@@ -41,7 +41,7 @@ LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
 
 @dataclass(frozen=True)
 class LabelTargets:
-    """The given labels, which stand beside the rows as codes."""
+    """The given labels, attached to the rows as codes."""
 
     n_classes: int
     name: str = LABELS
@@ -61,7 +61,7 @@ def one_hot(codes: IntArray, n_classes: int) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class StoredTargets:
-    """Soft labels or candidates, which stand beside the rows."""
+    """Soft labels or candidates, attached to the rows."""
 
     name: str
 
@@ -87,7 +87,7 @@ def next_targets(
 ) -> Targets:
     """Return what a round learns from the last one, whose coefficients are given along the axes.
 
-    All outputs as they are, or candidates, which then stand beside the rows.
+    All outputs as they are, or candidates, which are then attached to the rows.
     """
     rows = coordinates.rows
     outputs = OutputTargets(coordinates.on_rows(coef))
@@ -245,7 +245,7 @@ def fit_round(
 def _break_ties(
     coordinates: Coordinates, solution: Solution, targets: Targets, last: Evaluation
 ) -> Solution:
-    """Let the last round decide between classes that the targets do not tell apart.
+    """Let the last round decide between classes that the targets do not distinguish.
 
     Classes that are candidates of the same rows get the same coefficients, up to what the
     tolerance leaves, and that would decide between them.

@@ -38,7 +38,7 @@ from twohot.rows import Preparation
 
 # All that makes a fitted probe, checked: what is loaded must predict what was saved ---------------
 
-# What a round says of its fit, beside words and arrays.
+# The numbers of a round, beside its text and arrays.
 ROUND_NUMBERS = ("l2", "value", "n_iter", "n_passes", "gradient_norm")
 
 
@@ -270,7 +270,7 @@ def _decode_labels(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 # Fitted probes as ONNX files: raw features in, labels and probabilities out -----------------------
 #     X → X - mean → divided by its norm → · coefᵀ + intercept → softmax → probabilities, label
 #
-# The preparation of rows is part of the graph, so that whoever runs it needs neither twohot nor
+# The preparation of rows is part of the graph, so that running it needs neither twohot nor
 # scikit-learn.
 
 # The first version of ONNX's operators in which norms take their axes as an input.

@@ -72,18 +72,18 @@ def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | Non
     )
 
 
-# What past steps tell about the curvature, for all classes and for each of them -------------------
-# What a pass tells about the curvature, y ≈ H s for the last step s, is used twice.
+# The curvature that past steps have measured, for all classes together and for each class ---------
+# Each step s measures the curvature along it, y ≈ H s. Every pair (s, y) is used twice.
 #
-# Class by class: with the metrics D_k of solve.preconditioner, H is nearly block diagonal, and
+# Class by class: with the metrics D_k above, H is nearly block diagonal, and
 # inside a block a dozen directions stay that D_k does not know: the ways in which the rows of this
 # one class differ. A pair (s, y) holds a pair (s_k, y_k) for every class at once, so the two-loop
 # recursion of L-BFGS, with its inner products taken class by class, learns these directions in all
 # K blocks from the same few passes. Over all classes at once there are K dozens of them, more than
 # a history can hold.
 #
-# Over all classes: the usual recursion on the last few pairs stands on top and mends what couples
-# the classes.
+# Over all classes: the usual recursion on the last few pairs is applied around it and corrects for
+# the coupling between classes.
 #
 # Adding one vector to the coefficients of all classes changes no output. The recursion is kept in
 # the space where classes sum to zero by projecting before and after, which keeps it symmetric.
@@ -98,7 +98,7 @@ MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts a
 class Pair:
     """A step and the change of the gradient along it, both divided by the length of the step.
 
-    That leaves what they tell unchanged, and their squares within the range of float32.
+    The curvature that they measure is the same, and their squares stay within float32's range.
     """
 
     step: FloatArray  # (K, d)
@@ -124,8 +124,8 @@ class History:
     ) -> None:
         """Keep a pair, if there is curvature along it.
 
-        A class uses its own pair where it has more than the `least` share of the curvature that
-        its metric says.
+        A class uses its own pair if the curvature along it is more than the share `least` of the
+        curvature by its metric.
         """
         length = float(np.linalg.norm(step))
         if length == 0:
@@ -164,8 +164,8 @@ class History:
     def _scale(self, metrics: ClassMetrics) -> FloatArray:
         """Return how far the class-wise solution is off along the newest step.
 
-        It is right there for every class that uses the newest pair, so mostly there is no need
-        to look.
+        It is exact there for every class that uses the newest pair. If nearly all do, the scale is
+        one without a computation.
         """
         if self.n_overall == 0:
             return np.ones((), self.dtype)

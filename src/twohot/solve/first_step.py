@@ -7,8 +7,8 @@ to coefficients t · W, the slope of the objective is
     mean_i v_i Σ_k (p_ik(t z_i) - 1/K) z_ik - ⟨W, B⟩ + t · Σ l2 W²,    z_i = W x_i,
 
 with B the moment of the targets less 1/K. It rises with t. Its first term is taken from some of the
-rows, which is little work beside a pass; a first step that has to be shortened costs one, and what
-is learnt of the curvature there.
+rows, which is little work beside a pass. A first step that has to be shortened would cost a pass,
+and the curvature measured along it.
 """
 
 import numpy as np
@@ -20,15 +20,15 @@ from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.loss_kernels import deviation
 from twohot.solve.objective import FitProblem
 
-# Rows that are looked at, if there are many, and share of them: one number is to be found, which
-# need not be exact. Of few all are, so that a row of weight two is two rows, and one of no weight
-# none, to the last step. With very many classes fewer: a number for each of them is held.
+# Of many rows a share is read, and at most so many: the length need not be exact. Of few rows all
+# are read, so that a row of weight two counts exactly as two rows, and one of weight zero as none.
+# With very many classes fewer rows are read, because every row has a number for each class.
 SAMPLED_ROWS, SAMPLED_SHARE = 1_000, 0.1
 SAMPLED_CELLS, LEAST_ROWS = 200_000, 100
 FEW_ROWS, FEW_CELLS = 2_000, 1_000_000
 
-# Size of the logits, their root mean square, up to which outputs are so nearly uniform that
-# Newton's step is right, and some of the rows know no better: in late rounds, with large penalties.
+# Root mean square of the logits up to which outputs are so nearly uniform that Newton's step is
+# right, and a sample of the rows gives no better one: in late rounds, with large penalties.
 TINY_LOGITS = 0.1
 
 LONGEST = 2.0  # multiple of Newton's step
@@ -44,7 +44,7 @@ def first_coef(problem: FitProblem) -> FloatArray:
 
 
 def _suited_length(problem: FitProblem, step: FloatArray) -> float:
-    """Return how many times a step has the least objective, as far as some rows tell."""
+    """Return the multiple of a step at which the objective on some rows is least."""
     logits, weights = _sample(problem, step)
     if not weights.any():
         return 1.0

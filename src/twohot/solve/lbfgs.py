@@ -1,8 +1,8 @@
-"""The loop: directions from preconditioned L-BFGS, and steps along them (solve.class_steps).
+"""The loop: directions from preconditioned L-BFGS, and steps along them (solve.steps).
 
-The curvature comes from solve.preconditioner (a model) and solve.secants (past steps). The
-tolerance is relative to the gradient at zero coefficients of the same fit: the targets of late
-rounds are nearly uniform, and a tolerance that did not shrink with them would stop at zero.
+The curvature comes from solve.curvature: a model of it, and past steps. The tolerance is relative
+to the gradient at zero coefficients of the same fit: the targets of late rounds are nearly uniform,
+and a tolerance that did not shrink with them would stop at zero.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ def minimize(
                     break
                 history.forget()
                 continue
-            # 3. What the step tells about the curvature.
+            # 3. The curvature that the step has measured.
             metrics = metrics_at(problem, there)
             history.pause = max(0, history.pause - 1)
             if shortened and history.pairs:

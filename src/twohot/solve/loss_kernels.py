@@ -135,7 +135,7 @@ def generalized_terms(
 
 # The losses where only logits move: all that the length of a step depends on ----------------------
 # Blocks are of logits z, with what a direction adds to them beside: where class k goes length_k
-# along the direction, they become z + length∘change. See solve.class_steps. All functions here are
+# along the direction, they become z + length∘change. See solve.steps. All functions here are
 # kernels, of the lengths and the order up to which derivatives are wanted, 1 or 2.
 
 CHANGE = "logit change"

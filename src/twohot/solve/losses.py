@@ -53,7 +53,7 @@ class Loss(ABC):
 
     name: ClassVar[str]
     is_robust: ClassVar[bool]  # whether what one wrong label can cost is bounded
-    is_usual: ClassVar[bool] = False  # goes without saying where a recipe is named
+    is_usual: ClassVar[bool] = False  # left out of the names of recipes
     default_ridge: ClassVar[float]  # at which one fit did best on many noisy sets of embeddings
     # Relative gradients at which candidates are compared, on given labels and on a teacher's
     # outputs. Tighter ones change no comparison: on real features test accuracy moves by about
@@ -85,9 +85,9 @@ class Loss(ABC):
 
     @abstractmethod
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return the kernel of solve.search_kernels and what it takes beside lengths and order.
+        """Return the kernel along a direction (solve.loss_kernels) and its other shared arguments.
 
-        None if the loss of a row takes more than its logits and what stands beside them.
+        None if the loss of a row depends on more than its logits and attached columns.
         """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""What a fit is given, and what one pass over the rows tells about it.
+"""The problem of a fit, and what one pass over the rows computes for it.
 
 Conventions
 -----------
@@ -27,7 +27,7 @@ MOMENT_ROUNDING = 10
 
 @dataclass(frozen=True, eq=False)
 class FitProblem:
-    """What a fit is given: the rows, their targets, and the penalty."""
+    """The problem of a fit: the rows, their targets, and the penalty."""
 
     coordinates: Coordinates
     targets: Targets
@@ -52,7 +52,7 @@ class FitProblem:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What one pass at `coef` tells."""
+    """What one pass at `coef` computes."""
 
     coef: FloatArray  # (K, d)
     value: float  # the objective
@@ -100,8 +100,8 @@ def pose(
 def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
     """Return (T - 1/K)ᵀ V X / N along the axes, in one read of the rows.
 
-    Rows that sum to one up to rounding leave a part that all classes share. No coefficients can
-    fit it, so it is taken out; and so is a moment that consists of rounding alone.
+    If rows sum to one only up to rounding, all classes share a part of the moment that no
+    coefficients can fit. It is subtracted, and a moment that is rounding alone becomes zero.
     """
     rows = coordinates.rows
     (total,) = rows.sum(target_terms, targets, rows.dtype)

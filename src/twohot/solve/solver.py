@@ -14,8 +14,8 @@ from twohot.solve.losses import Loss
 from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.steps import KEPT_LOGITS
 
-# Of the fit that only serves another loss as a start: from here that one ends where it would from
-# the optimum, after fewer passes.
+# Tolerance of a fit that is only the start for another loss. From here the other fit ends where it
+# would if it started from the optimum, after fewer passes.
 START_TOLERANCE = 3e-2
 
 

@@ -1,4 +1,8 @@
-"""How far a step goes along a direction, if every length that is tried takes a pass."""
+"""How far a step goes along a direction: one length for all classes, or one for each.
+
+With one length for all (`WholeSteps`), every length that is tried takes a pass over the rows. With
+one for each class (`ClassSteps`), lengths are found without a pass, from the logits of all rows.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,12 +22,12 @@ from twohot.solve.objective import Evaluation, Objective
 # too far. Looser than a line search would be: a second pass costs more than a longer step loses.
 STEEPEST_END = 0.9
 
-# Directions are made class by class, as if classes did not compete for rows, so that steps of a
-# convex fit overshoot, by a factor that changes slowly: this is the first guess of the length that
-# suits them (after the step from zero, whose length is found: see solve.first_step), and the share
-# of the newest step in later ones. (A fit that is not convex overshoots and falls short by turns.)
-# Below this size of the logits, their root mean square, outputs are
-# nearly uniform, and nothing competes.
+# Directions are computed class by class, as if classes did not compete for rows, so steps of a
+# convex fit overshoot by a factor that changes slowly. FIRST_LENGTH is the first guess of the
+# length that suits them (after the step from zero, whose length is found: see solve.first_step),
+# NEWEST the weight of the newest step in later guesses. (A fit that is not convex overshoots and
+# falls short by turns.) If the root mean square of the logits is below SMALL_LOGITS, outputs are
+# nearly uniform and no class competes with another.
 FIRST_LENGTH, NEWEST = 0.5, 0.3
 SMALL_LOGITS = 0.5
 SHORTEST = 0.3  # what a single bad step may leave
@@ -142,8 +146,8 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 
 
 # A length for each class: how far a step goes, found without a pass -------------------------------
-# Logits are linear in the coefficients. Where those of all rows are kept, one product over the
-# rows tells how a direction D changes them, and the objective along
+# Logits are linear in the coefficients. If the logits of all rows are kept, one product over the
+# rows gives their change along a direction D, and the objective along
 #
 #     W + diag(t) D,    t a length for each class,
 #
@@ -152,9 +156,8 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 # product, of the outputs there, makes the gradient. So every step takes exactly one pass, and each
 # class goes as far as it can.
 #
-# A fit that is not convex ends where a few classes at a time change their minds, one after the
-# other, while all others are done: there a length for each class saves passes even where it costs
-# as much.
+# Near the end of a fit that is not convex, the coefficients of a few classes at a time still move
+# while all others are done. There a length for each class saves passes, even if it costs as much.
 
 # Logits of all rows are kept if they take no more than this. So much again is what a direction
 # adds to them.
@@ -174,9 +177,9 @@ LATE_GRADIENT = 0.03
 # convex, what rounding may take away; elsewhere what keeps steps within reach of the curvature.
 LEAST_BEND = {"convex": 1e-4, "other": 0.03}
 
-# What a step may add to a logit: the intercept of a class that no row is of goes down for ever, and
-# nothing but rounding would stop it. From here on a class is as good as out of the question. And
-# the largest length of a class whose logits hardly change.
+# The most that a step may add to a logit: the intercept of a class without rows would fall until
+# rounding stops it, and beyond this the class has no probability left. And the largest length of a
+# class whose logits hardly change.
 MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
 
 
@@ -277,33 +280,26 @@ class ClassSteps:
         return logits
 
 
-class LateClassSteps:
+class LateClassSteps(WholeSteps):
     """One length for all classes down to a small gradient, and from there on one for each."""
 
     def __init__(self, objective: Objective, late: ClassSteps) -> None:
-        self._now: WholeSteps | ClassSteps = WholeSteps(objective)
+        super().__init__(objective)
         self._late = late
         self._small = LATE_GRADIENT * float(np.linalg.norm(objective.gradient_at_zero()))
-
-    @property
-    def least_class_curvature(self) -> float:
-        """Share of the curvature of its metric from which on a class uses its own pair."""
-        return self._now.least_class_curvature
-
-    def begin(self, coef: FloatArray) -> Evaluation:
-        """Return the evaluation where the steps begin."""
-        return self._now.begin(coef)
 
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int
     ) -> tuple[Evaluation | None, bool]:
         """Return the evaluation one step on, and whether the step had to be shortened."""
-        if np.linalg.norm(here.gradient) <= self._small:
-            self._now = self._late
-        return self._now.take(here, direction, most_trials)
+        if np.linalg.norm(here.gradient) > self._small:
+            return super().take(here, direction, most_trials)
+        self._small = np.inf  # no later step goes back
+        self.least_class_curvature = self._late.least_class_curvature
+        return self._late.take(here, direction, most_trials)
 
 
-Steps: TypeAlias = WholeSteps | ClassSteps | LateClassSteps
+Steps: TypeAlias = WholeSteps | ClassSteps
 
 
 def logits_at(block: Block, coef: FloatArray) -> FloatArray:

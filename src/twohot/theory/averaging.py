@@ -4,7 +4,7 @@ With the softmax linearised at zero logits, σ(v) ≈ 1/K + v/K, the outputs of 
 
     Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
 
-which is kernel ridge regression repeated t times. Four ways to compute it stand here, each with
+which is kernel ridge regression repeated t times. There are four ways to compute it, each with
 the cost its input allows:
 
     `average_labels`                 the inverse form: one factorisation, t solves

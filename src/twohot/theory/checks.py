@@ -105,7 +105,7 @@ def per_class(
     above: float = -np.inf,
     below: float = np.inf,
 ) -> FloatArray:
-    """Return one number per class, inside the bounds; a single number stands for all classes."""
+    """Return one number per class, inside the bounds; a single number is used for all classes."""
     given = real_array(values, name)
     if given.shape not in {(), (n_classes,)}:
         raise ValueError(f"{name} must be one number or {n_classes} numbers, not {given.shape}.")

@@ -6,7 +6,7 @@ matrix) and Ē_s that of superclass s = h(a), the lemma is
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
 Cases III and IV are the lemma; the others are it with terms removed or added. Each is written out
-for n samples in every true class and stands apart from the general form in `averaging`, so that
+for n samples in every true class and is independent of the general form in `averaging`, so that
 each is a check of the other. None needs balanced given labels.
 
 Conventions: returned arrays have axes [true class, given label, label].
@@ -33,15 +33,8 @@ class Shrinkage:
     own: float  # p: what a label has beyond the mean of its true class
     class_mean: float  # q: what the class mean has beyond the superclass mean
     superclass_mean: FloatArray  # (n_superclasses,) r_s: what that has beyond uniform
-    # log(q/p), of which p and q keep few digits where both are near 1 and none where both vanish;
-    # taken from them if it is not given.
-    log_separation: float = math.nan
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.log_separation):
-            with np.errstate(divide="ignore"):
-                found = float(np.log(self.class_mean) - np.log(self.own))
-            vars(self).update(log_separation=found)
+    # log(q/p): p and q keep few of its digits where both are near 1, and none where both vanish.
+    log_separation: float
 
     @property
     def separation(self) -> float:

@@ -1,7 +1,7 @@
 """Whether every training sample is right, read off predicted outputs.
 
 `judge` looks at outputs of any model, linear or exact, and decides for every class whether the true
-label is on top for every type that occurs. A tie is a tie: a margin that its own rounding could
+label is on top for every type that occurs. Ties are reported: a margin that its own rounding could
 turn around decides nothing. `theorem_4_1` answers without outputs, `lasting_rounds` for any round.
 """
 

@@ -134,7 +134,7 @@ class LabelLeads:
     Examples
     --------
     After 16 rounds a superclass mean that is uniform up to rounding has outgrown the class means,
-    and still says nothing:
+    and is still no evidence:
 
     >>> from twohot.theory import CorrelationModel
     >>> model = CorrelationModel.case_3(
@@ -272,7 +272,7 @@ class PowerSums:
     def right(self, first: float, last: float) -> bool | None:
         """Whether all leads are positive in rounds `first` … `last`; None if that is not clear.
 
-        False says that one of them is in no round. A single round is always clear.
+        False means that one of them is positive in no round. A single round is always clear.
         """
         found = self.powers.between(float(first), float(last))
         positive, negative = np.maximum(self.weights, 0), np.maximum(-self.weights, 0)
@@ -293,7 +293,7 @@ class PowerSums:
 
 
 def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> list[PowerSums]:
-    """Return the leads of one class, a record for every largest base there is among the labels."""
+    """Return the leads of one class, one record for each largest base among the labels."""
     weights, errors = leads.weights(true_class)
     units = _worst_units(shares[true_class], true_class)
     tops = _largest(weights, leads.values)

@@ -120,8 +120,8 @@ class TypeOutputs:
     def margins(self) -> FloatArray:
         """(n_classes, n_classes) output at the true label minus the largest other output.
 
-        In very late rounds it is zero where it is below the smallest float, 1e-308. `right`,
-        `wrong` and `margin_ranks` know its sign all the same.
+        In very late rounds a margin below the smallest float, 1e-308, is zero here. `right`,
+        `wrong` and `margin_ranks` still have its sign.
         """
         return self._margins.values.copy()
 

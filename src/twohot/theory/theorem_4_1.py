@@ -219,8 +219,8 @@ def _balanced(corruption: ArrayLike) -> FloatArray:
 
 
 # From which round on every training sample is right, for any model, however many rounds it takes
-# Margins of the linear theory are sums of powers (`power_sums`), of which whole ranges of rounds
-# are decided at once. So rounds need not be tried one by one, and an answer of none is one.
+# Margins of the linear theory are sums of powers (`PowerSums`), whose sign is decided for whole
+# ranges of rounds at once. So rounds need not be tried one by one, and "never" is an answer too.
 
 
 # Beyond the largest number there is, nothing can be asked.
