@@ -38,8 +38,8 @@ def review(
             "for errors of the reviewer.",
         ),
     ] = "0%",
-    seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,
     no_open: Annotated[bool, Option("--no-open", help="Do not open the page.")] = False,
 ) -> None:
     """Review until at most a share of the labels is wrong, in a page that shows the bound."""
