@@ -11,6 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from sklearn.datasets import load_digits
@@ -132,6 +133,17 @@ def main() -> None:
             for box in driver.find_elements(By.CSS_SELECTOR, "tbody input")[5:8]:
                 box.click()
             save(driver, "table")
+            driver.find_element(By.ID, "tab-map").click()
+            lasso = ActionChains(driver).move_to_element_with_offset(
+                driver.find_element(By.ID, "map-box"), -220, 120
+            )
+            lasso.click_and_hold()
+            for step in ((60, 60), (120, -20), (40, -110), (-90, -50), (-110, 30)):
+                lasso.move_by_offset(*step)
+            lasso.release().perform()
+            press(driver, Keys.ARROW_UP)
+            driver.execute_script("byId('status').textContent = ''")
+            save(driver, "map")
         with browser(1280, 900) as driver:
             driver.get(settle_page(images, rows).as_uri())
             driver.find_element(By.ID, "start").click()

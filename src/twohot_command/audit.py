@@ -1,13 +1,14 @@
 """`twohot audit`: which labels are wrong, what they should be, and a report to work in."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Option
 
 from twohot.audit import (
+    MODEL,
     LabelIssues,
     check_audit_folder,
     check_flagging,
@@ -19,6 +20,7 @@ from twohot.audit import (
 from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
+from twohot.review import ReviewSummary, check_map
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.certify import check_draw, draw_for_check
 from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, JUnit, gate_of
@@ -73,6 +75,9 @@ def audit(
     annotations: Annotations = False,
     certificate: Certificate = None,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
+    map: Annotated[  # noqa: A002 - the option is called so
+        Literal["pca", "umap", "none"], Option(help="Map of the embeddings in the report.")
+    ] = "pca",
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out, and of a draw.")] = 0,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
@@ -83,6 +88,7 @@ def audit(
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
+    about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
     check_draw(output, draw_check)
     gate = gate_of(
         fail_above,
@@ -108,7 +114,7 @@ def audit(
     details |= {} if checked is None else {"checked": checked.name}
     limits = {"budget": budget, "precision": precision}
     details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
-    about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
+    about |= {"title": f"Labels of {source}", "details": details}
     asked: dict[str, Any] = limits | {"random_state": seed}
     known: dict[str, Any] = {"groups": groups, "checked": checked}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
@@ -127,11 +133,10 @@ def audit(
             issues = find_label_issues(
                 table.features, table.coded, callback=callback, **known, **asked
             )
-        summary = review_summary(table.features, issues, **about)
-        content = review_rows(table, issues)
+        summary = review_summary(table.features, issues, groups=groups, **about)
         name = write_audit_folder(
             output,
-            content,
+            review_rows(table, issues),
             summary,
             image_root=root,
             spreadsheet_safe=spreadsheet_safe,
@@ -139,11 +144,7 @@ def audit(
         )
         said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
     # What is odd about the labels was said when they were read.
-    noted = label_notes(table.coded)
-    for message in summary.messages:
-        if message not in noted:
-            say(message)
-    _print_corrections(issues)
+    _print_findings(issues, summary, noted=label_notes(table.coded))
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
     say(f"Every row: {said}")
     if issues.n_issues:
@@ -175,8 +176,14 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
     return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
 
 
-def _print_corrections(issues: LabelIssues) -> None:
-    """Print which labels are most often given for which."""
+def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:
+    """Print how many labels are wrong, what was not said yet, and the most frequent corrections."""
+    say(issues.answer(), "bold")
+    if MODEL in summary.details:
+        say(f"The {MODEL} {summary.details[MODEL]}.")
+    for message in summary.messages:
+        if message not in noted:
+            say(message)
     flagged = issues.is_label_issue
     pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
     frequent = Counter(pairs).most_common(SHOWN_CONFUSIONS)

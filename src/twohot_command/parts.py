@@ -20,6 +20,8 @@ from twohot.audit import (
     begin_audit_parts,
     check_audit_parts,
     find_label_issues,
+    group_shares,
+    label_shares,
     labels_digest,
     read_checked,
     review_summary,
@@ -233,7 +235,11 @@ def audit_in_parts(
     if table.items is not None:
         items = [table.items[row] for row in chosen.tolist()]
     counts = replace(row_counts(issues), full_table=ISSUE_PARTS)
-    summary = review_summary(None, shown, counts=counts, **about)
+    summary = replace(
+        review_summary(None, shown, counts=counts, **about),
+        label_shares=label_shares(issues),
+        group_shares=group_shares(issues, groups),
+    )
     rows = rows_of_issues(shown, items, table.item_kind, table.spellings)
     name = write_parts_report(output, rows, summary, image_root=image_root)
     checkpoint.unlink(missing_ok=True)  # of few rows nothing is fitted that it would hold

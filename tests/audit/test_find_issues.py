@@ -238,8 +238,12 @@ def test_shares_flags_and_probabilities_are_of_one_piece():
     np.testing.assert_array_equal(surely, likely & ~issues["is_undecided"])
     assert surely.sum() < n_issues
     assert np.all(np.diff(issues["label_quality"][issues.rows]) >= 0)
-    head = f"{len(X)} labels: {issues.share_in_words()}; {n_issues} flagged\n"
-    assert str(issues).startswith(head)
+    n_close = np.count_nonzero(issues["is_label_issue"] & issues["is_undecided"])
+    assert issues.answer() == (
+        f"Of {len(X):,} labels, {issues.share_in_words()}; {n_issues} flagged, {n_close} of them "
+        "close calls."
+    )
+    assert str(issues).startswith(f"{issues.answer()}\n")
 
 
 def test_no_row_is_judged_by_a_fit_that_has_seen_its_label():
@@ -306,7 +310,7 @@ def test_rows_without_a_label_are_predicted_and_never_counted(labels):
     np.testing.assert_array_equal(filled[absent], predicted)
     assert filled.dtype == issues.classes.dtype
     assert "Rows without a label: 75. They are predicted and not counted." in issues.messages
-    assert f"{np.count_nonzero(~absent)} labels: " in repr(issues)
+    assert f"Of {np.count_nonzero(~absent)} labels, " in repr(issues)
 
 
 def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():
@@ -398,7 +402,7 @@ def test_a_budget_flags_the_most_doubtful():
         assert issues.noise_rate == plain.noise_rate
         np.testing.assert_array_equal(issues.corruption, plain.corruption)
     head = str(find_label_issues(X, Y, probe=JUDGE, budget=5)).splitlines()[0]
-    assert head == f"{len(X)} labels: {plain.share_in_words()}; 5 flagged"
+    assert head.startswith(f"Of {len(X):,} labels, {plain.share_in_words()}; 5 flagged")
 
 
 # Who judges --------------------------------------------------------------------------------------
@@ -720,7 +724,10 @@ def test_a_notebook_shows_the_most_doubtful_rows_and_no_markup_of_theirs():
     assert shown.count("<tr>") == 11
     assert "<b>" not in shown
     assert "&lt;b&gt;a" in shown
-    assert issues.share_in_words() in shown
+    assert issues.answer() in shown
+    # What is no finding is counted, and not in the way.
+    assert "issues.review() shows all" in shown
+    assert not any(message in shown for message in issues.messages)
 
 
 # Ids ---------------------------------------------------------------------------------------------
@@ -832,11 +839,11 @@ def test_a_column_that_is_not_there(table):
 
 def test_the_printed_table(table):
     lines = str(table).splitlines()
-    assert lines[0] == f"360 labels: {table.share_in_words()}; 120 flagged"
-    assert lines[1].split() == ["id", "quality", "given", "suggested", "second"]
+    assert lines[0].startswith(f"Of 360 labels, {table.share_in_words()}; 120 flagged")
+    assert lines[1].split() == ["id", "wrong", "given", "suggested", "second"]
     row = table.rows[0]
     labels = (table.given_label[row], table.predicted_label[row], table.second_label[row])
-    assert lines[2].split() == [str(row), f"{table.label_quality[row]:.3f}", *labels]
+    assert lines[2].split() == [str(row), f"{table.probability_wrong[row]:.1%}", *labels]
     assert (
         str(table).splitlines()[-1]
         == "Rows without a label: 1. They are predicted and not counted."
@@ -844,6 +851,6 @@ def test_the_printed_table(table):
     many = find_label_issues(X, Y, probe=JUDGE, budget=50)
     assert len(str(many).splitlines()) == 12 + len(many.messages)
     none = find_label_issues(None, ["a", "b"] * 30, probabilities=np.eye(2)[[0, 1] * 30])
-    assert str(none).splitlines()[0] == f"60 labels: {none.share_in_words()}; 0 flagged"
+    assert str(none).splitlines()[0] == f"Of 60 labels, {none.share_in_words()}; 0 flagged."
     assert none.share_in_words().startswith("about 0.0% are wrong")
     assert isinstance(none, LabelIssues)

@@ -115,7 +115,7 @@ def test_the_folder_of_an_audit_reads_the_rows_once_more(tmp_path):
         write_audit_folder(tmp_path, review_rows(table, issues), summary)
 
     calls, _ = calls_of(write)
-    # The map of classes, neighbours and evidence share one check and one mean of the rows.
+    # Correlations, neighbours, evidence and the map share one check and one mean of the rows.
     assert calls["check_features"] == calls["fit_preparation"] == calls["nearest_rows"] == 1
-    assert calls["AuditedRows.open"] == 2
+    assert calls["AuditedRows.open"] == 3
     assert calls["RowIds.__iter__"] == 1

@@ -11,6 +11,7 @@ from PIL import Image
 
 import problems
 from twohot import find_label_issues
+from twohot.audit import group_shares, label_shares
 from twohot.review.decisions import Decision, apply_decisions
 
 DATA = problems.digits(0.3, 300)
@@ -48,6 +49,28 @@ def test_a_report_needs_nothing_but_a_path(tmp_path):
 def test_a_frame_of_features_is_taken(tmp_path):
     ISSUES.report(tmp_path / "report.html", X=pd.DataFrame(DATA.X))
     assert '"nearSuggested":' in (tmp_path / "report.html").read_text()
+
+
+def test_groups_and_labels_are_listed_by_their_wrong_labels(tmp_path):
+    # All rows of one annotator but one are flagged, and few of the others.
+    flagged = ISSUES.is_label_issue
+    names = np.where(flagged, "<b>Ann", [f"B{row % 3}" for row in range(300)]).astype(object)
+    names[np.flatnonzero(~flagged)[0]] = "<b>Ann"
+    names[ISSUES.rows[0]] = "one row"  # surely wrong, and first by its share alone
+    ISSUES.report(tmp_path / "report.html", groups=names)
+    assert "&lt;b&gt;Ann" in (tmp_path / "report.html").read_text()
+    shares = {each.name: each for each in group_shares(ISSUES, names)}
+    assert list(shares)[:2] == ["<b>Ann", "one row"]
+    assert shares["<b>Ann"].n_rows == flagged.sum()
+    for name, share in shares.items():
+        assert share.n_wrong == pytest.approx(ISSUES.probability_wrong[names == name].sum())
+        assert share.share == pytest.approx(share.n_wrong / share.n_rows)
+    assert group_shares(ISSUES, None) == ()
+    by_label = label_shares(ISSUES)
+    assert len(by_label) == 8
+    assert sum(each.n_rows for each in by_label) < 300
+    with pytest.raises(ValueError, match="groups has 2 entries for 300 rows: pass one per row"):
+        ISSUES.report(tmp_path / "report.html", groups=["a", "b"])
 
 
 def decisions_file(path, issues, *decisions):

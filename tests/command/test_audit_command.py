@@ -1,6 +1,7 @@
 """`twohot audit` finds wrong labels and writes a folder that can be reviewed, or nothing."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -94,6 +95,24 @@ def test_rows_of_a_split_keep_the_numbers_they_have_in_the_file(tmp_path) -> Non
     assert outcomes["test"] == list(range(0, 180, 4))
     assert outcomes["train"] == [row for row in range(180) if row % 4]
     assert outcomes["all"] == list(range(180))
+
+
+def test_the_rows_are_mapped_as_asked_and_know_their_groups(noisy, tmp_path, monkeypatch) -> None:
+    features, true = blobs(60)
+    groups = ["ward a" if row % 2 else "ward b" for row in range(60)]
+    table = write_table(tmp_path / "t.csv", features, label=wrong_every(true, 7), ward=groups)
+    judged = ("--probe", noisy / "probe.safetensors", "--group-column", "ward", "--quiet")
+    monkeypatch.setitem(sys.modules, "umap", None)
+    refused = run("audit", table, "-o", tmp_path / "audit", *judged, "--map", "umap")
+    assert refused.exit_code != 0
+    assert 'need umap-learn: pip install "twohot[umap]"' in " ".join(refused.output.split())
+    assert not (tmp_path / "audit").exists()
+    for asked, is_there in (((), True), (("--map", "none"), False)):
+        assert (
+            run("audit", table, "-o", tmp_path / "audit", *judged, "--force", *asked).exit_code == 0
+        )
+        page = (tmp_path / "audit" / "report.html").read_text(encoding="utf-8")
+        assert ('"groups":["ward a","ward b"]' in page) == is_there
 
 
 @pytest.mark.parametrize(("arguments", "n_flagged"), [(["--budget", 5], 5), (["--budget", 0], 0)])

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,13 @@ def json_of(path: Path) -> str:
     return found.group(1)
 
 
-def run_page(path: Path, code: str, argument: Any = None, storage: Storage | None = None) -> Any:
+def run_page(
+    path: Path,
+    code: str,
+    argument: Any = None,
+    storage: Storage | None = None,
+    modules: Sequence[str] = WITHOUT_ELEMENTS,
+) -> Any:
     """Return what a function body of JavaScript returns in a page; `argument` is what it sees."""
     node = shutil.which("node")
     if node is None:
@@ -55,7 +62,7 @@ def run_page(path: Path, code: str, argument: Any = None, storage: Storage | Non
         "stored": storage.texts,
         "kept": storage.kept,
         "room": storage.has_room,
-        "code": f"(argument, kept) => {{ {joined_script(WITHOUT_ELEMENTS)}\n{code} }}",
+        "code": f"(argument, kept) => {{ {joined_script(modules)}\n{code} }}",
         "argument": argument,
     }
     done = subprocess.run(  # noqa: S603 (of this folder's own scripts)

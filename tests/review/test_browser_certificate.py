@@ -158,9 +158,8 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     assert {look.row for look in found.looks if look.verdict == "wrong"} <= shown
     # A verdict is missing from what the browser keeps: what comes after it is not taken.
     page.browser.execute_script(
-        "const [key] = Object.keys(localStorage).filter((name) => name.includes('review'));"
-        "const kept = JSON.parse(localStorage[key]); kept.rows.splice(30, 1);"
-        "localStorage[key] = JSON.stringify(kept);"
+        "const kept = JSON.parse(localStorage[logKey(0)]); kept.rows.splice(30, 1);"
+        "localStorage[logKey(0)] = JSON.stringify(kept);"
     )
     page.browser.refresh()
     assert page.said("progress-text") == "30 decisions"

@@ -75,13 +75,16 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
     assert page.texts(".focus .text") == [HOSTILE[0]]
     assert page.texts(".candidate > .label") == ["cat", "dog"]
     assert page.texts(".candidate .neighbour") == near_both
+    # One distribution, which is not that of the label being wrong.
+    assert page.texts(".predicted > span") == ["dog50 %", "fox50 %", "others < 1 %"]
     reasons = [page.texts(".why")[0]]
     for _ in range(3):
         page.press("j")
         reasons += page.texts(".why")
     nearer = "rows labelled “{}” are nearer than rows labelled “{}” (similarity {} against {})."
     assert reasons[:3] == [
-        f"A close call: “dog” (50 %) or “fox” (50 %): {nearer.format('dog', 'cat', 0.93, 0.35)}",
+        "“cat” is wrong with a probability of > 99 %; a close call between “dog” and “fox”: "
+        + nearer.format("dog", "cat", 0.93, 0.35),
         "“dog” is wrong with a probability of 80 %, although "
         + nearer.format("dog", "fox", "0.90", 0.75),
         "“fox” is wrong with a probability of 50 %; the likeliest class is “owl”.",

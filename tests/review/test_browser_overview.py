@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from audits import ANIMALS, audit_rows
-from twohot.review.records import Method
+from twohot.review.records import Method, WrongShare
 
 
 def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
@@ -36,6 +36,20 @@ def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
     shown = page.shown()
     assert shown
     assert all(rows.suggested_labels[i] == 1 and rows.given_labels[i] == 0 for i in shown)
+
+
+def test_the_overview_names_groups_and_labels_with_the_most_wrong_labels(opened) -> None:
+    groups = (WrongShare("<i>Ann", 10, 6.0), WrongShare("Bob", 1234, 12.3))
+    page = opened(audit_rows(40), group_shares=groups, label_shares=(WrongShare("owl", 4, 1.0),))
+    page.click("tab-overview")
+    heads = ["Group", "Labels", "Wrong", "<i>Ann", "Bob"]
+    assert page.texts(".shares th") == [*heads, "Given label", "Labels", "Wrong", "owl"]
+    assert page.texts(".shares td.number") == ["10", "60 %", "1,234", "1 %", "4", "25 %"]
+    assert page.script("return document.querySelectorAll('.shares rect').length") == 6
+    page.browser.find_element(By.CSS_SELECTOR, ".shares button").click()
+    assert page.shown() == [i for i in range(38, -1, -2) if audit_rows(40).given_labels[i] == 3]
+    page = opened(audit_rows(40), label_shares=(WrongShare("owl", 4, 1.0),))
+    assert page.texts(".shares th") == []  # one label alone says what the headline does
 
 
 def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -> None:

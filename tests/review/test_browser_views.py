@@ -204,9 +204,9 @@ def test_a_card_has_one_probability_and_the_others_behind_it(opened) -> None:
     assert page.script(
         "return [...document.querySelectorAll('.wrong')].map(made => made.title)"
     ) == [
-        "suggestion dog: 60 %\nsecond candidate fox: 25 %",
-        "suggestion fox: 50 %\nsecond candidate dog: 40 %",
-        "suggestion owl: 70 %",
+        "Predicted without the label\ndog: 60 %\nfox: 25 %",
+        "Predicted without the label\nfox: 50 %\ndog: 40 %",
+        "Predicted without the label\nowl: 70 %",
     ]
 
 

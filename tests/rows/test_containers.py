@@ -23,7 +23,9 @@ from twohot import (
 from twohot.describe import class_correlation
 from twohot.probes.recipe import Recipe
 from twohot.probes.rounds import LABELS, LabelTargets, run_rounds
+from twohot.review import map_embeddings
 from twohot.rows.coordinates import prepare
+from twohot.rows.open import fit_preparation, open_features, open_rows
 from twohot.rows.rows import Rows
 from twohot.rows.stored import SlicedRows
 from twohot.solve.losses import CrossEntropy
@@ -69,6 +71,14 @@ def rounds_of(probe, *given):
     return np.concatenate([entry.coef for entry in probe.fit(*given).rounds_])
 
 
+def mapped(rows):
+    """Return where rows are in two dimensions, those of every other one."""
+    opened = open_features(rows)
+    preparation = fit_preparation(opened, center=True, normalize=True, weights=None)
+    some = map_embeddings(open_rows(opened, preparation), np.arange(1500) % 2 == 0, most_rows=900)
+    return some.coordinates
+
+
 OPERATIONS = {
     "teacher": lambda rows: rounds_of(LinearProbe(), rows, Y, WEIGHTS),
     "rounds": lambda rows: rounds_of(DistilledProbe(), rows, Y),
@@ -82,6 +92,7 @@ OPERATIONS = {
     "outputs": lambda rows: np.asarray(FITTED.predict_proba(rows)),
     "labels": lambda rows: np.asarray(FITTED.predict(rows)),
     "accuracy": lambda rows: FITTED.score(rows, Y),
+    "map": mapped,
     "correlation": lambda rows: class_correlation(rows, Y).means,
 }
 

@@ -40,6 +40,9 @@ from twohot.audit.remaining import Remaining as Remaining
 from twohot.audit.remaining import SecondLooks as SecondLooks
 from twohot.audit.remaining import corrected_bound as corrected_bound
 from twohot.audit.remaining import fewest_looks as fewest_looks
+from twohot.audit.report import MODEL as MODEL
+from twohot.audit.report import group_shares as group_shares
+from twohot.audit.report import label_shares as label_shares
 from twohot.audit.report import review_rows as review_rows
 from twohot.audit.report import review_summary as review_summary
 from twohot.audit.report import row_counts as row_counts

@@ -29,7 +29,7 @@ from twohot.base import (
     notebook_table,
 )
 from twohot.probes import LinearProbe, check_features
-from twohot.review import ReviewRows
+from twohot.review import Decision, ReviewRows, ReviewWidget
 from twohot.tables import COLUMN, POSITIONS, RowIds, check_same_index, counts_up, pandas_index
 
 COLUMNS = (
@@ -48,7 +48,7 @@ SHOWN = 10  # rows of the printed table
 SURELY = 0.5  # probability from which on a label is wrong rather than right
 # Rows of a file of `to_parquet`: some 64 MB, with names of classes.
 PART_ROWS = 1_000_000
-HEADINGS = ("id", "quality", "given", "suggested", "second")
+HEADINGS = ("id", "wrong", "given", "suggested", "second")
 # Fields with one entry per row, beside the ids.
 ROW_FIELDS = (
     *("is_label_issue", "label_quality", "given", "predicted", "second"),
@@ -246,7 +246,9 @@ class LabelIssues:
         texts: Sequence[str] | None = None,
         images: Sequence[str | os.PathLike[str]] | None = None,
         X: Matrix | None = None,
+        groups: Any = None,
         title: str = "Label audit",
+        map: str | None = "pca",  # noqa: A002 - as the option of the command
     ) -> ReviewRows:
         """Write a page to review the flagged labels in.
 
@@ -259,8 +261,13 @@ class LabelIssues:
             X, need the index of the data, in its order.
         X : array, memory map, sparse matrix or data frame, optional
             The features that were audited. With them the page shows the nearest rows of each,
-            near-duplicates, outliers, and how alike the classes are.
+            near-duplicates, outliers, how alike the classes are, and a map of all rows.
+        groups : array, list or series of shape (n_rows,), optional
+            Where each row came from, such as its annotator. The page lists the groups whose labels
+            are wrong most often, and the map can be coloured by them.
         title : str
+        map : {"pca", "umap"} or None, default="pca"
+            How X is mapped to two dimensions; None for no map. UMAP needs `twohot[umap]`.
 
         Returns
         -------
@@ -278,15 +285,60 @@ class LabelIssues:
         """
         from twohot.audit.report import write_issue_report  # noqa: PLC0415
 
-        return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
+        shown: dict[str, Any] = {"texts": texts, "images": images, "X": X, "groups": groups}
+        return write_issue_report(self, path, title=title, map_method=map, **shown)
 
-    def apply(self, path: str | os.PathLike[str]) -> Any:
+    def review(
+        self,
+        *,
+        texts: Sequence[str] | None = None,
+        images: Sequence[str | os.PathLike[str]] | None = None,
+        X: Matrix | None = None,
+        groups: Any = None,
+        title: str = "Label audit",
+        map: str | None = "pca",  # noqa: A002 - as the option of the command
+        height: int = 760,
+    ) -> ReviewWidget:
+        """Return the page of `report` as a widget, to review the flagged labels in a notebook.
+
+        Parameters
+        ----------
+        texts, images, X, groups, title, map
+            As for `report`. Of pictures the page shows the 2,000 most suspicious ones.
+        height : int
+            Of the widget, in pixels.
+
+        Returns
+        -------
+        ReviewWidget
+            Let it be the last line of a cell. Its `decisions` are what was decided so far:
+            `issues.apply(review.decisions)` returns the labels. It needs the extra `notebook`.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> issues = find_label_issues(
+        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+        ... )
+        >>> review = issues.review(texts=["woof", *["meow", "wuff"] * 3, "arf"])
+        >>> review
+        <ReviewWidget of <ReviewRows: 8 rows of 2 classes, 7 flagged>>
+        >>> review.decisions
+        []
+        """
+        from twohot.audit.report import open_issue_review  # noqa: PLC0415
+
+        shown: dict[str, Any] = {"texts": texts, "images": images, "X": X, "groups": groups}
+        return open_issue_review(self, title=title, map_method=map, height=height, **shown)
+
+    def apply(self, decisions: str | os.PathLike[str] | Sequence[Decision]) -> Any:
         r"""Return the labels after a review, in the index of the data.
 
         Parameters
         ----------
-        path : path
-            The decisions that the page of `issues.report` exported.
+        decisions : path or list of Decision
+            The file that the page of `issues.report` exported, or the decisions of
+            `issues.review`.
 
         Returns
         -------
@@ -311,7 +363,7 @@ class LabelIssues:
         """
         from twohot.audit.report import reviewed_labels  # noqa: PLC0415
 
-        return reviewed_labels(self, path)
+        return reviewed_labels(self, decisions)
 
     def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
         """Draw rows to check, so that `certify` can list wrong labels with a guarantee.
@@ -370,16 +422,19 @@ class LabelIssues:
         wrong = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
         return certify_list(draw, wrong, fdr)
 
-    def _head(self) -> str:
+    def answer(self) -> str:
+        """Return how many labels are wrong and how many are flagged, in one sentence."""
         n_labels = np.count_nonzero(self.given != NO_LABEL)
-        return f"{n_labels} labels: {self.share_in_words()}; {self.n_issues} flagged"
+        n_close = np.count_nonzero(self.is_label_issue & self.is_undecided)
+        close = f", {n_close:,} of them close calls" * bool(n_close)
+        return f"Of {n_labels:,} labels, {self.share_in_words()}; {self.n_issues:,} flagged{close}."
 
     def _shown(self) -> list[tuple[str, ...]]:
         """Return the most doubtful rows as text."""
         return [
             (
                 self.ids[row],
-                f"{self.label_quality[row]:.3f}",
+                f"{self.probability_wrong[row]:.1%}",
                 *(
                     str(self.classes[code[row]])
                     for code in (self.given, self.predicted, self.second)
@@ -391,13 +446,19 @@ class LabelIssues:
     def __repr__(self) -> str:
         rows = [HEADINGS, *self._shown()] if self.n_issues else []
         lines = [
-            f"{name:>8.20}  {quality:>7}  {given:20.20}  {suggested:20.20}  {second:20.20}"
-            for name, quality, given, suggested, second in rows
+            f"{name:>8.20}  {wrong:>7}  {given:20.20}  {suggested:20.20}  {second:20.20}"
+            for name, wrong, given, suggested, second in rows
         ]
-        return "\n".join([self._head(), *lines, *self.messages])
+        return "\n".join([self.answer(), *lines, *self.messages])
 
     def _repr_html_(self) -> str:
-        return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)
+        """Return the answer and the most suspicious rows; what else was said is counted."""
+        shown, more = self._shown(), []
+        if self.n_issues > len(shown):
+            more.append(f"The {len(shown)} most suspicious rows; issues.review() shows all.")
+        if self.messages:
+            more.append(f"{counted(len(self.messages), 'note')} in issues.messages.")
+        return notebook_table(self.answer(), HEADINGS, shown, more)
 
 
 def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:

@@ -23,6 +23,7 @@ from twohot.base import (
     Matrix,
     as_text,
     check_writable,
+    code_labels,
     counted,
     load_extra,
 )
@@ -35,24 +36,33 @@ from twohot.review import (
     Method,
     ReviewRows,
     ReviewSummary,
+    ReviewWidget,
     RowCounts,
+    WrongShare,
     apply_decisions,
+    check_map,
+    map_embeddings,
     read_decisions,
     write_review,
 )
+from twohot.rows import column_here
 from twohot.tables import FeatureTable
 
 # A matrix has an entry for each pair of classes: of more nobody can see it.
 MOST_CLASSES = 400
 
 
+# Labels and groups that are listed, those with the most wrong labels.
+MOST_PARTS = 8
+# The detail that says how well labels are predicted.
+MODEL = "label model"
 NO_MATRICES = (
     "Matrices of {n_classes:,} classes are left out, here and in summary.json: {table} says "
     "which labels are confused."
 )
 SOME_ROWS = (
-    "Of the flagged rows, the {n_shown:,} most doubtful are here; what the features say of their "
-    "neighbours is not looked for in so many rows."
+    "Of the flagged rows, the {n_shown:,} most doubtful are here; their neighbours are not looked "
+    "for in so many rows, and there is no map of the embeddings."
 )
 
 
@@ -101,11 +111,15 @@ def review_summary(
     *,
     title: str,
     details: Mapping[str, str],
+    groups: Any = None,
     counts: RowCounts | None = None,
+    map_method: str | None = "pca",
 ) -> ReviewSummary:
     """Return what a review shows of the data as a whole; without features, of the labels alone.
 
-    `counts` are those of all rows, where `issues` has only some of them.
+    `groups` are those of the rows, such as their annotators. `counts` are those of all rows, where
+    `issues` has only some of them. `map_method` is how the rows are mapped, "pca" or "umap", None
+    for no map.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     n_classes, known = len(issues.classes), counts or row_counts(issues)
@@ -121,14 +135,20 @@ def review_summary(
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
         counts=counts,
-        messages=(*_messages(issues, choice, known), *issues.messages, *left_out),
-        details={"twohot": twohot.__version__, **details},
+        label_shares=label_shares(issues),
+        group_shares=group_shares(issues, groups),
+        messages=(*issues.messages, *left_out),
+        details={"twohot": twohot.__version__, **_agreement(choice), **details},
     )
     if X is None:
         return summary
     rows = audited_rows(X, issues)
     correlation, order = _correlation(rows, issues)
     found = look_for_issues(rows, issues)
+    plan = None
+    if map_method is not None:
+        opened, flagged = rows.open(np.dtype(np.float32)), issues.is_label_issue
+        plan = map_embeddings(opened, flagged, method=map_method, groups=groups)
     return replace(
         summary,
         correlation=correlation,
@@ -136,6 +156,7 @@ def review_summary(
         evidence=label_evidence(rows, issues),
         findings=found.findings(),
         alike_classes=found.alike_classes,
+        embedding_map=plan,
         messages=(*summary.messages, *found.messages),
     )
 
@@ -208,20 +229,64 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
     return ChoiceCurve("ridge", curves, levels)
 
 
-def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> tuple[str, ...]:
-    labelled = counts.n_rows - counts.n_unlabelled
-    close = f", {counts.n_undecided:,} of them with two candidates that are close"
-    found = (
-        f"Of {labelled:,} labels, {issues.share_in_words()}; {counts.n_flagged:,} are flagged"
-        f"{close if counts.n_flagged else ''}."
-    )
+def _agreement(choice: Choice | None) -> dict[str, str]:
+    """Return how well the label model predicts labels, as a detail."""
     if choice is None:
-        return (found,)
-    judged = (
-        f"The label model predicts {choice.agreement:.1%} ± {choice.agreement_error:.1%} of "
-        f"{choice.n_rows:,} given labels that it had not seen."
+        return {}
+    share = f"{choice.agreement:.1%} ± {choice.agreement_error:.1%}"
+    return {MODEL: f"predicts {share} of {choice.n_rows:,} given labels that it had not seen"}
+
+
+# Where the wrong labels are -----------------------------------------------------------------------
+
+
+def label_shares(issues: LabelIssues) -> tuple[WrongShare, ...]:
+    """Return the given labels that are wrong most often.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> predicted = np.repeat([0, 1, 1, 0], [16, 4, 19, 1])
+    >>> issues = find_label_issues(
+    ...     None, ["cat"] * 20 + ["dog"] * 20, probabilities=np.eye(2)[predicted]
+    ... )
+    >>> [(each.name, each.n_rows, round(each.n_wrong)) for each in label_shares(issues)]
+    [('cat', 20, 4), ('dog', 20, 1)]
+    """
+    return _most_wrong(issues, Labels(issues.given, issues.classes))
+
+
+def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
+    """Return the groups of rows whose labels are wrong most often; None has no groups."""
+    if groups is None:
+        return ()
+    check_rows_of_issues("groups", groups, issues.ids)
+    coded = code_labels(column_here("groups", groups))
+    if len(coded.codes) != len(issues):
+        problem = f"has {counted(len(coded.codes), 'entry', 'entries')} for {len(issues)} rows"
+        raise ArgumentError("groups", problem, "pass one per row, in the same order.")
+    return _most_wrong(issues, coded)
+
+
+def _most_wrong(issues: LabelIssues, parts: Labels) -> tuple[WrongShare, ...]:
+    """Return the parts of the rows by the share of wrong labels, the largest first.
+
+    They are sorted by the lower end of one standard error (Wilson): else a part of one row would be
+    first by chance.
+    """
+    known = (parts.codes != NO_LABEL) & (issues.given != NO_LABEL)
+    codes, doubt = parts.codes[known], issues.probability_wrong[known]
+    sizes = np.bincount(codes, minlength=len(parts.classes))
+    wrong = np.bincount(codes, weights=doubt, minlength=len(parts.classes))
+    n = np.maximum(sizes, 1)
+    share = wrong / n
+    error = np.sqrt(np.maximum(share * (1 - share), 0) / n + 1 / (4 * n**2))
+    lower = (share + 1 / (2 * n) - error) / (1 + 1 / n)
+    order = [k for k in np.argsort(-lower, kind="stable").tolist() if sizes[k]]
+    return tuple(
+        WrongShare(as_text(parts.classes[k]), int(sizes[k]), float(wrong[k]))
+        for k in order[:MOST_PARTS]
     )
-    return found, judged
 
 
 # The review page of a table of issues, written from Python in one call ----------------------------
@@ -232,33 +297,58 @@ APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
 
 def write_issue_report(
+    issues: LabelIssues, path: str | os.PathLike[str], **shown: Any
+) -> ReviewRows:
+    """Write the page and return its rows; see `LabelIssues.report`."""
+    _check_page_path(path)
+    rows, summary = _page_content(issues, **shown)
+    write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
+    return rows
+
+
+def open_issue_review(issues: LabelIssues, *, height: int, **shown: Any) -> ReviewWidget:
+    """Return the page as a widget; see `LabelIssues.review`."""
+    load_extra("anywidget", "notebook", "reviews in a notebook")  # before anything is computed
+    rows, summary = _page_content(issues, **shown)
+    return ReviewWidget(rows, summary, height=height)
+
+
+def _page_content(
     issues: LabelIssues,
-    path: str | os.PathLike[str],
     *,
     texts: Sequence[str] | None,
     images: Sequence[str | os.PathLike[str]] | None,
     X: Matrix | None,
+    groups: Any,
     title: str,
-) -> ReviewRows:
-    """Write the page and return its rows; see `LabelIssues.report`."""
-    _check_page_path(path)
+    map_method: str | None,
+) -> tuple[ReviewRows, ReviewSummary]:
+    """Return what a page shows: its rows, and what was found overall."""
+    check_map(map_method)
     if texts is not None and images is not None:
         problem = "texts and images both say what the rows came from"
         raise ArgumentError("", problem, "pass one of them.")
     name, kind, given = ("texts", "text", texts) if images is None else ("images", "image", images)
+    for column, cells in ((name, given), ("groups", groups)):
+        _check_column(column, cells, issues)
+    items = None if given is None else tuple(map(str, given))
+    rows = rows_of_issues(issues, items, "" if items is None else kind)
+    how = {"map_method": map_method, "groups": groups}
+    return rows, review_summary(X, issues, title=title, details={}, **how)
+
+
+def _check_column(name: str, given: Any, issues: LabelIssues) -> None:
+    """Raise unless a column has one entry for each row, in the order of the data."""
+    if given is None:
+        return
     shape = getattr(given, "shape", (0,))
     if len(shape) != 1:
         advice = "pass one column, that of a frame by its name: df['text']."
         raise ArgumentError(name, f"has shape {tuple(shape)}", advice)
-    if given is not None and len(given) != len(issues):
+    if len(given) != len(issues):
         problem = f"has {counted(len(given), 'entry', 'entries')} and issues has {len(issues)} rows"
         raise ArgumentError(name, problem, "pass one per row, in the same order.")
     check_rows_of_issues(name, given, issues.ids)
-    items = None if given is None else tuple(map(str, given))
-    rows = rows_of_issues(issues, items, "" if items is None else kind)
-    summary = review_summary(X, issues, title=title, details={})
-    write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
-    return rows
 
 
 def _check_page_path(path: str | os.PathLike[str]) -> None:
@@ -275,11 +365,17 @@ def _check_page_path(path: str | os.PathLike[str]) -> None:
 # The labels of a table of issues after its page was reviewed, in the index of the user's data -----
 
 
-def reviewed_labels(issues: LabelIssues, path: str | os.PathLike[str]) -> Any:
+def reviewed_labels(
+    issues: LabelIssues, decided: str | os.PathLike[str] | Sequence[Decision]
+) -> Any:
     """Return the labels as a pandas series; see `LabelIssues.apply`."""
     pandas = load_extra("pandas", "frames", "data frames")
-    rows, decisions = rows_of_issues(issues), read_decisions(path)
-    _check_seen_labels(path, decisions)
+    rows, name = rows_of_issues(issues), "decisions"
+    if isinstance(decided, str | os.PathLike):
+        name, decisions = os.fspath(decided), read_decisions(decided)
+    else:
+        decisions = list(decided)
+    _check_seen_labels(name, decisions)
     # Each line says what its reviewer saw of the row, and that is checked. The name of the page
     # would ask for its texts again, on which no label depends.
     applied = apply_decisions(
@@ -290,11 +386,11 @@ def reviewed_labels(issues: LabelIssues, path: str | os.PathLike[str]) -> Any:
     return pandas.Series(pandas_labels(labels), index=issues.to_pandas().index, name="label")
 
 
-def _check_seen_labels(path: str | os.PathLike[str], decisions: Sequence[Decision]) -> None:
+def _check_seen_labels(name: str, decisions: Sequence[Decision]) -> None:
     """Raise unless every line says which labels its reviewer saw."""
-    for name in ("given_label", "suggested_label"):
-        if any(getattr(decision, name) is None for decision in decisions):
-            problem = f"{path} has no column {name}, by which rows are checked"
+    for column in ("given_label", "suggested_label"):
+        if any(getattr(decision, column) is None for decision in decisions):
+            problem = f"{name} has no column {column}, by which rows are checked"
             raise ValueError(f"{problem}: export the decisions again from their page.")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import jinja2
 
 # Packages that are not installed under the name of their module.
-PACKAGES = {"PIL": "pillow"}
+PACKAGES = {"PIL": "pillow", "umap": "umap-learn"}
 
 
 def load_extra(module: str, extra: str, purpose: str) -> Any:

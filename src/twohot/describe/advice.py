@@ -82,16 +82,28 @@ def _choose(
             f"{len(lost)} of {len(noise.class_sizes)} classes, with {share_lost:.0%} of the rows, "
             "are given some wrong label at least as often as their own."
         )
+    return _compare(comparison, noise)
+
+
+def _compare(comparison: Comparison, noise: NoiseEstimate) -> tuple[Action, str]:
+    """Choose between AutoProbe and a plain probe.
+
+    The reason has the numbers of the test that decides. Those of the other one might contradict it:
+    a gain in agreement may be large beside its error, and the labels no likelier.
+    """
     if comparison.plain is None:
         return Action.ANCHORED, "a class has too few rows to hold some out for a plain probe."
     gain, error = (
         100 * noise.as_accuracy(value) for value in (comparison.gain, comparison.gain_error)
     )
-    points = f"test at 5%; estimated accuracy {gain:+.1f} ± {error:.1f} points"
-    worse = comparison.gain < -REFUTED * comparison.gain_error
-    if comparison.likelier > REFUTED and not worse:
-        return Action.ANCHORED, f"it predicts held-out labels better than a plain probe ({points})."
-    return Action.PLAIN, f"no gain of AutoProbe over it is shown ({points})."
+    points = f"estimated accuracy {gain:+.1f} ± {error:.1f} points"
+    test = f"{comparison.likelier:.2f} standard errors; a test at 5% asks {REFUTED}"
+    if comparison.gain < -REFUTED * comparison.gain_error:
+        return Action.PLAIN, f"AutoProbe predicts fewer held-out labels (test at 5%; {points})."
+    if comparison.likelier <= REFUTED:
+        return Action.PLAIN, f"AutoProbe does not make held-out labels likelier ({test})."
+    test += f"; {points}" if gain > 0 else ""
+    return Action.ANCHORED, f"held-out labels are likelier by it than by a plain probe ({test})."
 
 
 def confused_classes(noise: NoiseEstimate) -> IntArray:
@@ -126,7 +138,7 @@ def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     agreement = (
         f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
         f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier by "
-        f"AutoProbe, by a test at 5% ({comparison.likelier:.1f} standard errors)."
+        f"AutoProbe, by a test at 5% ({comparison.likelier:.2f} standard errors)."
     )
     if not noise.slope > 0:
         return learnt, agreement

@@ -12,6 +12,8 @@ from twohot.review.decisions import Decision as Decision
 from twohot.review.decisions import accept_above as accept_above
 from twohot.review.decisions import apply_decisions as apply_decisions
 from twohot.review.decisions import read_decisions as read_decisions
+from twohot.review.embedding_map import check_map as check_map
+from twohot.review.embedding_map import map_embeddings as map_embeddings
 from twohot.review.own_file import BEFORE as BEFORE
 from twohot.review.own_file import open_own_parts as open_own_parts
 from twohot.review.page import write_review as write_review
@@ -27,6 +29,7 @@ from twohot.review.records import ReviewRows as ReviewRows
 from twohot.review.records import ReviewSummary as ReviewSummary
 from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
+from twohot.review.records import WrongShare as WrongShare
 from twohot.review.records import label_names_digest as label_names_digest
 from twohot.review.reviewers import Agreement as Agreement
 from twohot.review.reviewers import MergedReviews as MergedReviews
@@ -34,3 +37,4 @@ from twohot.review.reviewers import merge_reviews as merge_reviews
 from twohot.review.reviewers import write_disputed as write_disputed
 from twohot.review.reviewers import write_settle_page as write_settle_page
 from twohot.review.sorted_folder import write_sorted_folder as write_sorted_folder
+from twohot.review.widget import ReviewWidget as ReviewWidget

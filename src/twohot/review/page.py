@@ -29,6 +29,7 @@ from twohot.base import (
     whole_file,
 )
 from twohot.review.charts import choice_plot, method_dots
+from twohot.review.embedding_map import map_columns
 from twohot.review.page_data import (
     PictureFiles,
     finding_columns,
@@ -55,11 +56,16 @@ SCRIPTS = (
     "elements",
     "map",
     "overview",
+    "points",
+    "embedding_map",
     "views",
     "dialogs",
     "spellings",
     "review",
 )
+# The same in a notebook, which keeps what is stored.
+STORED = SCRIPTS.index("storage")
+NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
 # Those of a page of verdicts.
 VERDICT_SCRIPTS = ("state", "decision_file", "storage", "elements", "certificate", "verdicts")
 # Columns that would show a reviewer how doubtful a label is.
@@ -133,11 +139,23 @@ def write_review(
     """
     check_count("embed_limit", embed_limit, 0)
     check_count("thumbnail_size", thumbnail_size, 16)
-    _check_matrices(rows, summary)
     target = Path(path)
-    picture_files = PictureFiles(
-        target.parent, Path(image_root or "."), embed_limit, thumbnail_size
-    )
+    files = PictureFiles(target.parent, Path(image_root or "."), embed_limit, thumbnail_size)
+    text = review_page(rows, summary, files, next_step=next_step)
+    _write_page(target, text)
+    return rows.report_id()
+
+
+def review_page(
+    rows: ReviewRows,
+    summary: ReviewSummary,
+    picture_files: PictureFiles,
+    *,
+    next_step: str,
+    in_notebook: bool = False,
+) -> str:
+    """Return the page as text; in a notebook it keeps decisions there, and not in the browser."""
+    _check_matrices(rows, summary)
     shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
@@ -160,16 +178,19 @@ def write_review(
         "noise": thousandths(summary.corruption),
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
+        "map": map_columns(rows, shown, summary.embedding_map),
     }
+    style = read_template("review.css")
+    script = joined_script(NOTEBOOK_SCRIPTS if in_notebook else SCRIPTS)
     headline, sentences = _answer(rows, summary)
-    _write_page(
-        target,
+    return _rendered(
         "review.html",
         data,
-        joined_script(),
-        _template("review.css"),
+        script,
+        style,
         report=report,
         next_step=next_step,
+        in_notebook=in_notebook,
         summary=summary,
         messages=[*summary.messages, *warning],
         headline=headline,
@@ -178,7 +199,6 @@ def write_review(
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
     )
-    return report
 
 
 def write_verdict_page(
@@ -229,25 +249,23 @@ def write_verdict_page(
         "spellings": spelling_columns(rows.classes, rows.counts().class_sizes),
         "task": task,
     }
-    _write_page(
-        target,
+    text = _rendered(
         "verdicts.html",
         data,
         joined_script(VERDICT_SCRIPTS),
-        _template("review.css") + _template("verdicts.css"),
+        read_template("review.css") + read_template("verdicts.css"),
         title=title,
         mode=mode,
         sentences=[*sentences, *warning],
         file="check_done.csv" if mode == "check" else "certificate.json",
         has_items=rows.items is not None,
     )
+    _write_page(target, text)
 
 
-def _write_page(
-    target: Path, template: str, data: Mapping[str, Any], script: str, style: str, **words: Any
-) -> None:
-    """Write one file that holds its data, script and style."""
-    text = PAGES.get_template(template).render(
+def _rendered(template: str, data: Mapping[str, Any], script: str, style: str, **words: Any) -> str:
+    """Return one file that holds its data, script and style."""
+    return PAGES.get_template(template).render(
         data=embedded_json(data),
         style=style,
         style_hash=_hash(style),
@@ -255,6 +273,9 @@ def _write_page(
         script_hash=_hash(script),
         **words,
     )
+
+
+def _write_page(target: Path, text: str) -> None:
     with whole_file(target) as file:
         # Half characters are spelt out; in the JSON that is their escape.
         file.write(text.encode("utf-8", "backslashreplace"))
@@ -283,11 +304,12 @@ def joined_script(names: Sequence[str] = SCRIPTS) -> str:
     >>> script.startswith('"use strict";'), "export" in script
     (True, False)
     """
-    modules = (_template(f"{name}.mjs") for name in names)
+    modules = (read_template(f"{name}.mjs") for name in names)
     return '"use strict";\n' + "\n".join(EXPORT.sub("", IMPORT.sub("", text)) for text in modules)
 
 
-def _template(name: str) -> str:
+def read_template(name: str) -> str:
+    """Return a file of the folder of templates as text."""
     return (files("twohot.review") / "templates" / name).read_text("utf-8")
 
 
@@ -301,9 +323,10 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan
     if summary.noise_rate is not None:
         n_wrong = summary.noise_rate * n_labelled
-        headline = f"About {summary.noise_rate:.0%} of the labels are wrong"
+        headline = f"About {100 * summary.noise_rate:.0f} % of the labels are wrong"
         least, most = summary.noise_interval or (math.nan, math.nan)
-        between = f" (between {least:.1%} and {most:.1%})" if summary.noise_interval else ""
+        between = f" (between {100 * least:.1f} % and {100 * most:.1f} %)"
+        between *= bool(summary.noise_interval)
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
     close = f", {_number(counts.n_undecided, 'close call')} among them" * bool(counts.n_undecided)
     said.append(f"The audit flags {flagged}{close}.")

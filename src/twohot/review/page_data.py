@@ -41,7 +41,7 @@ Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 class PictureFiles:
     """Where pictures are, and how many of them a page carries."""
 
-    folder: Path  # of the page, from which links start
+    folder: Path | None  # of the page, from which links start; None: no link would lead anywhere
     root: Path  # of relative paths of pictures
     limit: int  # pictures of rows that are embedded, and as many of neighbours; others are linked
     size: int  # largest side of one, in pixels
@@ -86,7 +86,8 @@ def row_pictures(
     if rows.items is None or rows.item_kind != "image":
         return {"links": None, "thumbnails": []}, []
     items = [rows.items[i] for i in shown.tolist()]
-    links = [link(item, files.root, files.folder) for item in items]
+    folder = files.folder
+    links = [] if folder is None else [link(item, files.root, folder) for item in items]
     try:
         load_extra("PIL.Image", "vision", "thumbnails")
     except ImportError as error:

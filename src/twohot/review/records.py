@@ -255,6 +255,31 @@ class AlikeClasses:
     mixing: float  # neighbours across them, of those to expect if they were one class
 
 
+@dataclass(frozen=True, eq=False)
+class EmbeddingMap:
+    """Rows as points in two dimensions."""
+
+    method: str  # "pca" or "umap"
+    rows: IntArray  # (n_mapped,), positions in the data, ascending
+    coordinates: FloatArray  # (n_mapped, 2)
+    variance: float  # share of it that two principal components hold; NaN: there is none
+    groups: Sequence[str] | None = None  # (n_mapped,), names of the groups of the rows
+
+
+@dataclass(frozen=True)
+class WrongShare:
+    """How many labels of some rows are wrong."""
+
+    name: str  # of the rows: their label, or their group
+    n_rows: int  # that have a label
+    n_wrong: float  # expected
+
+    @property
+    def share(self) -> float:
+        """The expected share of wrong labels."""
+        return self.n_wrong / self.n_rows
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReviewSummary:
     """What the audit found overall; parts that are None or empty are not shown."""
@@ -268,9 +293,12 @@ class ReviewSummary:
     choice: ChoiceCurve | None = None
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
     class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
+    label_shares: tuple[WrongShare, ...] = ()  # given labels, those wrong most often first
+    group_shares: tuple[WrongShare, ...] = ()  # likewise the groups of rows, if they have any
     evidence: Evidence | None = None  # the nearest rows of those that are flagged
     findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
     alike_classes: tuple[AlikeClasses, ...] = ()  # pairs that look like one
+    embedding_map: EmbeddingMap | None = None  # all rows, or a sample of many
     # What reviewers decided, who do not agree: by position of the row, pairs of a reviewer's name
     # and a label, None if excluded; the page is then there to settle these rows.
     verdicts: Mapping[int, Sequence[tuple[str, str | None]]] = field(default_factory=dict)

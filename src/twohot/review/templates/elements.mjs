@@ -12,6 +12,9 @@ const TAIL = 5;
 /* Characters of a name that a sentence shows. */
 const BRIEF = 40;
 
+/* Whether the page is a frame in a notebook, without an address that could lead to a row. */
+export const IN_NOTEBOOK = location.protocol === "about:";
+
 export const byId = (id) => document.getElementById(id);
 
 export function element(tag, properties = {}, ...children) {
@@ -41,7 +44,7 @@ export function labelChip(label, role, meaning) {
 /* The id of a row, which leads to the row alone. */
 export function idLink(i, text = rowName(i)) {
   const className = text.length <= SHORT_ID ? "id is-short" : "id";
-  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Look at ${rowName(i)} alone; its address is a link to it`, tabIndex: -1 });
+  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Look at ${rowName(i)} alone${IN_NOTEBOOK ? "" : "; its address is a link to it"}`, tabIndex: -1 });
 }
 
 /* ---- what a row is about ---- */
@@ -118,11 +121,25 @@ export function outcome(i, buttons) {
   return element("span", { className: "outcome" }, "⇒", made);
 }
 
-/* How probable it is that the label is wrong; what the candidates have is in the title. */
+/* What is predicted of a row without its label, the likeliest class first, as [label, thousandths]; the
+   probabilities of all classes add up to one, and that of a wrong label is none of them. */
+function predicted(i) {
+  return [[report.suggested[i], report.confidence[i]], [report.second[i], report.secondConfidence[i]]]
+    .filter(([label, score]) => label !== NO_LABEL && score !== null);
+}
+
+export function predictionLine(i) {
+  const roles = new Map([[report.second[i], "second"], [report.suggested[i], "suggested"], [report.given[i], "given"]]);
+  const rest = 1000 - predicted(i).reduce((sum, [, score]) => sum + score, 0);
+  return element("p", { className: "labels predicted" }, "Predicted without the label:", ...predicted(i).map(([label, score]) =>
+    element("span", {}, labelChip(label, roles.get(label), "predicted"), percent(score))),
+    report.classes.length > 2 ? element("span", { textContent: `others ${percent(Math.max(rest, 0))}` }) : null);
+}
+
+/* How probable it is that the label is wrong; what is predicted is in the title. */
 export function wrongScore(i) {
-  const told = [[report.suggested[i], report.confidence[i], "suggestion"], [report.second[i], report.secondConfidence[i], "second candidate"]]
-    .filter(([code, score]) => code !== NO_LABEL && score !== null).map(([code, score, role]) => `${role} ${className(code)}: ${percent(score)}`);
-  return element("span", { className: "wrong", title: told.join("\n") }, "label wrong ", element("strong", { textContent: percent(report.wrong[i]) }));
+  const title = ["Predicted without the label", ...predicted(i).map(([label, score]) => `${className(label)}: ${percent(score)}`)].join("\n");
+  return element("span", { className: "wrong", title }, "label wrong ", element("strong", { textContent: percent(report.wrong[i]) }));
 }
 
 export function describe(i) {
@@ -145,9 +162,8 @@ export function why(i) {
   const found = report.findings.find((finding) => finding.rank.has(i));
   if (!isDoubted(i)) return found ? `${found.name}: ${found.meaning}` : "The label is the likeliest class.";
   const given = brief(report.given[i]), suggested = brief(report.suggested[i]);
-  const said = report.undecided[i] && report.second[i] !== NO_LABEL
-    ? `A close call: ${suggested} (${percent(report.confidence[i])}) or ${brief(report.second[i])} (${percent(report.secondConfidence[i] ?? 0)})`
-    : `${given} is wrong with a probability of ${percent(report.wrong[i])}`;
+  const close = report.undecided[i] && report.second[i] !== NO_LABEL ? `; a close call between ${suggested} and ${brief(report.second[i])}` : "";
+  const said = `${given} is wrong with a probability of ${percent(report.wrong[i])}${close}`;
   const [near, far] = [similarity(i, "nearSuggested"), similarity(i, "nearGiven")];
   if (near === null || far === null) return `${said}; the likeliest class is ${suggested}.`;
   const nearer = (one, other, high, low) => `rows labelled ${one} are nearer than rows labelled ${other} (similarity ${(high / 100).toFixed(2)} against ${(low / 100).toFixed(2)}).`;
@@ -156,11 +172,11 @@ export function why(i) {
 
 /* ---- decisions ---- */
 
-/* What a button says, before the name of a class or alone, what it does, and its key. */
+/* What a button says, maybe before the name of a class, what it does, and its key. */
 const BUTTONS = {
-  accept: ["Accept", "", "Accept the suggestion", "a"], reject: ["Keep", "", "Keep the given label", "r"],
-  second: ["2nd", " best", "Take the second candidate", "2"], relabel: ["Other…", "", "Choose another label, or name a new class", "l"],
-  exclude: ["Exclude", "", "Take the row out", "x"], note: ["Note…", "", "Write a note", "n"],
+  accept: ["Accept", "Accept the suggestion", "a"], reject: ["Keep", "Keep the given label", "r"],
+  second: ["Second", "Take the second candidate", "2"], relabel: ["Other…", "Choose another label, or name a new class", "l"],
+  exclude: ["Exclude", "Take the row out", "x"], note: ["Note…", "Write a note", "n"],
 };
 /* Buttons name the classes where all names are short; longer ones would be cut. */
 const ARE_SHORT = report.classes.every((name) => name.length <= 10);
@@ -174,12 +190,12 @@ export function choices(i) {
 }
 
 export function actionButton(kind, i) {
-  const [word, alone, meaning, key] = BUTTONS[kind];
+  const [word, meaning, key] = BUTTONS[kind];
   const label = { accept: report.suggested, reject: report.given, second: report.second }[kind]?.[i];
   const made = decisions.get(i)?.kind;
   const button = element("button", { type: "button", className: `do-${kind}`, title: `${meaning}${label === undefined ? "" : `: ${className(label)}`} (${key})`,
     tabIndex: -1, "aria-pressed": String((OPENED_BY[made] ?? made) === kind || (kind === "note" && notes.has(i))) },
-    element("span", {}, word, ...(label === undefined || !ARE_SHORT ? [alone] : [" ", element("bdi", { textContent: shownName(label) })])), element("kbd", { textContent: key, ariaHidden: "true" }));
+    element("span", {}, word, ...(label === undefined || !ARE_SHORT ? [] : [" ", element("bdi", { textContent: shownName(label) })])), element("kbd", { textContent: key, ariaHidden: "true" }));
   button.dataset.action = kind;
   return button;
 }

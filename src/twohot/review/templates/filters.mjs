@@ -19,6 +19,8 @@ const VALUES = {
   confidence: (i) => CONFIDENCES.filter((least) => report.confidence[i] >= least),
 };
 export const FILTERS = Object.keys(VALUES);
+/* The rows that were selected on the map of the embeddings; null: all. */
+export const lasso = { rows: null };
 
 const findingsOf = Array.from({ length: N_ROWS }, (_, i) => (i < report.nFlagged ? [FLAGGED] : []));
 report.findings.forEach((finding, number) => finding.rows.forEach((i) => findingsOf[i].push(number)));
@@ -48,6 +50,7 @@ export function look(wanted) {
   const tallies = FILTERS.map(() => new Map());
   const view = [];
   for (let i = 0; i < N_ROWS; i++) {
+    if (lasso.rows && !lasso.rows.has(i)) continue;
     if (words.length && !words.every((word) => searchable(i).includes(word))) continue;
     const values = FILTERS.map((name) => VALUES[name](i));
     const fails = asked.map((value, k) => value !== "" && !values[k].some((own) => String(own) === value));

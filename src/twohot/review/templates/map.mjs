@@ -15,7 +15,7 @@ export const SHARES = ["--accent", "--accent"];
 export const CORRELATIONS = ["--alike", "--unlike"];
 
 /* The colours of the page at this moment, as [red, green, blue]. */
-function pageColour(name) {
+export function pageColour(name) {
   const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
 }

@@ -26,6 +26,13 @@ export function showFindings(pick) {
   byId("alike-classes")?.replaceChildren(...report.alikeClasses.map(alikeLine));
 }
 
+/* Let the given labels that are listed lead to their rows: pick(given label). */
+export function linkShares(pick) {
+  for (const button of document.querySelectorAll("[data-given]")) {
+    button.addEventListener("click", () => pick(report.classes.indexOf(button.dataset.given)));
+  }
+}
+
 /* The largest shares off the diagonal, each with the flagged rows that show it. */
 function largestConfusions() {
   const n = report.classes.length;
@@ -68,7 +75,7 @@ export function drawMaps(pick) {
     const known = (code) => report.correlation[code * report.classes.length + code] !== null;
     drawMap(byId("correlation-map"), {
       name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), ends: CORRELATIONS, pick: null,
-      format: (value) => (value / 1000).toFixed(2).replace("0.", "."), unit: "",
+      format: (value) => (value / 1000).toFixed(2).replace("0.", ".").replace("-.00", ".00"), unit: "",
       describe: (row, column, value) => `${className(row)} and ${className(column)}: ${(value / 1000).toFixed(3)}`,
     });
   }

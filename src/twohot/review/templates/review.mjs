@@ -3,9 +3,10 @@
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
 import { LOST, SAVED, durableParts, loadDecisions, mergeSpellings, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
-import { actionButton, byId, choices, element } from "./elements.mjs";
+import { IN_NOTEBOOK, actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
-import { drawMaps, showFindings } from "./overview.mjs";
+import { drawMaps, linkShares, showFindings } from "./overview.mjs";
+import { dropLasso, openEmbeddingMap } from "./embedding_map.mjs";
 import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
 import { showSpellings } from "./spellings.mjs";
@@ -57,7 +58,12 @@ function onListClick(event) {
   markCurrent();
   const button = event.target.closest("[data-action]");
   if (button) return onAction(i, button);
-  if (page.layout !== "table" || event.target.closest("a")) return;
+  const link = event.target.closest("a");
+  if (link?.matches(".id") && IN_NOTEBOOK) {
+    event.preventDefault();
+    return openRow(i);
+  }
+  if (page.layout !== "table" || link) return;
   if (event.target.closest("input") || event.ctrlKey || event.metaKey) toggleSelected(i);
   else if (event.shiftKey) selectTo(place);
   if (!event.shiftKey) page.anchor = place;
@@ -126,14 +132,24 @@ async function importDecisions(file) {
 
 /* ---- the page as a whole ---- */
 
+const tabs = [...document.querySelectorAll("[role=tab]")];
+
 function showTab(name) {
-  for (const tab of ["overview", "review"]) {
-    byId(tab).hidden = tab !== name;
-    byId(`tab-${tab}`).setAttribute("aria-selected", String(tab === name));
-    byId(`tab-${tab}`).tabIndex = tab === name ? 0 : -1;
+  for (const tab of tabs) {
+    const isShown = tab.id === `tab-${name}`;
+    byId(tab.getAttribute("aria-controls")).hidden = !isShown;
+    tab.setAttribute("aria-selected", String(isShown));
+    tab.tabIndex = isShown ? 0 : -1;
   }
   document.body.dataset.tab = name;
+  if (name === "map") openEmbeddingMap({ open: openRow, changed: refreshView, review: () => openReview(0), drop: showAllAgain });
   scrollTo(0, 0);
+}
+
+/* Drop the lasso alone; other filters stay. */
+function showAllAgain() {
+  dropLasso();
+  refreshView();
 }
 
 /* Open the rows at a place of the view. */
@@ -145,6 +161,7 @@ function openReview(place) {
 /* Lead to the rows that some filters leave: { name: value }. */
 function lookAt(filters) {
   byId("filters").reset();
+  dropLasso();
   page.isReversed = false;
   byId("filter-finding").value = FLAGGED;
   for (const [name, value] of Object.entries(filters)) {
@@ -175,6 +192,11 @@ function openLinked() {
   let i;
   try { i = placeOf.get(decodeURIComponent(id)); } catch { /* no address of a row */ }
   if (i === undefined) return say("The row of this address is not on this page.", true);
+  openRow(i);
+}
+
+/* Open a row in the focus view, whatever the filters. */
+function openRow(i) {
   setLayout("focus");
   if (!page.view.includes(i)) lookAt({ finding: i < report.nFlagged ? FLAGGED : "" });
   openReview(page.view.indexOf(i));
@@ -230,9 +252,10 @@ function onKey(event) {
 
 function onTabKey(event) {
   if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-  const other = byId("overview").hidden ? "overview" : "review";
-  showTab(other);
-  byId(`tab-${other}`).focus();
+  const step = event.key === "ArrowRight" ? 1 : tabs.length - 1;
+  const next = tabs[(tabs.indexOf(event.target) + step) % tabs.length];
+  showTab(next.getAttribute("aria-controls"));
+  next.focus();
 }
 
 /* ---- what is kept ---- */
@@ -248,7 +271,7 @@ function onStorage(event) {
 saving.onChange = () => {
   const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
   byId("saved").textContent = words;
-  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : "Decisions are kept in this browser; export them to take them along";
+  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : `Decisions are kept in this ${IN_NOTEBOOK ? "notebook" : "browser; export them to take them along"}`;
   if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
   byId("storage-warning").hidden = false;
   addEventListener("beforeunload", (ending) => ending.preventDefault());
@@ -258,6 +281,8 @@ function listen() {
   const on = (id, kind, action) => byId(id).addEventListener(kind, action);
   on("tab-overview", "click", () => showTab("overview"));
   on("tab-review", "click", () => openReview(page.cursor));
+  byId("tab-map")?.addEventListener("click", () => showTab("map"));
+  on("drop-lasso", "click", showAllAgain);
   on("start", "click", start);
   document.querySelector(".tabs").addEventListener("keydown", onTabKey);
   on("search", "input", refreshView);
@@ -269,7 +294,7 @@ function listen() {
   on("direction", "click", () => { page.isReversed = !page.isReversed; refreshView(); });
   for (const button of byId("layout").children) button.addEventListener("click", () => { setLayout(button.dataset.layout); goTo(page.cursor); });
   on("card-size", "change", () => { byId("list").dataset.size = byId("card-size").value; });
-  on("clear-filters", "click", () => { byId("filters").reset(); page.isReversed = false; refreshView(); });
+  on("clear-filters", "click", () => { byId("filters").reset(); dropLasso(); page.isReversed = false; refreshView(); });
   on("more-filters", "click", () => {
     const isOpen = byId("filters").classList.toggle("is-open");
     byId("more-filters").setAttribute("aria-expanded", String(isOpen));
@@ -308,6 +333,7 @@ byId("reviewer").value = reviewer.name;
 fillFilters();
 showSpellings();
 showFindings((number) => lookAt({ finding: number }));
+linkShares((given) => lookAt({ given }));
 drawMaps(pickPair);
 listen();
 document.body.dataset.layout = page.layout;

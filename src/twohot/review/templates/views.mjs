@@ -1,13 +1,16 @@
 /* What is shown: the rows that match, one large, as cards or as lines of a table, a page of them at a
    time, and where the reviewer stands. */
 
-import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, look, progressOf, sortRows } from "./filters.mjs";
-import { actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, verdictList, why, wrongScore } from "./elements.mjs";
+import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, lasso, look, progressOf, sortRows } from "./filters.mjs";
+import { IN_NOTEBOOK, actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, predictionLine, verdictList, why, wrongScore } from "./elements.mjs";
+import { showSelected } from "./embedding_map.mjs";
 import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
 
 /* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
    2, 3, 4 or 6. */
 const PAGE = { focus: 1, cards: 48, table: 100 };
+/* Characters of a text that is shown large. */
+const BRIEF_TEXT = 300;
 /* Characters of a text on paper. */
 const PRINTED = 120;
 
@@ -38,17 +41,18 @@ function labelLine(i) {
 }
 
 function card(i) {
+  const isPicture = report.kind === "image";
   return element("li", { className: "card", "aria-label": describe(i) },
     element("div", { className: "head" }, idLink(i), ...marks(i), wrongScore(i)),
-    rowPicture(i), itemText(i), labelLine(i), verdictList(i), actionButtons(i), noteText(i), ...neighbourLists(i));
+    rowPicture(i), isPicture ? null : itemText(i), labelLine(i), verdictList(i), actionButtons(i), noteText(i),
+    element("div", { className: "evidence" }, ...neighbourLists(i)), isPicture ? itemText(i) : null);
 }
 
 function candidate(i, role) {
   const isGiven = role === "given";
-  const score = isGiven ? 1000 - report.wrong[i] : report.confidence[i];
   return element("section", { className: `candidate is-${role}` },
     element("h2", { textContent: isGiven ? "Given label" : "Suggested label" }),
-    labelChip(report[role][i], role, role), element("p", { className: "remark", textContent: `probability ${percent(score)}` }),
+    labelChip(report[role][i], role, role),
     nearest(i, isGiven ? "nearGiven" : "nearSuggested", element("p", { className: "remark", textContent: "nearest rows with this label" })));
 }
 
@@ -57,16 +61,17 @@ const hint = () => element("span", { className: "hint" }, ...[["j", "next"], ["k
 
 /* One row as large as the window, its two labels side by side, and the keys below. */
 function focusView(i) {
-  const other = hasSecond(i) ? element("p", { className: "labels" }, element("span", {}, "or", labelChip(report.second[i], "second", "second candidate"),
-    element("small", { className: "count", textContent: report.secondConfidence[i] === null ? "" : percent(report.secondConfidence[i]) }))) : null;
   const text = itemText(i);
-  if (text && report.kind !== "image") Object.assign(text, { tabIndex: 0, role: "group", ariaLabel: "Text" });
+  if (text && report.kind !== "image") {
+    Object.assign(text, { tabIndex: 0, role: "group", ariaLabel: "Text" });
+    text.classList.toggle("is-brief", report.items[i].length <= BRIEF_TEXT);
+  }
   return element("article", { className: "focus", "aria-label": describe(i) },
     element("div", { className: "head" }, idLink(i), ...marks(i), outcome(i, SAID_BY_BUTTONS), hint()),
     element("div", { className: "item" }, rowPicture(i, true), text ?? (report.items ? null : element("p", { className: "empty", textContent: rowName(i, "Row") }))),
     element("div", { className: "side" }, element("p", { className: "why", dir: "auto", textContent: why(i) }), verdictList(i),
       element("div", { className: "candidates" }, candidate(i, "given"), isDoubted(i) ? candidate(i, "suggested") : null),
-      other, nearest(i, "copies", element("p", { className: "remark", textContent: "nearly the same" })), noteText(i)),
+      predictionLine(i), nearest(i, "copies", element("p", { className: "remark", textContent: "nearly the same" })), noteText(i)),
     actionButtons(i));
 }
 
@@ -182,6 +187,7 @@ export function markCurrent() {
 /* Not at once: browsers refuse changes of the address that follow each other fast. */
 let addressTimer = 0;
 function setAddress(fragment) {
+  if (IN_NOTEBOOK) return;
   clearTimeout(addressTimer);
   addressTimer = setTimeout(() => history.replaceState(null, "", fragment || location.pathname + location.search), 400);
 }
@@ -196,7 +202,8 @@ export function goTo(place) {
   else showPage();
   const current = rowElement(page.view[page.cursor]);
   current?.focus({ preventScroll: true });
-  current?.scrollIntoView({ block: page.layout === "focus" ? "start" : "nearest" });
+  /* A notebook would scroll too. */
+  current?.scrollIntoView({ block: page.layout === "focus" && !IN_NOTEBOOK ? "start" : "nearest" });
   /* The first line of cards leaves the filters in sight. */
   if (page.cursor < columnsShown()) scrollTo(0, 0);
 }
@@ -285,8 +292,9 @@ export function refreshView() {
   byId("direction").setAttribute("aria-label", upwards ? "Ascending: turn round" : "Descending: turn round");
   const hidden = [wanted.close !== "", wanted.confidence !== "", sort !== "suspicious"].filter(Boolean).length;
   byId("more-filters").textContent = hidden ? `Filters (${hidden})` : "Filters";
-  const isFiltered = hidden || page.isReversed || Object.entries(wanted).some(([name, value]) => value !== "" && name !== "finding") || byId("filter-finding").selectedIndex > 0;
+  const isFiltered = hidden || page.isReversed || lasso.rows || Object.entries(wanted).some(([name, value]) => value !== "" && name !== "finding") || byId("filter-finding").selectedIndex > 0;
   byId("clear-filters").hidden = !isFiltered;
+  showSelected(view.length);
   showProgress();
   showPage();
 }
@@ -396,13 +404,14 @@ export function say(text, isError = false) {
 
 /* All rows that match, on all pages. */
 export function fillPrint() {
-  const heads = ["Row", ...(report.items ? ["Item"] : []), "Given", "Suggested", "Label wrong", "Decision", "Note"];
+  const heads = ["Row", ...(report.items ? ["Item"] : []), "Given", "Suggested", "Wrong", "Decision", "Note"];
+  const kind = (head) => (head === "Wrong" ? "number" : `is-${head.toLowerCase()}`);
   const line = (i) => {
     const made = decisions.get(i);
     const cells = [report.id[i], ...(report.items ? [report.items[i].slice(0, PRINTED)] : []), className(report.given[i]), className(report.suggested[i]), percent(report.wrong[i]),
       !made ? "" : made.kind === "exclude" ? "excluded" : className(made.label), notes.get(i) ?? ""];
-    return element("tr", {}, ...cells.map((textContent, k) => element("td", { textContent, className: heads[k] === "Label wrong" ? "number" : "" })));
+    return element("tr", {}, ...cells.map((textContent, k) => element("td", { textContent, className: kind(heads[k]) })));
   };
   byId("print").replaceChildren(element("h2", { textContent: counted(page.view.length, "row") }),
-    element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((textContent) => element("th", { scope: "col", textContent })))), element("tbody", {}, ...page.view.map(line))));
+    element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((textContent) => element("th", { scope: "col", textContent, className: kind(textContent) })))), element("tbody", {}, ...page.view.map(line))));
 }

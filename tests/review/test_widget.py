@@ -1,0 +1,142 @@
+"""The review in a notebook: the page in a frame, and its decisions in Python."""
+
+import sys
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.support.wait import WebDriverWait
+
+from audits import audit_rows
+from problems import digits
+from twohot import find_label_issues
+from twohot.review import Decision, ReviewSummary, ReviewWidget
+from twohot.review.page import read_template
+
+# What a notebook has around a widget: a model, and an element for each time that it is shown.
+HOST = """
+const source = new Blob([arguments[0]], {type: "text/javascript"});
+const module = await import(URL.createObjectURL(source));
+const state = {page: arguments[1], height: 700, decisions: "", kept: arguments[2]};
+const listeners = new Set();
+window.model = {
+  get: (name) => state[name],
+  set(name, value) {
+    state[name] = value;
+    if (name === "kept") for (const call of [...listeners]) call();
+  },
+  on: (name, call) => listeners.add(call), off: (name, call) => listeners.delete(call),
+  save_changes() { window.saved = [state.decisions, state.kept]; },
+};
+window.listeners = listeners;
+window.forget = [0, 1].map(() => {
+  const el = document.body.appendChild(document.createElement("div"));
+  return module.default.render({model: window.model, el});
+});
+arguments[3]();
+"""
+
+
+@pytest.fixture
+def notebook(browser, tmp_path):
+    """Show a widget in two outputs of an empty page; what it wrote so far is there again."""
+
+    def show(widget: ReviewWidget) -> list:
+        (tmp_path / "notebook.html").write_text("<!doctype html><title>A notebook</title>")
+        browser.get((tmp_path / "notebook.html").as_uri())
+        browser.get_log("browser")
+        model = widget.widget
+        browser.set_script_timeout(20)
+        browser.execute_async_script(HOST, read_template("widget.mjs"), model.page, model.kept)
+        return browser.find_elements("tag name", "iframe")
+
+    yield show
+    browser.switch_to.default_content()
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert errors == []
+
+
+def press(browser, *keys):
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def wait(browser, condition):
+    WebDriverWait(browser, 20, 0.05).until(lambda _: condition())
+
+
+def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None:
+    rows = audit_rows(40)
+    widget = ReviewWidget(rows, ReviewSummary(title="</iframe><script>alert(1)</script>"))
+    first, second = notebook(widget)
+    browser.switch_to.frame(first)
+    browser.find_element("id", "start").click()
+    press(browser, "a", "x")
+    wait(browser, lambda: browser.find_element("id", "saved").text == "✓ Saved")
+    # There is no address that could name a row, and nothing is kept in the browser.
+    browser.find_element("css selector", ".focus .id").click()
+    assert browser.execute_script("return [location.href, origin]") == ["about:srcdoc", "null"]
+    browser.switch_to.default_content()
+    wait(browser, lambda: browser.execute_script("return window.saved"))
+    sent, kept = browser.execute_script("return window.saved")
+    widget.widget.decisions, widget.widget.kept = sent, kept
+    decided = {made.id: made for made in widget.decisions}
+    ids = rows.id_texts()
+    one, two = (ids[i] for i in rows.flagged[:2])
+    assert [decided[one].decision, decided[two].decision, len(decided)] == ["accept", "exclude", 2]
+    # The other output of the same widget has them too, and one that is shown later.
+    for shown in (lambda: second, lambda: notebook(widget)[0]):
+        browser.switch_to.frame(shown())
+        wait(browser, lambda: browser.execute_script("return decisions.size") == 2)
+        browser.switch_to.default_content()
+    browser.execute_script("window.forget.forEach(call => call())")
+    assert browser.execute_script("return window.listeners.size") == 0
+
+
+def test_only_the_frame_of_the_page_is_listened_to(browser, notebook) -> None:
+    widget = ReviewWidget(audit_rows(40), ReviewSummary())
+    first, _ = notebook(widget)
+    browser.execute_script("postMessage({decisions: 'x', kept: []}, '*')")
+    browser.switch_to.frame(first)
+    # Neither the cookies nor the storage of the notebook can be reached from the page.
+    reach = "try { return String(parent.document.title); } catch (error) { return error.name; }"
+    assert browser.execute_script(reach) == "SecurityError"
+    browser.execute_script("parent.postMessage({decisions: 7, kept: []}, '*')")
+    browser.switch_to.default_content()
+    kept = browser.execute_script("return [window.saved ?? null, model.get('decisions')]")
+    assert kept == [None, ""]
+
+
+def test_what_the_page_sends_is_checked_as_a_file_is() -> None:
+    rows = audit_rows(40)
+    widget = ReviewWidget(rows, ReviewSummary())
+    line = f"{rows.report_id()},{rows.id_texts()[rows.flagged[0]]}"
+    for sent, problem in {
+        "report,id\nr,0\n": "lacks decision, label",
+        f"report,id,decision,label\n{line},accept,\nr1,0,accept,\n": "was decided in report 'r1'",
+        f"report,id,decision,label\n{line},relabel,<b>\n": "<b>",
+    }.items():
+        widget.widget.decisions = sent
+        with pytest.raises(ValueError, match=problem):
+            _ = widget.decisions
+
+
+def test_decisions_of_the_widget_become_labels() -> None:
+    data = digits(0.3, 200)
+    issues = find_label_issues(data.X, data.given_labels)
+    review = issues.review(texts=["half \ud83d"] * 200)
+    assert review.decisions == []
+    row = int(issues.rows[0])
+    given, suggested = (str(issues[name][row]) for name in ("given_label", "predicted_label"))
+    header = "report,id,given_label,suggested_label,decision,label"
+    report = review.rows.report_id()
+    review.widget.decisions = f"{header}\n{report},{row},{given},{suggested},accept,\n"
+    assert review.decisions == [Decision(report, str(row), "accept", "", given, suggested)]
+    labels = issues.apply(review.decisions)
+    assert labels[row] == issues["predicted_label"][row]
+    with pytest.raises(ValueError, match="decisions has no column given_label"):
+        issues.apply([Decision(report, str(row), "accept", "")])
+
+
+def test_what_is_missing_is_named_with_its_install_line(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(ImportError, match=r'pip install "twohot\[notebook\]"'):
+        ReviewWidget(audit_rows(8), ReviewSummary())
