@@ -9,6 +9,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from typing import Any, TextIO, cast
 
 INTERRUPTED = 130  # the exit code that shells use for an interrupted command
@@ -27,6 +29,31 @@ def interruptible() -> Iterator[None]:
         why = f"twohot cannot be loaded ({str(error) or 'no memory is left'})"
         sys.stderr.write(f"Error: {why}: free memory, or install it again.\n")
         raise SystemExit(1) from None
+
+
+# Bytes of address space below which loading may fail inside OpenBLAS, which then ends or stops the
+# process by itself: numpy and scipy map half of it, and each BLAS thread reserves 40 MB.
+LEAST_SPACE = 2**30
+# Below this there is one thread, however many cores there are.
+SMALL_SPACE = 2**32
+THREADS = ("OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")  # of BLAS, and of ours
+
+
+def fit_address_space() -> None:
+    """Refuse too small an address space before the imports; use one thread in a small one."""
+    try:
+        resource: Any = import_module("resource")
+    except ImportError:  # not on every system
+        return
+    space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if space == resource.RLIM_INFINITY or space >= SMALL_SPACE:
+        return
+    if space < LEAST_SPACE:
+        needed = f"twohot needs {LEAST_SPACE >> 20} MB of address space"
+        sys.stderr.write(f"Error: {needed}, and may use {space >> 20}: raise it by ulimit -v.\n")
+        raise SystemExit(1)
+    for name in THREADS:
+        os.environ.setdefault(name, "1")
 
 
 class Notes:
@@ -71,7 +98,12 @@ def _open_streams() -> None:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Show a warning as a note, without its line of code."""
-    sys.stderr.write(f"Note: {message}\n")
+    _say_once(f"Note: {message}\n")
+
+
+@cache
+def _say_once(text: str) -> None:
+    sys.stderr.write(text)
 
 
 def main() -> None:

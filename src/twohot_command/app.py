@@ -1,6 +1,7 @@
 """A command with its options, imported when it is asked for."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
@@ -14,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 from typer.models import ArgumentInfo, OptionInfo
 
-from twohot.base import ArgumentError, in_python, shown
+from twohot.base import ArgumentError, as_url, in_python, load_extra, shown
 from twohot_command import INTERRUPTED, NOTHING_LOST
 from twohot_command.commands import OF_EXTRAS, PlainCommand
 from twohot_command.terminal import say
@@ -132,7 +133,20 @@ def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator
         raise typer.Exit(INTERRUPTED) from error
 
 
+# Where a URL begins that is an argument of type Path, of which pathlib keeps one slash.
+SHORT_URL = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+]+):/(?=[^/\s])")
+
+
 def _in_words(error: Exception, write: Callable[[str, object], str]) -> str:
+    """Return the message of an error, URLs in it with both slashes."""
+    message = _message(error, write)
+    if not SHORT_URL.search(message):
+        return message
+    known = load_extra("fsspec", "parquet", "URLs").available_protocols()
+    return SHORT_URL.sub(lambda url: url[0] + "/" * (url[1] in known), message)
+
+
+def _message(error: Exception, write: Callable[[str, object], str]) -> str:
     """Return the message of an error; that of the system for a file says too little."""
     if isinstance(error, ArgumentError):
         return error.worded(write)
@@ -183,7 +197,26 @@ def command_function(name: str) -> Callable[..., None]:
     command = with_option_record(function)
     for parameter in inspect.signature(command).parameters.values():
         _name_value(parameter.annotation)
-    return errors_in_words(option_writer(command))(command)
+    return errors_in_words(option_writer(command))(_with_local_files(command))
+
+
+# Arguments that are files or folders of this machine, and cannot be URLs.
+LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "matrix", "images")
+
+
+def _with_local_files(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command, refusing a URL where it reads files of this machine alone."""
+
+    @wraps(command)
+    def checked(**given: Any) -> None:
+        for name in LOCAL:
+            url = as_url(given.get(name) or "")
+            if "://" in url:
+                problem = "is no path of this machine"
+                raise ArgumentError({name: url}, problem, "copy it here, and pass the copy.")
+        command(**given)
+
+    return checked
 
 
 def _own_command(name: str) -> Callable[..., None]:

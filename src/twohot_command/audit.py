@@ -17,7 +17,7 @@ from twohot.audit import (
     review_summary,
     write_audit_folder,
 )
-from twohot.base import ArgumentError, label_notes
+from twohot.base import ArgumentError, label_notes, on_other_host
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
@@ -128,12 +128,18 @@ def audit(
                 table, options.source, output, asked, client=client, **known
             )
     else:
-        known |= {"probe": judge, "ids": table.ids}
-        with naming_cells(table), choosing(quiet=quiet or judge is not None) as callback:
-            issues = find_label_issues(
-                table.features, table.coded, callback=callback, **known, **asked
-            )
-        summary = review_summary(table.features, issues, groups=groups, **about)
+        with naming_cells(table):
+            with choosing(quiet=quiet or judge is not None) as callback:
+                issues = find_label_issues(
+                    table.features,
+                    table.coded,
+                    probe=judge,
+                    ids=table.ids,
+                    callback=callback,
+                    **known,
+                    **asked,
+                )
+            summary = review_summary(table.features, issues, groups=groups, **about)
         name = write_audit_folder(
             output,
             review_rows(table, issues),
@@ -173,7 +179,9 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
         return images
     first = next(iter(table.items or ()), "")
     beside = source.parent
-    return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
+    if on_other_host(first, beside) or (beside / first).is_file():
+        return beside
+    return Path() if Path(first).is_file() else beside
 
 
 def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:

@@ -9,7 +9,7 @@ import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
-from twohot_command import interruptible
+from twohot_command import fit_address_space, interruptible
 
 # The commands by purpose, in the order of the help. Each command is the function of its name in
 # `twohot_command.<name>`; the text is the first line of its docstring.
@@ -83,6 +83,7 @@ class DeferredCommand(TyperCommand):
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Import the command and parse its arguments."""
         with interruptible():  # the parser alone would only print "Aborted!"
+            fit_address_space()
             from twohot_command.app import parser_of  # noqa: PLC0415 (see above)
 
             parser = parser_of(str(self.name))
@@ -102,6 +103,7 @@ for panel, commands in PANELS.items():
 def _show_version(wanted: Any) -> None:
     if wanted:
         with interruptible():
+            fit_address_space()
             import twohot  # noqa: PLC0415 (see above)
 
         typer.echo(f"twohot {twohot.__version__}")

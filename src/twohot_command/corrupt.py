@@ -7,7 +7,7 @@ import numpy as np
 from typer import Option
 
 from twohot.base import check_output, counted
-from twohot.judge import out_of_fold_probabilities
+from twohot.judge import naming_cells, out_of_fold_probabilities
 from twohot.noise import (
     corrupt_table,
     corrupt_table_at_boundary,
@@ -96,7 +96,8 @@ def _at_boundary(
     chosen = table.take(rows)
     labels = chosen.coded
     probabilities = np.zeros((len(rows), labels.n_classes))
-    probabilities[:, labels.sizes > 0] = out_of_fold_probabilities(
-        LinearProbe(ridge=BOUNDARY_RIDGE), chosen.features, labels.present(), random_state=seed
-    )
+    with naming_cells(chosen):
+        probabilities[:, labels.sizes > 0] = out_of_fold_probabilities(
+            LinearProbe(ridge=BOUNDARY_RIDGE), chosen.features, labels.present(), random_state=seed
+        )
     return corrupt_table_at_boundary(table, probabilities, rate, seed=seed, split=split)

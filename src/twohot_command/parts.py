@@ -241,8 +241,7 @@ def audit_in_parts(
         group_shares=group_shares(issues, groups),
     )
     rows = rows_of_issues(shown, items, table.item_kind, table.spellings)
-    name = write_parts_report(output, rows, summary, image_root=image_root)
-    checkpoint.unlink(missing_ok=True)  # of few rows nothing is fitted that it would hold
+    name = write_parts_report(output, rows, summary, checkpoint=checkpoint, image_root=image_root)
     return issues, summary, name, f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."
 
 

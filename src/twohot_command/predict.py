@@ -99,7 +99,7 @@ def predict(
                 write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
         known = set(table.classes) & set(predictor.class_names.tolist())
         is_labelled = bool(known) and bool(table.coded.labelled.any())
-    say(f"Predicted {counted(table.n_rows, 'row')}: {output}{done}")
+    say(f"Predicted {counted(table.n_rows, 'row')}: {as_url(output)}{done}")
     if is_labelled:
         chosen = [] if split is None else ["--split", split]
         say_next("evaluate", probe, *options.words(), *chosen)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Option
 
-from twohot.base import check_writable, counted, load_extra, write_figure, write_json
+from twohot.base import as_url, check_writable, counted, load_extra, write_figure, write_json
 from twohot.judge import HEADINGS, MOST_TRIED, Choice
 
 # Seconds between two lines in a log.
@@ -34,7 +34,7 @@ def say(text: str, style: str = "", *, stderr: bool = False) -> None:
 
 def say_next(*words: object, first: str = "Next: ") -> None:
     """Print a command that goes on from here, as it can be pasted into a shell."""
-    say(f"{first}twohot {join(map(str, words))}")
+    say(f"{first}twohot {join(map(as_url, words))}")
 
 
 def say_more(what: str) -> None:

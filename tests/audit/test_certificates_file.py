@@ -102,6 +102,7 @@ def said(**changes):
     "form",
     [
         lambda pairs: pairs,
+        lambda pairs: {row: f" {word.title()} " for row, word in pairs.items()},
         lambda pairs: {int(row): word == "right" for row, word in pairs.items()},
         lambda pairs: pd.DataFrame({"id": list(pairs), "verdict": list(pairs.values())}),
         lambda pairs: {
@@ -115,7 +116,7 @@ def said(**changes):
             }
         ),
     ],
-    ids=["words", "flags", "frame", "true labels", "decisions"],
+    ids=["words", "other case", "flags", "frame", "true labels", "decisions"],
 )
 def test_verdicts_come_in_any_form(form):
     found = verdicts_of_draw(form(said()), DRAW, GIVEN, NAMES, RowIds.by_position(600))
@@ -130,7 +131,7 @@ def test_unsure_rows_count_as_right():
 
 @pytest.mark.parametrize("names", [("left", "right"), ("right", "wrong"), ("False", "True")])
 def test_words_of_a_file_mean_no_class(names, tmp_path):
-    words = ["right", "unsure", *["wrong"] * (len(DRAW.rows) - 2)]
+    words = ["Right ", "UNSURE", *["wrong"] * (len(DRAW.rows) - 2)]
     path = tmp_path / "done.csv"
     write_csv(path, ["id", "verdict"], zip(map(str, DRAW.rows), words, strict=True))
     found = verdicts_of_draw(path, DRAW, GIVEN % 2, np.array(names), RowIds.by_position(600))
@@ -192,6 +193,16 @@ def test_a_draw_is_not_replaced(rows, check, tmp_path):
         FileExistsError, match=r"already holds check\.csv and check\.json, and a sec"
     ):
         write_check(tmp_path, rows, 0.1, seed=1)
+
+
+def test_a_draw_that_was_stopped_between_its_files_is_made_again(rows, check, tmp_path):
+    csv = (tmp_path / "check.csv").read_bytes()
+    (tmp_path / "check.csv").unlink()
+    with pytest.raises(FileExistsError, match=r"already holds check\.json, and a second draw"):
+        write_check(tmp_path, rows, 0.1, seed=1)
+    again = write_check(tmp_path, rows, 0.1)
+    np.testing.assert_array_equal(again.draw.rows, check.draw.rows)
+    assert (tmp_path / "check.csv").read_bytes() == csv
 
 
 def changed(rows, **columns):

@@ -153,15 +153,25 @@ def test_a_decision_means_no_class_that_is_called_like_a_verdict() -> None:
         assert found.labels.tolist() == [NO_LABEL, 1, NO_LABEL]
 
 
-def test_a_file_with_nothing_but_decisions_gives_verdicts() -> None:
-    rows, labels = audit_rows(12), {4: "owl"}
-    table = pd.DataFrame(
-        [(row, kind, labels.get(row)) for row, kind in MADE.items()],
-        columns=["id", "decision", "label"],
-    )
-    found = as_checked(table)
-    assert found.wrong.tolist() == [True, False, True, True, True, True]
-    assert found.labels.tolist() == [-1, rows.given_labels[1], -1, 3, -1, -1]
+def test_a_file_without_labels_gives_verdicts_that_need_none() -> None:
+    rows, labels = audit_rows(12), {0: "fox", 2: "dog", 4: "owl"}
+    decided = [(row, kind, labels.get(row)) for row, kind in MADE.items()]
+    found = as_checked(pd.DataFrame(decided, columns=["id", "decision", "label"]))
+    assert found.rows.tolist() == list(MADE)
+    assert found.labels[[1, 4, 5]].tolist() == [rows.given_labels[1], -1, -1]
+    assert found.wrong[[1, 4, 5]].tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("decision", ["accept", "second", "relabel"])
+def test_a_decision_for_a_label_that_is_not_named_is_refused(decision, tmp_path) -> None:
+    table = pd.DataFrame({"report": ["r"], "id": ["7"], "decision": [decision], "label": [""]})
+    table.to_csv(tmp_path / "decisions.csv", index=False)
+    for source in (table, tmp_path / "decisions.csv"):
+        with pytest.raises(ArgumentError, match=f"says '{decision}' of row '7', and not which"):
+            read_checked(source)
+    suggested = table.assign(suggested_label="fox")
+    if decision == "accept":
+        assert read_checked(suggested) == [("7", "fox")]
 
 
 def test_decisions_hold_for_the_labels_that_they_corrected() -> None:

@@ -69,7 +69,9 @@ def test_groups_and_labels_are_listed_by_their_wrong_labels(tmp_path):
     by_label = label_shares(ISSUES)
     assert len(by_label) == 8
     assert sum(each.n_rows for each in by_label) < 300
-    with pytest.raises(ValueError, match="groups has 2 entries for 300 rows: pass one per row"):
+    with pytest.raises(
+        ValueError, match="groups has 2 entries and issues has 300 rows: pass one per row"
+    ):
         ISSUES.report(tmp_path / "report.html", groups=["a", "b"])
 
 

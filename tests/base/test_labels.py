@@ -297,3 +297,12 @@ def test_spellings_of_accents_and_numbers_are_named():
     numbers = label_notes(code_labels(["1", "1.0", "2", "02", "1e5"], by_name=True))
     assert "'1' (1 row) / '1.0' (1), '02' (1 row) / '2' (1)" in numbers[0]
     assert not label_notes(code_labels(["1.5 mg", "15 mg", "1", "-1"], by_name=True))
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u2060", "\u00ad", "\ufeff"])
+def test_a_character_without_a_width_makes_another_spelling(unseen):
+    (note,) = label_notes(code_labels(["cat", "cat", f"cat{unseen}", "dog"]))
+    assert note.startswith(
+        "1 row has a label that may be another spelling of a class: 'cat' (2 rows)"
+    )
+    assert repr(f"cat{unseen}") in note

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,11 +11,13 @@ from label_tables import column, everything, run
 from parquet_source import GIVEN, IDS, WRONG, small_parts, write_source
 
 from twohot.audit import issue_files as issue_parts
-from twohot.audit.folder import FILES, begin_audit_parts
+from twohot.audit.folder import FILES, UNFINISHED, begin_audit_parts
 from twohot.base.messages import FileThereError
 from twohot.tables import read_table
 from twohot.tables.csv_file import write_csv
 from twohot_command import parts as _parted_audit
+
+PARTED = ["issues.parquet", "report.html", "summary.json"]
 
 
 @pytest.fixture
@@ -51,11 +54,7 @@ def test_the_issues_are_those_of_an_audit_in_memory(source, tmp_path, cluster):
     sizes = [pq.read_metadata(file).num_rows for file in sorted(folder.glob("*/*.parquet"))]
     assert sizes == [200, 50, 50, 200, 100]
     assert f"Every row: {folder / 'issues.parquet'} (5 parts)." in result.output
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "issues.parquet",
-        "report.html",
-        "summary.json",
-    ]
+    assert sorted(path.name for path in folder.iterdir()) == PARTED
     here, there = (
         json.loads((tmp_path / name / "summary.json").read_text()) for name in ("memory", "audit")
     )
@@ -120,6 +119,23 @@ def test_a_stopped_audit_is_resumed(source, tmp_path, monkeypatch):
     assert {path.name for path in folder.iterdir()} == {*FILES}
 
 
+@pytest.mark.usefixtures("tiny_memory")
+def test_nothing_is_left_by_a_kill_at_the_last_step(source, tmp_path, monkeypatch):
+    folder, unlink = tmp_path / "audit", Path.unlink
+
+    def dying(path, **how):
+        if path.name == UNFINISHED:
+            raise KeyboardInterrupt
+        unlink(path, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", dying)
+        assert audited(source, folder).exit_code != 0
+    assert {path.name for path in folder.iterdir()} == {*PARTED, UNFINISHED}
+    assert audited(source, folder).exit_code == 0
+    assert {path.name for path in folder.iterdir()} == {*PARTED}
+
+
 def test_an_earlier_audit_stays_until_there_is_another(source, tmp_path, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt
@@ -175,11 +191,7 @@ def test_few_rows_that_leave_no_checkpoint_are_audited(tmp_path):
     write_csv(tmp_path / "few.csv", ["id", "kind", "a", "b"], lines)
     result = audited(tmp_path / "few.csv", tmp_path / "audit")
     assert result.exit_code == 0, result.output
-    assert sorted(path.name for path in (tmp_path / "audit").iterdir()) == [
-        "issues.parquet",
-        "report.html",
-        "summary.json",
-    ]
+    assert sorted(path.name for path in (tmp_path / "audit").iterdir()) == PARTED
 
 
 @pytest.mark.usefixtures("tiny_memory")

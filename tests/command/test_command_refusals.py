@@ -220,6 +220,13 @@ extract list.csv --backbone pixels --label-column kind --unlabelled -o x.feature
 extract photos --backbone pixels --label-column a -o x.features | is for CSV and Parquet files, not
 extract photos --backbone pixels --missing NA -o x.features | is for CSV and Parquet files, not for
 extract digits --backbone pixels --unlabelled -o x.features | is not for data sets: digits has lab
+fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "wandbfs"
+describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
+fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
+fit table.csv -o s3://b/x | --output=s3://b/x is no path of this machine
+fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is no path of this machine: copy it
+evaluate az://b/p.st table.csv | az://b/p.st' is no path of this machine: copy it
+predict p.safetensors new.csv -o wandb://b/out | needs wandbfs: pip install
 demo -o none | holds other files than those of a demo
 demo --noise 1.5 | --noise
 demo --noise much | --noise

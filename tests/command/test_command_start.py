@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from twohot_command import THREADS
 from twohot_command.app import command_function
 from twohot_command.commands import COMMANDS
 
@@ -97,6 +98,37 @@ def test_listing_the_commands_imports_none_of_them(arguments):
 def test_a_command_is_listed_as_it_says_of_itself(name):
     words = " ".join((command_function(name).__doc__ or "").split())
     assert words.startswith(COMMANDS[name])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no limit of address space")
+@pytest.mark.parametrize(
+    ("space", "code", "said"),
+    [
+        (100, 1, "Error: twohot needs 1024 MB of address space, and may use 100: raise it by ul"),
+        (620, 1, "Error: twohot needs 1024 MB of address space, and may use 620: raise it by ul"),
+        (2000, 0, "1 1 1"),
+    ],
+)
+def test_a_small_address_space_is_refused_or_used_by_one_thread(space, code, said):
+    script = f"""
+        import os, resource, sys
+        resource.setrlimit(resource.RLIMIT_AS, ({space} << 20, {space} << 20))
+        sys.argv = ["twohot", "--version"]
+        from twohot_command import THREADS, main
+        try:
+            main()
+        except SystemExit as stopped:
+            if stopped.code:
+                raise
+        from twohot.rows import count_threads
+        print(*map(os.environ.get, THREADS), count_threads(None), file=sys.stderr)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    unset = {name: value for name, value in os.environ.items() if name not in THREADS}
+    result = subprocess.run(command, capture_output=True, text=True, env=unset, check=False)  # noqa: S603
+    assert result.returncode == code, result.stderr
+    assert result.stderr.startswith(said)
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")

@@ -114,10 +114,20 @@ def test_records_make_a_frame(probe):
 
 
 def test_agreement_is_that_of_the_label_model(probe):
-    logits = AutoProbe(n_jobs=1).fit_out_of_fold(DATA.X, DATA.given_labels)
-    agrees = logits.argmax(axis=1) == DATA.given_labels
+    anchored = AutoProbe(n_jobs=1).fit_anchored(DATA.X, DATA.given_labels)
+    agrees = anchored.first.predicted == DATA.given_labels
     assert probe.choice_.agreement == pytest.approx(agrees.mean())
     assert probe.choice_.agreement_error == pytest.approx(agrees.std() / np.sqrt(300))
+
+
+def test_labels_of_chance_are_predicted_by_chance():
+    """After rounds, a label has reached the fits that predict it through the targets of others."""
+    made = np.random.default_rng(0)
+    found = [
+        AutoProbe(n_jobs=1).fit(made.normal(size=(240, 20)), np.arange(240) % 2).choice_.agreement
+        for _ in range(6)
+    ]
+    assert np.mean(found) == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_notebook_shows_what_was_tried():

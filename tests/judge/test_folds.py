@@ -209,11 +209,11 @@ def test_duplicates_are_those_of_a_plain_loop(seed) -> None:
     points = unit(generator.normal(size=(80, 20)))
     points[generator.integers(0, 80, 10)] = points[0]
     points[1:4] = unit(points[[5]] + 1e-3 * generator.normal(size=(3, 20)))
-    groups = duplicate_groups(points, n_jobs=1)
+    groups, _ = duplicate_groups(points, n_jobs=1)
     assert partition(groups) == partition(slow_groups(points))
     assert groups.max() + 1 == len(np.unique(groups)) < 80
     moved = generator.permutation(80)
-    again = duplicate_groups(points[moved], n_jobs=1)
+    again, _ = duplicate_groups(points[moved], n_jobs=1)
     assert partition(again[np.argsort(moved)]) == partition(groups)
 
 
@@ -228,7 +228,7 @@ def test_many_copies_of_a_row_do_not_make_others_copies(monkeypatch) -> None:
 
     nearest_rows = judge_folds.nearest_rows
     monkeypatch.setattr(judge_folds, "nearest_rows", counted)
-    groups = duplicate_groups(many, n_jobs=1)
+    groups, _ = duplicate_groups(many, n_jobs=1)
     expected = np.append(np.arange(300), np.full(5000, 3))
     np.testing.assert_array_equal(groups, expected)
     assert searched == [300]
@@ -237,14 +237,14 @@ def test_many_copies_of_a_row_do_not_make_others_copies(monkeypatch) -> None:
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 3])
 def test_few_rows_are_copies_only_if_they_are_equal(n_rows) -> None:
     points = np.eye(3, dtype=np.float32)[:n_rows]
-    assert duplicate_groups(points, n_jobs=1).tolist() == list(range(n_rows))
+    assert duplicate_groups(points, n_jobs=1)[0].tolist() == list(range(n_rows))
     twice = np.repeat(points, 2, axis=0)
-    assert duplicate_groups(twice, n_jobs=1).tolist() == np.repeat(range(n_rows), 2).tolist()
+    assert duplicate_groups(twice, n_jobs=1)[0].tolist() == np.repeat(range(n_rows), 2).tolist()
 
 
 def test_the_two_zeros_are_one() -> None:
     points = np.array([[0.0, 1.0], [-0.0, 1.0]], np.float32)
-    assert duplicate_groups(points, n_jobs=1).tolist() == [0, 0]
+    assert duplicate_groups(points, n_jobs=1)[0].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("n_groups", [2, 3, 7])

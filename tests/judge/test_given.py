@@ -1,5 +1,7 @@
 """Own probabilities and fitted classifiers: who has seen the labels is found out."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier
 import problems
 from twohot import AutoProbe, LinearProbe, find_label_issues
 from twohot.base.labels import Labels
+from twohot.judge import given as given_module
+from twohot.judge import sample as sample_module
 from twohot.judge.folds import assign_folds, distance_from_mean
 from twohot.judge.given import (
     compare_with_clone,
@@ -238,3 +242,23 @@ def test_the_order_of_many_rows_changes_nothing_that_is_judged_by_probabilities(
     one = judge_given(softmax(logits, axis=1), given)
     other = judge_given(softmax(logits, axis=1)[order], given[order])
     np.testing.assert_allclose(other.doubt, one.doubt[order], atol=1e-5)
+
+
+def test_given_probabilities_of_many_classes_are_judged_in_blocks(monkeypatch) -> None:
+    """Nothing beside the probabilities is held for every row and class."""
+    for module in (sample_module, given_module):
+        monkeypatch.setattr(module, "SAMPLE_CELLS", 100_000)
+    made = np.random.default_rng(0)
+    true, codes = np.arange(20_000) % 200, np.arange(20_000) % 200
+    wrong = made.random(20_000) < 0.2
+    codes = np.where(wrong, made.integers(0, 200, 20_000), codes)
+    logits = made.normal(size=(20_000, 200))
+    logits[np.arange(20_000), true] += 10
+    probabilities = softmax(logits, axis=1)
+    tracemalloc.start()
+    verdict = judge_given(probabilities, codes)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < probabilities.nbytes
+    assert np.mean(verdict.flag() == (codes != true)) > 0.99
+    assert verdict.share == pytest.approx(np.mean(codes != true), abs=0.05)

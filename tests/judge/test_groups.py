@@ -13,9 +13,12 @@ from sklearn.model_selection import GroupKFold, KFold
 
 import problems
 from twohot import AutoProbe, find_label_issues
+from twohot.base.labels import Labels
 from twohot.base.messages import ArgumentError
+from twohot.judge import sample as sample_module
 from twohot.judge.folds import check_groups, connected, merge_groups
 from twohot.judge.sample import _folds_of
+from twohot.judge.verdict import BlockJudge
 
 GAPS = [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D"), np.ma.masked]
 GAPS += [pa.scalar(None, pa.string()), "", "  ", "\t\n\u00a0"]
@@ -144,6 +147,39 @@ def test_no_member_sees_other_rows_of_a_group() -> None:
     probe = AutoProbe(n_jobs=1).fit(rows, (np.arange(30) % 3)[groups], groups=groups)
     assert max(tried.agreement for tried in probe.choice_.tried) < 0.6
     assert not probe.choice_.learnt
+
+
+def grouped_rows(n_groups, n_features=40, spread=0.3):
+    """Noisy copies of rows share a label of chance: nothing else tells the label."""
+    made = np.random.default_rng(0)
+    groups = np.repeat(np.arange(n_groups), 4)
+    rows = made.normal(size=(n_groups, n_features))[groups]
+    return rows + spread * made.normal(size=rows.shape), (np.arange(n_groups) % 3)[groups], groups
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["groups", "copies"])
+def test_no_row_outside_of_the_sample_is_judged_by_its_group(copies, monkeypatch) -> None:
+    X, labels, groups = grouped_rows(150, spread=0 if copies else 0.3)
+    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 300)
+    how = {} if copies else {"groups": groups}
+    judged = AutoProbe(n_jobs=1).fit_coded(X, Labels(labels, np.arange(3)), **how)
+    outside = np.setdiff1d(np.arange(600), judged.anchored.sample.index)
+    assert len(outside) == 300
+    # With all of the group in sight, nearly all labels are predicted.
+    assert np.mean(judged.verdict.first[outside] == labels[outside]) < 0.5
+    # Nor are rows of the sample, where the targets of the probe are computed.
+    judge = BlockJudge.of(judged.anchored)
+    found = judged.anchored.sample.whole.rows.map(judge.log_probabilities)
+    assert np.mean(np.concatenate(list(found)).argmax(axis=1) == labels) < 0.5
+
+
+def test_a_sampled_row_is_not_judged_by_its_group_outside(monkeypatch) -> None:
+    X, labels, groups = grouped_rows(150)
+    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 150)
+    sample = AutoProbe(n_jobs=1).fit_anchored(X, labels, groups=groups).sample
+    alone = np.bincount(sample.groups)[sample.groups] == 1
+    assert alone.any()
+    assert sample.shared.all()
 
 
 def test_copies_do_not_chain_groups_into_one_fold() -> None:

@@ -20,8 +20,10 @@ from twohot.judge.label_model import (
     fit_even_noise,
     posterior,
     shrink,
+    standard_error,
     surest_rate,
     weigh,
+    z_score,
 )
 from twohot.noise import corrupt_labels, pair_flip, symmetric
 
@@ -399,3 +401,45 @@ def test_classes_of_different_noise_are_no_overlap():
     agrees = np.r_[np.ones(1000, bool), random.random(1000) < 0.6]
     labels = np.where(agrees, predicted, 1 - predicted)
     assert abs(agreement_rises(margin[:, None] * np.eye(2)[predicted], labels)) < 2
+
+
+# Groups ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_copies", [2, 6])
+def test_copies_of_rows_are_no_further_evidence(n_copies):
+    """All copies of a row have its label, in any order of the rows."""
+    likely = np.linspace(1.0, 0.4, 2000).clip(0.5)
+    sure, labels = rows_that_agree(likely, 0)
+    order = np.random.default_rng(0).permutation(2000 * n_copies)
+    groups = np.repeat(np.arange(2000), n_copies)[order]
+    copied = np.repeat(sure, n_copies, axis=0)[order], np.repeat(labels, n_copies)[order]
+    once = agreement_rises(sure, labels)
+    assert once > 0.5
+    assert agreement_rises(*copied, groups) == pytest.approx(once, rel=0.05)
+    assert agreement_rises(*copied) > 1.3 * once
+    # The surest rows are halved where copies make a difference of chance look like one.
+    plain = surest_rate(*rows_that_agree(np.full(2000, 0.7), 3))
+    same, labels = rows_that_agree(np.full(2000, 0.7), 3)
+    many = np.repeat(same, n_copies, axis=0), np.repeat(labels, n_copies)
+    found = surest_rate(*many, np.repeat(np.arange(2000), n_copies))
+    assert found == pytest.approx(plain, abs=0.01)
+
+
+def test_the_error_of_a_mean_is_that_of_the_means_of_groups():
+    values = np.random.default_rng(0).normal(0.1, size=200)
+    groups = np.repeat(np.arange(200), 5)
+    repeated = standard_error(np.repeat(values, 5), groups)
+    assert repeated == pytest.approx(standard_error(values), rel=0.01)
+    assert z_score(np.repeat(values, 5), groups) == pytest.approx(z_score(values), rel=0.01)
+    assert z_score(np.repeat(values, 5)) > 2 * z_score(values)
+    assert standard_error(values, np.arange(200)) == standard_error(values)
+    assert z_score(values, np.zeros(200, dtype=int)) == 0  # one group is no evidence
+    # Groups whose rows differ among themselves are worth no more than their rows.
+    assert standard_error(np.tile([0.0, 1.0], 50), np.arange(100) // 2) == 0.05
+
+
+def test_large_logits_keep_their_order():
+    logits = np.array([[300.0, 200.0, 100.0, -600.0], [70.0, 90.0, -80.0, -80.0]])
+    assert centre(logits).argmax(axis=1).tolist() == [0, 1]
+    np.testing.assert_array_equal(np.argsort(centre(logits)[0]), np.argsort(logits[0]))

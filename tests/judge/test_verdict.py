@@ -15,6 +15,7 @@ from twohot.judge import sample as sample_module
 from twohot.judge import verdict as verdict_module
 from twohot.judge.label_model import z_score
 from twohot.judge.verdict import (
+    BlockJudge,
     LabelVerdict,
     choose_flags,
     count_transitions,
@@ -207,7 +208,10 @@ def test_rows_outside_of_the_sample_are_judged_as_well_as_those_in_it(monkeypatc
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
     data = problems.digits(0.3, 1200)
     labels = Labels(data.given_labels, np.arange(10))
-    judged = AutoProbe(n_jobs=1).fit_coded(data.X, labels)
+    said = []
+    judged = AutoProbe(n_jobs=1).fit_coded(data.X, labels, callback=said.append)
+    # Where blocks of rows are judged, a line says how many are.
+    assert [line for line in said if "judged" in line][-1] == "judged 1,200 of 1,200 rows"
     anchored, verdict = judged.anchored, judged.verdict
     index = anchored.sample.index
     assert len(index) == 700
@@ -221,3 +225,18 @@ def test_rows_outside_of_the_sample_are_judged_as_well_as_those_in_it(monkeypatc
     # Every class has its share of the sample.
     sizes = np.bincount(data.given_labels)
     np.testing.assert_allclose(np.bincount(anchored.sample.codes) / sizes, 700 / 1200, atol=0.02)
+
+
+def test_rows_outside_are_predicted_where_features_are_more_than_rows():
+    """Features are then written in the span of the rows, and so must be the fits on a sample."""
+    made = np.random.default_rng(0)
+    classes = np.arange(200) % 4
+    rows = made.normal(size=(4, 400))[classes] + 6 * made.normal(size=(200, 400))
+    codes = np.where(np.arange(200) < 100, classes, NO_LABEL)
+    probe = AutoProbe(n_jobs=1)
+    anchored = probe.fit_coded(rows, Labels(codes, np.arange(4))).anchored
+    sample, judge = anchored.sample, BlockJudge.of(anchored)
+    points = np.concatenate(
+        list(sample.whole.rows.map(lambda block: block.prepared() @ judge.basis))
+    )
+    np.testing.assert_allclose(points[sample.index], sample.points, rtol=0, atol=1e-3)

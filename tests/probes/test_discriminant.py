@@ -12,7 +12,6 @@ from twohot import DiscriminantProbe
 from twohot.probes import discriminant_probe
 from twohot.probes.discriminant import class_moments, discriminant_coef
 from twohot.probes.leave_one_out import (
-    FULL_SHRINKAGE,
     LITTLE_SHRINKAGES,
     SHRINKAGES,
     choose_shrinkage,
@@ -100,9 +99,7 @@ def test_products_with_all_rows_are_few():
     n_products = DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2
     assert n_products == 2
     n_products = DiscriminantProbe().fit(X, Y).rounds_[0].n_passes * 2
-    assert n_products == 3 + 3 * len(
-        (*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE)
-    )  # 40 features
+    assert n_products == 3 + 3 * len((*LITTLE_SHRINKAGES, *SHRINKAGES, 1.0))  # 40 features
 
 
 # Leave one out -----------------------------------------------------------------------------------
@@ -160,6 +157,19 @@ def test_shrinkages_are_compared_on_some_of_many_rows():
     assert rows.n_row_products == before
     assert choose_shrinkage(rows, moments, most_rows=len(Z)) == on_all
     assert rows.n_row_products > before
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_rows_does_not_change_which_are_compared(seed):
+    Z, labels = unequal()
+    moments = class_moments(labelled_rows(Z, labels), np.eye(4))
+    order = np.random.default_rng(seed).permutation(len(Z))
+    taken = []
+    for rows in (labelled_rows(Z, labels), labelled_rows(Z[order], labels[order])):
+        take = rows.take
+        rows.take = lambda index, take=take: taken.append(index) or take(index)
+        choose_shrinkage(rows, moments, most_rows=20)
+    np.testing.assert_array_equal(np.sort(order[taken[1]]), taken[0])
 
 
 def test_rows_without_weight_are_not_among_those_compared():

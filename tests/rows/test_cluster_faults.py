@@ -15,7 +15,7 @@ from chunked_rows import X, Y, relative
 from chunked_rows import chunked as in_chunks
 from distributed import Client, KilledWorker, LocalCluster
 
-from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, find_label_issues
 from twohot.probes import rounds as rounds_module
 from twohot.rows.chunked import open_chunks
 from twohot.rows.dask_rows import DaskRows
@@ -174,7 +174,7 @@ def lose_in_last_round(lose, file, monkeypatch):
     probe = DistilledProbe(n_rounds=3)
     before_round(monkeypatch, lambda: at_pass(2, lose, monkeypatch))
     gone = r"the Dask cluster at tcp://\S* went away or was restarted in the middle of the work"
-    how = f"fit again with checkpoint='{file}' to resume: 2 finished rounds are kept there"
+    how = f"run this again with checkpoint='{file}' to resume: what is finished is kept there"
     with pytest.raises(ClusterLostError, match=rf"(?s){gone} .*{how}"):
         probe.fit(chunked(X), chunked(Y), checkpoint=file)
     monkeypatch.undo()
@@ -253,7 +253,9 @@ def test_without_a_checkpoint_the_error_says_that_there_could_be_one():
     with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own:
         with Client(own):
             rows = DaskRows(open_chunks(chunked(X), np.dtype(np.float32)))
-        with pytest.raises(ClusterLostError, match=r"fit again; with checkpoint=… a fit resumes"):
+        with pytest.raises(
+            ClusterLostError, match=r"run this again; a fit or an audit with checkpoint=…"
+        ):
             rows.tasks.results(rows.X.column.chunks)
 
 
@@ -266,3 +268,19 @@ def test_workers_without_a_limit_of_memory_or_still_to_come_have_room(n_workers)
         Client(own) as client,
     ):
         assert ClusterTasks(client).room() == float("inf")
+
+
+@pytest.mark.parametrize("moment", [1, 8])
+def test_an_audit_says_how_it_resumes(moment, tmp_path, monkeypatch):
+    """Whether anything was finished yet or not, in the words of its own arguments."""
+    file = tmp_path / "audit.npz"
+    kept = "nothing was finished yet" if moment == 1 else "what is finished is kept there"
+    again = rf"start one and run this again with checkpoint='{file}' to resume: {kept}\."
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own,
+        Client(own) as client,
+    ):
+        at_pass(moment, client.close, monkeypatch)
+        with pytest.raises(ClusterLostError, match=again):
+            find_label_issues(chunked(X), Y, checkpoint=file)
+    assert file.exists() == (moment > 1)

@@ -75,8 +75,6 @@ def test_auto_probe_fits_all_rows_though_it_looks_at_some(monkeypatch):
     assert sampled.score(chunked(X), chunked(rare)) > 0.4
     with pytest.raises(ValueError, match="cv does not hold out every row with a label exactly onc"):
         AutoProbe(cv=[(np.arange(5), np.arange(5, 9))]).fit(chunked(X), chunked(Y))
-    with pytest.raises(ValueError, match="X has 1500 rows, of which some are judged: use find_lab"):
-        AutoProbe().fit_out_of_fold(chunked(X), chunked(Y))
 
 
 @pytest.mark.usefixtures("client")

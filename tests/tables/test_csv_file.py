@@ -2,9 +2,11 @@
 
 import csv
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twohot.tables import read_table
 from twohot.tables.csv_file import csv_columns, read_csv, write_csv
 
 FIELDS = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
@@ -54,3 +56,12 @@ def test_digits_that_are_grouped_by_code_alone_are_words(tmp_path) -> None:
 def test_a_byte_order_mark_and_blank_lines_are_passed_over(tmp_path) -> None:
     (tmp_path / "mark.csv").write_bytes("\ufeffrow,label\r\n\r\n1,é\r\n".encode())
     assert read_csv(tmp_path / "mark.csv") == [["row", "label"], ["1", "é"]]
+
+
+def test_a_truth_value_among_other_numbers_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,label\n1.5,TRUE,x\n2.5,false,y\nTRUE,0,x\n")
+    with pytest.raises(ValueError, match=r"column 'a' holds numbers, but 'TRUE' in row 2, from 0"):
+        read_table(path)
+    path.write_text("a,b,label\n1.5,TRUE,x\n2.5,false,y\n0,0,x\n")
+    assert read_table(path).features.tolist() == [[1.5, 1], [2.5, 0], [0, 0]]

@@ -114,3 +114,13 @@ def test_a_copy_for_spreadsheets_is_not_written_again(tmp_path):
     write_csv(path, ["text", "label"], [["=1", "cat"]], spreadsheet_safe=True)
     with pytest.raises(ValueError, match=r"is a copy for spreadsheets.*pass the file that it was"):
         open_own_file(path)
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"label": [f"class {row}" for row in range(1000)]}), path)
+    content = bytearray(path.read_bytes())
+    content[20:200] = bytes(180)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"t\.parquet is damaged"):
+        open_own_file(path)

@@ -165,8 +165,8 @@ def verdicts_of_draw(
     checked : mapping, path or data frame
         From the id of a row to "right", "wrong", "unsure" or its true label; or a file or frame
         with the columns `id` and `verdict`, as check.csv has them; or the decisions of a review.
-        "unsure" counts as right. The three words mean no class in a file or frame. In a mapping
-        they do where a class is called so.
+        "unsure" counts as right. Case and blanks around the three words do not matter. They mean
+        no class in a file or frame. In a mapping they do where a class is called so.
     draw : CheckDraw
         The rows that were to be checked: these, and no others.
     given, classes, ids
@@ -174,10 +174,10 @@ def verdicts_of_draw(
     """
     words = WORDS
     if isinstance(checked, Mapping):
-        known = {as_text(name) for name in classes.tolist()}
+        known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
     said = [
-        (row, words.get(as_text(verdict), verdict))
+        (row, words.get(_plain_word(verdict), verdict))
         for row, verdict in _pairs(checked)
         if isinstance(verdict, Given) or (not is_missing(verdict) and as_text(verdict).strip())
     ]
@@ -196,6 +196,10 @@ def verdicts_of_draw(
         advice = 'check them, or say "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
     return np.asarray(found.wrong[np.searchsorted(found.rows, draw.rows)])
+
+
+def _plain_word(verdict: Any) -> str:
+    return as_text(verdict).strip().lower()
 
 
 def _pairs(checked: Any) -> list[tuple[Any, Any]]:
@@ -223,11 +227,18 @@ def doubts_digest(rows: ReviewRows) -> str:
 
 
 def check_no_draw(folder: Path) -> None:
-    """Raise if a folder has a draw: a second one voids the guarantee of both."""
-    there = [name for name in CHECK_FILES[:2] if (folder / name).exists()]
-    if there:
-        problem = f"{folder} already holds {' and '.join(there)}, and a second draw voids both"
-        raise FileThereError("", problem, "fill that one in, or choose another folder.")
+    """Raise if a folder has a draw: a second one voids the guarantee of both.
+
+    A check.json alone was left by a command that was stopped, which may be repeated.
+    """
+    if (folder / "check.csv").exists():
+        raise _drawn_already(folder)
+
+
+def _drawn_already(folder: Path) -> FileThereError:
+    there = " and ".join(name for name in CHECK_FILES[:2] if (folder / name).exists())
+    problem = f"{folder} already holds {there}, and a second draw voids both"
+    return FileThereError("", problem, "fill that one in, or choose another folder.")
 
 
 def write_check(
@@ -240,7 +251,10 @@ def write_check(
     spreadsheet_safe: bool = False,
     image_root: Path | None = None,
 ) -> FolderCheck:
-    """Draw rows to check and write check.csv, check.json and check.html."""
+    """Draw rows to check and write check.json, check.html and check.csv, in this order.
+
+    A check.json without a check.csv must be of the same draw.
+    """
     check_no_draw(folder)
     quality, n_flagged = rows.label_quality, int(rows.is_label_issue.sum())
     draw = plan_check(quality, n_flagged, fdr, n_checked=n_checked, seed=seed)
@@ -254,6 +268,9 @@ def write_check(
         "labels": rows.given_labels_digest(),
         "checked": [],
     }
+    fixed = folder / CHECK_FILES[1]
+    if fixed.exists() and not fields.items() <= _read(fixed).items():
+        raise _drawn_already(folder)
     return _write_draw(folder, rows, fields, image_root, spreadsheet_safe=spreadsheet_safe)
 
 
@@ -309,7 +326,6 @@ def _write_draw(
         )
         for row in drawn.tolist()
     )
-    write_csv(folder / CHECK_FILES[0], CHECK_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
     _write(folder / CHECK_FILES[1], fields)
     task = {
         "mode": "check",
@@ -330,6 +346,7 @@ def _write_draw(
         sentences=sentences,
         image_root=image_root,
     )
+    write_csv(folder / CHECK_FILES[0], CHECK_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
     return check
 
 

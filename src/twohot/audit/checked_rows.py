@@ -59,9 +59,9 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     r"""Return pairs (row, verdict) from a mapping, a file of decisions or a data frame.
 
     A frame needs the columns `id` and `decision` of such a file, and may have `label`,
-    `given_label` and `suggested_label`. The verdict of a decision is the true label. It is
-    `Given.RIGHT` if the given label was kept and the file does not name it, `Given.WRONG` if the
-    label was changed and the file does not name the new one, and an `OutsideVerdict` if the row was
+    `given_label` and `suggested_label`. The verdict of a decision is the true label: that in
+    `label`, or in `suggested_label` if the suggestion was accepted. It is `Given.RIGHT` if the
+    given label was kept and the file does not name it, and an `OutsideVerdict` if the row was
     excluded or has a new class.
 
     Examples
@@ -115,7 +115,12 @@ def _verdict(made: Decision) -> str | Given | OutsideVerdict:
     if made.decision in {"exclude", "new_class"}:
         return OutsideVerdict(made.label)
     named = {"accept": made.suggested_label, "reject": made.given_label}.get(made.decision)
-    return made.label or named or (Given.RIGHT if made.decision == "reject" else Given.WRONG)
+    label = made.label or named
+    if not label and made.decision != "reject":
+        problem = f"says {made.decision!r} of row {made.id!r}, and not which label that is"
+        advice = "fill in the column label, or export the decisions from the review page again."
+        raise ArgumentError("checked", problem, advice)
+    return label or Given.RIGHT
 
 
 def check_checked(

@@ -147,12 +147,16 @@ def begin_audit_parts(
 
 
 def write_parts_report(
-    folder: Path, rows: ReviewRows, summary: ReviewSummary, **pictures: Any
+    folder: Path, rows: ReviewRows, summary: ReviewSummary, *, checkpoint: Path, **pictures: Any
 ) -> str:
-    """Write the report of an audit in parts, and the summary; return the name of the report."""
+    """Write the report of an audit in parts, and the summary; return the name of the report.
+
+    The checkpoint of the fit is removed before the folder counts as finished.
+    """
     report = write_review(folder / "report.html", rows, summary, **pictures)
     fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}
     write_json(folder / "summary.json", json_safe(fields))
+    checkpoint.unlink(missing_ok=True)  # of few rows nothing is fitted that it would hold
     (folder / UNFINISHED).unlink()
     return report
 

@@ -41,9 +41,11 @@ from twohot.base.files import check_output as check_output
 from twohot.base.files import check_regular as check_regular
 from twohot.base.files import check_writable as check_writable
 from twohot.base.files import file_digest as file_digest
+from twohot.base.files import file_system as file_system
 from twohot.base.files import final_path as final_path
 from twohot.base.files import json_safe as json_safe
 from twohot.base.files import name_beside as name_beside
+from twohot.base.files import on_other_host as on_other_host
 from twohot.base.files import parse_json as parse_json
 from twohot.base.files import put_in_place as put_in_place
 from twohot.base.files import stored_file as stored_file

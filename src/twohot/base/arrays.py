@@ -40,7 +40,11 @@ def text_columns(X: Any) -> list[str]:
     >>> text_columns(pd.DataFrame({"x": [1.5], "kind": ["cat"]}))
     ['kind']
     """
-    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    try:
+        frame = nw.from_native(X, pass_through=True, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        twice = " ".join(str(error).split())
+        raise ArgumentError("X", f"has two columns of one name ({twice})", "rename one.") from error
     if not isinstance(frame, nw.DataFrame):
         return []
     # Objects may be numbers of Python.
@@ -140,6 +144,9 @@ def check_real_rows(X: Any) -> None:
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if kind.kind in ("O", "c"):
                 check_real("X", X[name].to_numpy(), f" in the column {name!r}")
+            if getattr(kind, "fill_value", 0) != 0:  # of a sparse column
+                problem = f"has {kind.fill_value} where its sparse column {name!r} stores nothing"
+                raise ArgumentError("X", problem, "pass X.sparse.to_dense(), or store all but 0.")
     elif isinstance(X, list | tuple):
         listed = np.empty(0)
         with suppress(TypeError):  # of what is no array: what follows says so

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -190,12 +191,54 @@ def as_url(source: Any) -> str:
     return SHORT_URL.sub(r"\1://", str(source))
 
 
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec for a path or URL, and the path there.
+
+    Examples
+    --------
+    >>> file_system("memory://bucket/x")[1]
+    '/bucket/x'
+    """
+    fsspec = load_extra("fsspec", "parquet", "URLs and Parquet files")
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        protocol = url.split("://", maxsplit=1)[0]
+        known = import_module("fsspec.registry").known_implementations
+        package = known[protocol]["class"].split(".")[0]
+        if package == "fsspec":  # has it, but for what it needs itself
+            package = f"fsspec[{protocol.replace('https', 'http')}]"
+        raise ImportError(f'{url} needs {package}: pip install "{package}"') from error
+    except ValueError as error:
+        advice = "pass a path of this machine, or a URL of a kind that fsspec knows."
+        raise ArgumentError("", f"{url} cannot be opened ({error})", advice) from error
+    return filesystem, path
+
+
 def _place(url: str) -> tuple[Any, str]:
     """Return the file system of fsspec, None for that of this machine, and the path there."""
     if "://" not in url:
         return None, url
-    filesystem, path = load_extra("fsspec", "parquet", "URLs").core.url_to_fs(url)
+    filesystem, path = file_system(url)
     return (None if "file" in filesystem.protocol else filesystem), path
+
+
+def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
+    r"""Return whether to open a path contacts another machine, other than that of a root folder.
+
+    Windows does so for any path such as \\host\share\x.png, and tells that machine who the user
+    is. Elsewhere no path does.
+
+    Examples
+    --------
+    >>> on_other_host("cats/1.png", "pets")
+    False
+    """
+    drive, own = (
+        os.path.splitdrive(each)[0].replace("/", "\\").lower()
+        for each in (path, os.path.abspath(root))  # noqa: PTH100
+    )
+    return drive.startswith("\\\\") and drive != own
 
 
 def final_path(path: str | os.PathLike[str]) -> Path:

@@ -252,8 +252,8 @@ def label_notes(
 def other_spellings(names: Sequence[str]) -> list[list[int]]:
     """Return the places of names that may be one name, those of one together.
 
-    They differ in capitals or blanks only, in how an accent is stored, or in how a number is
-    written.
+    They differ in capitals, blanks or characters without a width only, in how an accent is stored,
+    or in how a number is written.
 
     Examples
     --------
@@ -283,7 +283,8 @@ def spelling_groups(labels: Labels) -> list[list[int]]:
 
 def _spelling(name: str) -> str:
     """Return what all spellings of a name have in common."""
-    text = unicodedata.normalize("NFC", " ".join(name.split()).casefold())
+    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")  # has a width
+    text = unicodedata.normalize("NFC", " ".join(seen.split()).casefold())
     return str(Decimal(text).normalize()) if PLAIN_NUMBER.fullmatch(text) else text
 
 

@@ -27,6 +27,7 @@ from twohot.judge import (
     naming_rows,
     own_likelihoods,
     row_likelihoods,
+    standard_error,
     z_score,
 )
 from twohot.probes import TEACHER, FittedProbe, check_features
@@ -92,7 +93,7 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
     likelihoods, plain_likelihoods = (
         own_likelihoods(each, codes, first.model.noise) for each in (logits, plain_logits)
     )
-    gain_error = float(np.std(rights.astype(np.float64) - plain_rights) / np.sqrt(len(codes)))
+    gain_error = standard_error(rights.astype(np.float64) - plain_rights, sample.groups)
     return Comparison(
         choice=choice,
         plain=plain,
@@ -100,7 +101,7 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
         agreement=float(rights.mean()),
         plain_agreement=float(plain_rights.mean()),
         gain_error=gain_error,
-        likelier=z_score(likelihoods - plain_likelihoods),
+        likelier=z_score(likelihoods - plain_likelihoods, sample.groups),
         likelihood=float(row_likelihoods(first.model, first.logits, codes).mean()),
         frequency_likelihood=float(np.log(shares[codes]).mean()),
         looks_like=_looks_like(codes, predicted, n_classes),

@@ -11,6 +11,7 @@ from twohot.base import ArgumentError, IntArray, Labels, json_safe
 from twohot.describe.correlation import ClassCorrelation, class_correlation
 from twohot.describe.row_pairs import MAX_FEATURES, PairStatistics, pair_statistics
 from twohot.describe.superclasses import PAPER_CUT, Superclasses, cluster_classes
+from twohot.judge import naming_cells
 from twohot.tables import FeatureTable
 
 
@@ -93,7 +94,8 @@ def describe_table(
     labels = described.coded
     structure = None
     if np.count_nonzero(labels.sizes) >= 2:
-        structure = _class_structure(described, labels, n_superclasses, cut)
+        with naming_cells(described):
+            structure = _class_structure(described, labels, n_superclasses, cut)
     return Description(
         n_rows=table.n_rows,
         n_features=table.n_features,

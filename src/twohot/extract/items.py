@@ -22,6 +22,7 @@ from twohot.base import (
     counted,
     first_few,
     missing_texts,
+    on_other_host,
     order_key,
 )
 from twohot.extract.image_files import (
@@ -295,6 +296,10 @@ def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
     if empty:
         rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"
         raise ValueError(f"{path} has no path in {rows}: fill these in, or remove them.")
+    far = [cell for cell in cells if on_other_host(cell, path.parent)]
+    if far:
+        images = f"{counted(len(far), 'image')} on another machine ({first_few(far)})"
+        raise ValueError(f"{path} lists {images}: copy them here, or move the list beside them.")
     image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
     twice, n_times = Counter(image_paths).most_common(1)[0]
     if n_times > 1:

@@ -21,6 +21,7 @@ from twohot.judge.label_model import REFUTED as REFUTED
 from twohot.judge.label_model import combine as combine
 from twohot.judge.label_model import own_likelihoods as own_likelihoods
 from twohot.judge.label_model import row_likelihoods as row_likelihoods
+from twohot.judge.label_model import standard_error as standard_error
 from twohot.judge.label_model import z_score as z_score
 from twohot.judge.labelled_rows import check_rows_and_labels as check_rows_and_labels
 from twohot.judge.labelled_rows import check_sliceable as check_sliceable

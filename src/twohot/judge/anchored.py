@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from twohot.base import FloatArray, IntArray
 from twohot.judge.label_model import (
@@ -34,20 +34,18 @@ from twohot.judge.label_model import (
 )
 from twohot.judge.library import COARSE_TOL, Library, Member, held_out_logits
 from twohot.judge.nearest import VotesRecipe
+from twohot.judge.recalibration import LEAST_PROBABILITY, bounded_logit
 from twohot.judge.sample import Sample
 from twohot.probes import SOFT, DiscriminantRecipe, Recipe, StoredTargets, fit_round
 from twohot.solve import CrossEntropy, Evaluation, Solver
 
-# Rounds of fits to the posterior. The first does most; after the second, the leak of a row's own
-# label is as large as what another one gains.
+# Chosen: rounds of fits to the posterior. The first gains most. After the second, the leak of a
+# row's own label costs about as much as another round gains.
 N_ROUNDS = 2
 
-# Parts of the noise that is found, of which the least that is not refuted is the lower end of the
-# interval; between these it is interpolated.
-PARTS = (0.0, 0.25, 0.5, 0.75)
-
-# A doubt of exactly zero or one has no logit.
-SUREST = 1e-9
+# Chosen: steps in which the noise is reduced until the labels refute so little of it. The test
+# statistic is interpolated between two steps. More steps take more fits and move the end little.
+N_PARTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,9 +210,9 @@ def read_noise(
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
     read = AnchorNoise(sample, logits, scales, fit_weights(sample, logits, noise, scales))
-    if agreement_rises(sure, sample.codes) <= REFUTED:
+    if agreement_rises(sure, sample.codes, sample.groups) <= REFUTED:
         return read.model, read
-    kept = surest_rate(sure, sample.codes) / (1 - np.trace(counts) / counts.sum())
+    kept = surest_rate(sure, sample.codes, sample.groups) / (1 - np.trace(counts) / counts.sum())
     if kept >= 1:
         return read.model, read
     return read.reduced_to(max(kept, read.least)), read
@@ -231,7 +229,8 @@ class AnchorNoise:
 
     def reduced_to(self, part: float) -> LabelModel:
         """Return the label model with a part of the noise."""
-        noise = part * self.model.noise + (1 - part) * np.eye(self.sample.n_classes)
+        noise = part * self.model.noise
+        noise.flat[:: len(noise) + 1] += 1 - part
         return fit_weights(self.sample, self.logits, noise, self.scales)
 
     @cached_property
@@ -239,10 +238,11 @@ class AnchorNoise:
         """The smallest part of the noise that the labels do not refute."""
         rows = self.sample.model_rows
         some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
+        groups = self.sample.groups[rows]
         found = row_likelihoods(self.model, some, codes)
         upper, z_upper = 1.0, 0.0
-        for part in reversed(PARTS):
-            z = z_score(row_likelihoods(self.reduced_to(part), some, codes) - found)
+        for part in (number / N_PARTS for number in reversed(range(N_PARTS))):
+            z = z_score(row_likelihoods(self.reduced_to(part), some, codes) - found, groups)
             if z < -REFUTED:
                 return float(part + (upper - part) * (z + REFUTED) / (z - z_upper))
             upper, z_upper = part, z
@@ -260,15 +260,16 @@ def fit_weights(
 
 def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = None) -> float:
     """Return what the logits of doubts are to be shifted by, so that they have a given mean."""
-    odds = logit(np.clip(doubt, SUREST, 1 - SUREST))
-    goal = min(max(mean, SUREST), 1 - SUREST)
+    odds = bounded_logit(doubt)
+    goal = min(max(mean, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+    most = -2 * float(bounded_logit(np.zeros(1))[0])  # from one end of all doubts to the other
 
     def gap(shift: float) -> float:
         return float(np.average(expit(odds + shift), weights=weights)) - goal
 
-    return float(brentq(gap, -50, 50))
+    return float(brentq(gap, -most, most))
 
 
 def shifted(doubt: FloatArray, shift: float) -> FloatArray:
     """Return doubts with their logits shifted."""
-    return np.asarray(expit(logit(np.clip(doubt, SUREST, 1 - SUREST)) + shift))
+    return np.asarray(expit(bounded_logit(doubt) + shift))

@@ -21,10 +21,16 @@ from twohot.base import (
 from twohot.judge.anchored import Anchored, distil, linear_model
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.folds import check_groups, distance_from_mean
-from twohot.judge.label_model import combine, fit_even_noise
+from twohot.judge.label_model import fit_even_noise, standard_error
 from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
-from twohot.judge.sample import draw_sample
-from twohot.judge.verdict import GIVEN, BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
+from twohot.judge.sample import draw_sample, sample_size
+from twohot.judge.verdict import (
+    PROGRESS_LINES,
+    BlockJudge,
+    LabelVerdict,
+    PosteriorTargets,
+    reach_verdict,
+)
 from twohot.probes import (
     LABELS,
     SOFT,
@@ -34,8 +40,7 @@ from twohot.probes import (
     Round,
     StoredTargets,
     average_rounds,
-    check_features,
-    check_labels,
+    check_rows_to_fit,
     checkpoint_at,
     choose_precision,
     choose_shrinkage,
@@ -45,11 +50,13 @@ from twohot.probes import (
     leave_one_out_logits,
     make_round,
     prepare_as,
+    resumable,
     row_weights,
     whole_or_not_at_all,
 )
 from twohot.rows import (
     AS_THEY_ARE,
+    ChunkedFeatures,
     Preparation,
     SelectedRows,
     count_threads,
@@ -58,10 +65,11 @@ from twohot.rows import (
 )
 from twohot.solve import Settings, Solver
 
-# Members of a library at the most: two losses on two kinds of rows, a discriminant, votes.
-MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS)
+# Lines of progress at the most: members of a library (two losses on two kinds of rows, a
+# discriminant, votes), and rows that are judged by it.
+MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 
-# Rows on which it is decided whether rows get unit norm.
+# Cost: rows on which it is decided whether rows get unit norm, at the most.
 LENGTH_ROWS = 1_000
 
 
@@ -144,7 +152,8 @@ class AutoProbe(FittedProbe):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows of weight 1. Only ratios of weights matter.
         callback : callable, optional
-            Called with one line of text per member that was tried.
+            Called with one line of text per member that was tried, and for every tenth of many rows
+            that are judged.
         groups : array, list or series of shape (n_samples,), optional
             Rows of one group (a patient, a document, a video) are never in different folds. Copies
             and near-duplicates are one group anyway.
@@ -155,34 +164,13 @@ class AutoProbe(FittedProbe):
         self.fit_anchored(X, y, sample_weight, callback, groups=groups, checkpoint=checkpoint)
         return self
 
-    def fit_out_of_fold(
-        self,
-        X: Matrix,
-        y: Any,
-        callback: Callable[[str], None] | None = None,
-        *,
-        groups: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> FloatArray:
-        """Fit the probe; return what the label model says of each row without its label.
-
-        These are logits (n_samples, n_classes), columns in the order of `classes_`. Of so many rows
-        that a sample is judged, there are none.
-        """
-        anchored = self.fit_anchored(X, y, None, callback, groups=groups, checkpoint=checkpoint)
-        if len(anchored.sample.index) < anchored.sample.whole.rows.n_samples:
-            problem = f"has {anchored.sample.whole.rows.n_samples} rows, of which some are judged"
-            raise ArgumentError("X", problem, "use find_label_issues, which judges all.")
-        stage = anchored.last
-        return combine(stage.logits, stage.model.weights)
-
     @whole_or_not_at_all
     def fit_anchored(
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None, *args: Any, **how: Any
     ) -> Anchored:
         """Fit the label model and the probe; return the label model."""
-        rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows)
+        groups = how.get("groups")
+        rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         return self.fit_coded(rows, labels, weights, *args, **how).anchored
 
@@ -196,7 +184,7 @@ class AutoProbe(FittedProbe):
     ) -> "Judged":
         """Fit on checked rows and labels in memory, of which some may be missing."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
-        with one_blas_thread():
+        with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
             rounds = _fit_parts(self, judged)
         self._take_rounds(rounds, labels.classes, judged.preparation)
@@ -235,7 +223,7 @@ def judge_rows(
 ) -> Judged:
     """Fit the label model to checked rows; no probe is fitted, and nothing is kept on this one.
 
-    Rows without a label are in no fit: they have no weight. `callback` gets a line per member.
+    Rows without a label are in no fit: they have no weight. `callback` gets lines of progress.
     """
     check_positive("tol", probe.tol)
     max_iter = check_count("max_iter", probe.max_iter, 1)
@@ -244,6 +232,9 @@ def judge_rows(
     if weights is not None:
         # Penalties that are tried, and counts of anchor rows, are those of rows of weight one.
         weights = weights / weights[weights > 0].mean()
+    if isinstance(X, ChunkedFeatures) and sample_size(len(X), labels.n_classes) == len(X):
+        # All rows are judged together in memory: sums over them are those of an array, to the bit.
+        X = X[:]
     key = _distance_of_labelled(X, labels, count_threads(probe.n_jobs))
     preparation, whole = prepare_as(
         probe,
@@ -280,8 +271,8 @@ def judge_rows(
         settings = Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)
         library = Library(sample, settings, said, file)
         library.run()
-    anchored = distil(sample, library)
-    verdict = reach_verdict(anchored, labels.codes)
+        anchored = distil(sample, library)
+        verdict = reach_verdict(anchored, labels.codes, say)
     parts = _probe_parts(anchored, discriminant=probe.fit_intercept is not False)
     choice = _choice_of(anchored, verdict, parts)
     return Judged(preparation, anchored, verdict, parts, choice, file)
@@ -297,8 +288,8 @@ def _in_words(tried: Tried) -> str:
 def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart"]) -> Choice:
     """Return what is kept of a label model in a probe."""
     sample, first = anchored.sample, anchored.first
-    agrees = anchored.last.predicted == sample.codes
-    agreement = float(np.average(agrees, weights=sample.weights))
+    # Of the first label model: labels leak into the last one through the targets of other folds.
+    agrees = (first.predicted == sample.codes).astype(np.float64)
     pairs = zip(first.members, first.model.weights.tolist(), strict=True)
     weights = {each.recipe: weight for each, weight in pairs}
     return Choice(
@@ -309,8 +300,8 @@ def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart
         n_rows=len(sample.index),
         n_folds=sample.n_folds,
         n_rounds=len(anchored.stages) - 1,
-        agreement=agreement,
-        agreement_error=float(np.sqrt(agreement * (1 - agreement) / len(sample.codes))),
+        agreement=float(np.average(agrees, weights=sample.weights)),
+        agreement_error=standard_error(agrees, sample.groups, sample.weights),
         noise_rate=verdict.share,
         interval=verdict.interval,
         learnt=verdict.learnt,
@@ -422,5 +413,5 @@ def _all_targets(anchored: Anchored) -> Any:
     if len(sample.index) == len(sample.all_codes):
         sample.whole.rows.attach(SOFT, np.asarray(anchored.targets, np.float32))
         return StoredTargets(SOFT)
-    sample.whole.rows.attach(GIVEN, sample.all_codes)
+    sample.attach_labels(sample.all_codes)
     return PosteriorTargets(BlockJudge.of(anchored))

@@ -9,7 +9,6 @@ from twohot.probes import DiscriminantRecipe, FittedProbe, Recipe, probe_for, re
 
 MemberRecipe = Recipe | DiscriminantRecipe | VotesRecipe
 HEADINGS = ("", "member", "agreement", "likelihood", "noise", "weight", "passes")
-WIDTH = 44  # of the longest name in the printed table
 
 
 @dataclass(frozen=True)
@@ -144,8 +143,9 @@ class Choice:
         ]
 
     def __str__(self) -> str:
+        width = max(len(entry.name) for entry in self.tried) + 1
         table = (
-            f"{mark:2}{name:{WIDTH}}{agreement:>16}{likelihood:>12}{noise:>7}{weight:>8}{passes:>8}"
+            f"{mark:2}{name:{width}}{agreement:>16}{likelihood:>12}{noise:>7}{weight:>8}{passes:>8}"
             for mark, name, agreement, likelihood, noise, weight, passes in [
                 HEADINGS,
                 *self.cells(),
@@ -188,7 +188,7 @@ def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
 
 # The picture: agreement with held-out labels against the ridge, by kind --------------------------
 
-ASIDE = 1.04  # factor between the places of two kinds of the same ridge
+ASIDE = 1.04  # display: factor between the places of two kinds of the same ridge
 
 
 def choice_figure(choice: Choice) -> Any:

@@ -39,13 +39,10 @@ from twohot.rows import Block, Preparation, count_threads, fit_preparation, open
 
 NO_FOLD = -1
 
-# Keys that differ by less, relative to their median, are equal. Another order of the same sums
-# changes them by 1e-15 or so; of 50,000 rows that are spread about the median, two are this near
-# each other by chance once in a hundred times.
+# Between rounding and chance: keys that differ by less, relative to their median, are equal.
+# Another order of the same sums changes keys by about 1e-15. Of 50,000 rows that are spread about
+# the median, two are this near each other by chance once in a hundred times.
 KEY_ROUNDING = 1e-11
-
-# Of a hash of a row: enough that no two rows share one by chance.
-HASH_BYTES = 16
 
 ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
 
@@ -117,8 +114,8 @@ def numbered(groups: IntArray) -> IntArray:
     return place[index]
 
 
-def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> IntArray:
-    """Return groups of rows that are the same or nearly so; other rows are alone.
+def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArray, float]:
+    """Return groups of rows that are the same or nearly so, and how near; other rows are alone.
 
     `points` (n, n_features) are prepared rows in float32, at most some 50,000: all pairs of
     different rows are compared. Of one column, rows of unit norm are 1 or -1 and say nothing.
@@ -127,20 +124,22 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> IntArray:
     --------
     >>> points = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
     >>> points[[1, 3]] = points[0], points[2] * np.float32(1.0001)
-    >>> duplicate_groups(points, n_jobs=1)[:5]
-    array([0, 0, 1, 1, 2])
+    >>> groups, distance = duplicate_groups(points, n_jobs=1)
+    >>> groups[:5], 1e-4 < distance < 1
+    (array([0, 0, 1, 1, 2]), True)
     """
     known: dict[bytes, int] = {}
     # Adding zero makes one of the two zeros of floating point.
-    hashes = (blake2b(row + 0, digest_size=HASH_BYTES).digest() for row in points)
+    hashes = (blake2b(row + 0).digest() for row in points)
     copy_of = np.array([known.setdefault(key, len(known)) for key in hashes], dtype=np.intp)
     distinct = np.unique(copy_of, return_index=True)[1]
     n_kept = min(N_NEIGHBOURS, len(distinct) - 1)
     if n_kept < 1:
-        return copy_of
+        return copy_of, 0.0
     nearest, distances = nearest_rows(points[distinct], n_kept, n_jobs=n_jobs)
-    row, place = np.nonzero(distances <= copy_distance(distances))
-    return numbered(connected(row, nearest[row, place], len(distinct))[copy_of])
+    near = copy_distance(distances)
+    row, place = np.nonzero(distances <= near)
+    return numbered(connected(row, nearest[row, place], len(distinct))[copy_of]), near
 
 
 def ungroup_most(groups: IntArray, n_folds: int) -> IntArray:

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.special import ndtri
 from sklearn.base import clone
 
 from twohot.base import (
+    NO_LABEL,
     ArgumentError,
     FloatArray,
     IntArray,
@@ -32,43 +34,65 @@ from twohot.base import (
 )
 from twohot.judge.anchored import Anchored, Stage, read_noise
 from twohot.judge.folds import (
-    HASH_BYTES,
     assign_folds,
     check_groups,
     distance_from_mean,
     ungroup_most,
 )
-from twohot.judge.label_model import fit_even_noise
-from twohot.judge.labelled_rows import BLOCK_ROWS
+from twohot.judge.label_model import fit_even_noise, standard_error
+from twohot.judge.labelled_rows import BLOCK_ROWS, rows_when_read
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
-from twohot.judge.sample import N_FOLDS, Sample, with_copies
-from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
-from twohot.probes import Probe, check_features, check_labels
-from twohot.rows import count_threads, take_rows
+from twohot.judge.sample import N_FOLDS, SAMPLE_CELLS, Sample, spread_rows, with_copies
+from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
+from twohot.probes import FittedProbe, Probe, check_rows_to_fit
+from twohot.rows import SelectedRows, count_threads, take_rows
 
-# Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
-# right label, and no temperature mends a zero.
+# Chosen: share of given probabilities that goes to all classes alike: of ten neighbours none may
+# have the right label, and no temperature mends a zero.
 UNCERTAIN = 1e-3
 
-# Standard normal quantile of a one-sided test at level 1 %: a classifier is seldom called biased.
-SEEN = 2.326
+# Level of the one-sided test whether a classifier has seen the labels: one that has not is seldom
+# called biased.
+SEEN_LEVEL = 0.01
 
-# Labels from which on a classifier that predicts all of them is refused: of fewer, chance may.
+# Chosen: labels from which on a classifier that predicts all of them is refused. Of fewer, a
+# classifier that has not seen them may.
 ENOUGH_ROWS = 20
 
 
-def judge_given(probabilities: FloatArray, codes: IntArray) -> LabelVerdict:
-    """Return the verdict on labels (n_rows,) by held-out probabilities (n_rows, n_classes)."""
-    n_classes = probabilities.shape[1]
-    certain = (1 - UNCERTAIN) * probabilities + UNCERTAIN / n_classes
-    log_p = np.asarray(np.log(certain), dtype=np.float32)
-    labelled = np.flatnonzero(codes >= 0)
-    anchored = _anchored(log_p[labelled], codes[labelled])
-    return verdict_of(anchored, judge_logits([log_p], anchored.last.model, codes), codes)
+def judge_given(
+    probabilities: FloatArray, codes: IntArray, groups: IntArray | None = None
+) -> LabelVerdict:
+    """Return the verdict on labels (n_rows,) by held-out probabilities (n_rows, n_classes).
+
+    The label model is fitted on a sample, as that of features is, and judges all rows in blocks of
+    as many cells: beside the probabilities, some arrays of SAMPLE_CELLS numbers are held.
+    """
+    n_rows, n_classes = probabilities.shape
+    labelled = np.flatnonzero(codes != NO_LABEL)
+    key = np.zeros(n_rows)
+    key[labelled] = distance_from_mean(SelectedRows(probabilities, labelled), n_jobs=1)
+    index = spread_rows(labelled, codes, key, n_classes)
+    groups = np.arange(n_rows) if groups is None else groups
+    anchored = _anchored(_logits(probabilities[index]), codes[index], key[index], groups[index])
+    model, size = anchored.last.model, max(1, SAMPLE_CELLS // n_classes)
+    columns = []
+    for first in range(0, n_rows, size):
+        some = slice(first, first + size)
+        log_p = model.log_probabilities([_logits(probabilities[some])])
+        columns.append(judge_columns(log_p, model.noise, codes[some]))
+    return verdict_of(anchored, np.concatenate(columns), codes)
 
 
-def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
+def _logits(probabilities: FloatArray) -> FloatArray:
+    """Return log-probabilities in single precision, as probabilities are taken; none is of zero."""
+    certain = (1 - UNCERTAIN) * probabilities.astype(np.float32).astype(np.float64)
+    certain += UNCERTAIN / probabilities.shape[1]
+    return np.log(certain, out=certain).astype(np.float32)
+
+
+def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray) -> Anchored:
     """Return the label model of one member."""
     n_rows, n_classes = logits.shape
     nowhere: Any = None  # there are no rows beside these numbers
@@ -77,12 +101,14 @@ def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
         codes=codes,
         all_codes=codes,
         weights=None,
-        groups=np.arange(n_rows),
+        groups=groups,
         folds=np.zeros(n_rows, dtype=np.intp),
-        order=distance_from_mean(logits, n_jobs=1),
+        order=order,
         n_classes=n_classes,
         whole=nowhere,
         searched=nowhere,
+        all_groups=groups,
+        shared=np.zeros(n_rows, dtype=bool),
     )
     scale = 1 / fit_even_noise(logits, codes, None).temperature
     model, read = read_noise(sample, [logits], np.array([scale]), scale * logits)
@@ -99,7 +125,8 @@ def judge_by_probe(
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
     """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels.
 
-    Say so if it has. Labels are coded as the classes of the classifier.
+    Say so if it has. Labels are coded as the classes of the classifier. Its probabilities of all
+    rows are held in single precision: 4 bytes per row and class.
     """
     codes = labels.codes
     outputs = predict_in_blocks(probe, X, len(codes))
@@ -121,16 +148,18 @@ def judge_by_probe(
     folds = assign_folds(key, codes, N_FOLDS, groups=together, random_state=0)
     given, unseen = compare_with_clone(probe, X, codes, folds)
     gain = given.astype(np.float64) - unseen
-    if not len(gain) or gain.mean() <= SEEN * float(gain.std()) / np.sqrt(len(gain)):
-        return judge_given(outputs, codes), ()
-    found = out_of_fold(probe, X, codes, folds, labels.n_classes)
+    held_out = together[folds == 0]
+    if not len(gain) or gain.mean() <= ndtri(1 - SEEN_LEVEL) * standard_error(gain, held_out):
+        return judge_given(outputs, codes, together), ()
+    del outputs  # it may be large
+    found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
     said = (
         f"The probe predicts {given.mean():.1%} of these labels, and a clone that has not seen "
         f"them {unseen.mean():.1%}: it was fitted on these rows. Labels are judged by {N_FOLDS} "
         "clones, each fitted without the rows that it judges. To judge by the probe itself, pass "
         "its probabilities."
     )
-    return judge_given(found, codes), (said,)
+    return judge_given(found, codes, together), (said,)
 
 
 def equal_rows(X: Any, n_rows: int) -> IntArray:
@@ -165,9 +194,7 @@ def _content(row: NDArray[Any]) -> bytes:
     if row.dtype.kind in "fc":
         row = row + 0  # of the two zeros of floating point, one
     held = repr(row.tolist()).encode() if row.dtype.kind == "O" else row.tobytes()
-    return blake2b(
-        held + repr((row.shape, row.dtype.str)).encode(), digest_size=HASH_BYTES
-    ).digest()
+    return blake2b(held + repr((row.shape, row.dtype.str)).encode()).digest()
 
 
 def compare_with_clone(
@@ -190,15 +217,25 @@ def compare_with_clone(
 
 def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
     """Return a clone that is fitted on some rows and their codes."""
-    return clone(probe).fit(take_rows(X, rows), codes[rows])
+    # Messages of our own probes name rows by their places in X.
+    taken = rows_when_read(X, rows) if isinstance(probe, FittedProbe) else take_rows(X, rows)
+    return clone(probe).fit(taken, codes[rows])
 
 
-def out_of_fold(probe: Any, X: Any, codes: IntArray, fold: IntArray, n_classes: int) -> FloatArray:
+def out_of_fold(
+    probe: Any,
+    X: Any,
+    codes: IntArray,
+    fold: IntArray,
+    n_classes: int,
+    *,
+    dtype: DTypeLike = np.float64,
+) -> FloatArray:
     """Return the probabilities (n_rows, n_classes) of rows by clones fitted without their fold.
 
     Rows without a label (code -1, fold -1) are predicted by the clone without the first fold.
     """
-    probabilities = np.zeros((len(codes), n_classes))
+    probabilities = np.zeros((len(codes), n_classes), dtype)
     for number in range(int(fold.max()) + 1):
         fitted = fit_clone(probe, X, codes, np.flatnonzero((fold >= 0) & (fold != number)))
         columns = np.asarray(fitted.classes_).astype(np.intp)  # the labels are codes
@@ -260,7 +297,7 @@ def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
         size = min(BLOCK_ROWS, n_rows - first)
         block = np.asarray(predict(take_rows(X, slice(first, first + size))), dtype=np.float64)
         _check_block(block, (size, len(probe.classes_)), first)
-        blocks.append(block)
+        blocks.append(block.astype(np.float32))
     return np.concatenate(blocks)
 
 
@@ -331,8 +368,7 @@ def out_of_fold_probabilities(
     >>> print(f"{(probabilities.argmax(axis=1) == y).mean():.2f}")
     0.96
     """
-    features = check_features(clone(probe), X, reset=True)
-    labels = check_labels(probe, y, features)
+    features, labels = check_rows_to_fit(clone(probe), X, y)
     n_rows = len(labels.codes)
     if check_count("n_folds", n_folds, 2) > n_rows:
         problem = f"is more than {counted(n_rows, 'row')}"

@@ -9,31 +9,37 @@ that a member that explains noise as overlap counts for little.
 
 Conventions
 -----------
-logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, Q (K, K) with a row
-for each true class and a column for each given label, rows that sum to one.
+logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, groups (n,) of rows
+that depend on each other or None, Q (K, K) with a row for each true class and a column for each
+given label, rows that sum to one. About six matrices of pairs of classes are held at once, in
+single precision where classes are many: 10 GB for 20,000 classes.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, gammaln, log_softmax, logit
+from scipy.special import expit, gammaln, logit
 
 from twohot.base import FloatArray, IntArray
 from twohot.solve import softmax
 
-# Share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a third
-# gives the same flags within sampling error: a small one has few counts, a large one has overlap.
+# Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to
+# a third gives the same flags within sampling error: a small one has few counts, a large one
+# overlap.
 ANCHOR_SHARE = 0.2
 
 # Standard normal quantile of a one-sided test at level 5 %.
 REFUTED = 1.645
 
-# Logits beyond this are certain: exp(-60) is below the precision of a probability.
-LARGEST_LOGIT = 60.0
+# Bound of logits before they are divided by their temperature, a guard: beyond it single precision
+# loses differences of a thousandth. A smaller one would make the likeliest classes equal where a
+# discriminant of many classes is sure.
+LARGEST_LOGIT = 1e4
 
-# A probability that is zero would make one label impossible whatever the others say.
+# A guard: a probability that is zero would make one label impossible whatever the others say.
 SMALLEST = 1e-12
 
 
@@ -47,7 +53,7 @@ class LabelModel:
 
     def log_probabilities(self, members: Sequence[FloatArray]) -> FloatArray:
         """Return log p (n, K) of the true class, before the given label is taken into account."""
-        return np.asarray(log_softmax(combine(members, self.weights), axis=1))
+        return log_softmax(combine(members, self.weights))
 
     def posterior(self, members: Sequence[FloatArray], codes: IntArray) -> FloatArray:
         """Return the probability (n, K) of each true class, given the row and its label."""
@@ -57,7 +63,14 @@ class LabelModel:
 def centre(logits: FloatArray) -> FloatArray:
     """Return logits with mean zero in every row, none larger than is certain."""
     centred = logits - logits.mean(axis=1, keepdims=True)
-    return np.asarray(np.clip(centred, -LARGEST_LOGIT, LARGEST_LOGIT))
+    return np.asarray(np.clip(centred, -LARGEST_LOGIT, LARGEST_LOGIT, out=centred))
+
+
+def log_softmax(logits: FloatArray) -> FloatArray:
+    """Return logits (n, K) as log-probabilities, in place."""
+    logits -= logits.max(axis=1, keepdims=True)
+    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return logits
 
 
 def combine(members: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
@@ -127,6 +140,15 @@ def _shares(weights: FloatArray | None, n_rows: int) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
+# Classes up to which matrices of their pairs are held whole and in double precision: 32 MB.
+MOST_DENSE = 2_000
+
+
+def pair_precision(n_classes: int) -> np.dtype[Any]:
+    """Return the precision of a matrix of all pairs of classes."""
+    return np.dtype(np.float64 if n_classes <= MOST_DENSE else np.float32)
+
+
 # The noise matrix ------------------------------------------------------------------------------
 
 
@@ -153,44 +175,54 @@ def anchor_counts(
     """Return how often each label (column) was given to the anchor rows of a class (row)."""
     n_classes = sure.shape[1]
     anchors, predicted = anchor_rows(sure, share)
-    counts = np.zeros((n_classes, n_classes))
+    counts = np.zeros((n_classes, n_classes), pair_precision(n_classes))
     np.add.at(counts, (predicted, codes[anchors]), 1.0 if weights is None else weights[anchors])
     return counts
 
 
-def agreement_rises(sure: FloatArray, codes: IntArray, share: float = ANCHOR_SHARE) -> float:
+def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
     """Return how much more often the surer half of the anchor rows of a class has its label.
 
     The Mantel-Haenszel statistic over the classes, in standard errors: how many labels of the surer
-    halves agree, less what is expected if agreement does not depend on the margin.
+    halves agree, less what is expected if agreement does not depend on the margin. Its variance is
+    that of independent rows times the design effect of the groups.
     """
-    anchors, predicted = anchor_rows(sure, share)
+    anchors, predicted = anchor_rows(sure)
     agrees = (codes[anchors] == predicted).astype(np.float64)
     starts = np.flatnonzero(np.diff(predicted, prepend=-1))
     sizes = np.diff(starts, append=len(anchors))
     half = sizes // 2
     rank = np.arange(len(anchors)) - np.repeat(starts, sizes)
+    is_surer = (rank < np.repeat(half, sizes)).astype(np.float64)
     total = np.add.reduceat(agrees, starts)
-    surer = np.add.reduceat(agrees * (rank < np.repeat(half, sizes)), starts)
+    surer = np.add.reduceat(agrees * is_surer, starts)
     spread = half * (sizes - half) * total * (sizes - total)
+    scores = is_surer - np.repeat(half / sizes, sizes)
+    scores *= agrees - np.repeat(total / sizes, sizes)
     variance = float((spread / (sizes**2 * np.maximum(sizes - 1, 1))).sum())
+    variance *= design_effect(scores, None if groups is None else groups[anchors])
     excess = float((surer - half * total / sizes).sum())
     return excess / np.sqrt(variance) if variance > 0 else 0.0
 
 
-def surest_rate(sure: FloatArray, codes: IntArray, share: float = ANCHOR_SHARE) -> float:
+def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
     """Return how often labels of the surest rows disagree, where that no longer falls with margin.
 
     The surest rows are halved as long as the surer half agrees more often, by a one-sided test at
     level 5 %. One disagreement and one agreement are added, the prior of an unknown share.
     """
-    agrees = (sure.argmax(axis=1) == codes)[np.argsort(-margins(sure), kind="stable")]
-    n_rows = max(2, int(share * len(codes)))
+    order = np.argsort(-margins(sure), kind="stable")
+    agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
+    own = None if groups is None else groups[order]
+    n_rows = max(2, int(ANCHOR_SHARE * len(codes)))
     while n_rows >= 4:
         half = n_rows // 2
         gain = agrees[:half].mean() - agrees[half:n_rows].mean()
         rate = agrees[:n_rows].mean()
-        error = np.sqrt(rate * (1 - rate) * (1 / half + 1 / (n_rows - half)))
+        scores = (agrees[:n_rows] - rate) * ((np.arange(n_rows) < half) - half / n_rows)
+        variance = rate * (1 - rate) * (1 / half + 1 / (n_rows - half))
+        variance *= design_effect(scores, None if own is None else own[:n_rows])
+        error = np.sqrt(variance)
         if gain <= REFUTED * error:
             break
         n_rows = half
@@ -200,14 +232,15 @@ def surest_rate(sure: FloatArray, codes: IntArray, share: float = ANCHOR_SHARE) 
 def confusions(sure: FloatArray) -> FloatArray:
     """Return, for each predicted class (row), the shares of the other classes in p (K, K)."""
     n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
-    p = np.exp(log_softmax(sure, axis=1))
-    spread = np.zeros((n_classes, n_classes))
+    p = np.exp(log_softmax(sure.astype(np.float64)))
+    # A class that is never predicted is like all others.
+    spread = np.full((n_classes, n_classes), 1e-6, pair_precision(n_classes))
     order = np.argsort(predicted, kind="stable")
     present, starts = np.unique(predicted[order], return_index=True)
-    spread[present] = np.add.reduceat(p[order], starts, axis=0)
+    spread[present] += np.add.reduceat(p[order], starts, axis=0)
     np.fill_diagonal(spread, 0)
-    spread += 1e-6 * (1 - np.eye(n_classes))
-    return np.asarray(spread / spread.sum(axis=1, keepdims=True))
+    spread /= spread.sum(axis=1, keepdims=True)
+    return spread
 
 
 def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
@@ -217,10 +250,10 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     maximise the Dirichlet-multinomial evidence of all counts. The true label is the most frequent
     one of each class: with more noise than that, names of classes could be exchanged.
     """
-    n_classes, sizes = len(counts), counts.sum(axis=1)
+    n_classes, sizes = len(counts), counts.sum(axis=1, dtype=np.float64)
     places = np.nonzero(counts)
-    seen, own = counts[places], places[0] == places[1]
-    even, like = 1 / (n_classes - 1), alike[places]
+    seen, like = (each[places].astype(np.float64) for each in (counts, alike))
+    even, own = 1 / (n_classes - 1), places[0] == places[1]
 
     def evidence(parameters: FloatArray) -> float:
         rate, share, strength = expit(parameters[0]), expit(parameters[1]), np.exp(parameters[2])
@@ -237,9 +270,12 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     bounds = [(logit(1e-4), logit(most)), (-4.0, 4.0), (0.0, np.log(1e4))]
     found = minimize(lambda v: -evidence(v), start, method="Nelder-Mead", bounds=bounds)
     rate, share, strength = expit(found.x[0]), expit(found.x[1]), np.exp(found.x[2])
-    prior = rate * ((1 - share) * even + share * alike)
-    np.fill_diagonal(prior, 1 - rate)
-    return keep_diagonal_largest((counts + strength * prior) / (sizes + strength)[:, np.newaxis])
+    noise = float(strength * rate * share) * alike
+    noise += strength * rate * (1 - share) * even
+    np.fill_diagonal(noise, strength * (1 - rate))
+    noise += counts
+    noise /= (sizes + strength)[:, np.newaxis]
+    return keep_diagonal_largest(noise)
 
 
 def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
@@ -253,15 +289,20 @@ def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
     >>> keep_diagonal_largest(np.array([[0.6, 0.4], [0.7, 0.3]])).tolist()
     [[0.6, 0.4], [0.5, 0.5]]
     """
-    n_classes, own = len(noise), np.diagonal(noise)
-    others = noise.copy()
-    np.fill_diagonal(others, -np.inf)
-    others = -np.sort(-others, axis=1)[:, :-1]
-    totals = np.cumsum(np.column_stack([own, others]), axis=1)
-    largest = (totals / np.arange(1, n_classes + 1)).max(axis=1)
-    kept = np.minimum(noise, largest[:, np.newaxis])
-    np.fill_diagonal(kept, largest)
-    return np.asarray(kept)
+    own = np.diagonal(noise).copy()
+    violated = np.flatnonzero(noise.max(axis=1) > own)
+    if len(violated):
+        some = noise[violated]
+        others = some.copy()
+        others[np.arange(len(violated)), violated] = -np.inf
+        others = -np.sort(-others, axis=1)[:, :-1]
+        totals = np.cumsum(np.column_stack([own[violated], others]), axis=1)
+        largest = (totals / np.arange(1, len(noise) + 1)).max(axis=1)
+        kept = np.minimum(some, largest[:, np.newaxis])
+        kept[np.arange(len(violated)), violated] = largest
+        noise = noise.copy()
+        noise[violated] = kept
+    return noise
 
 
 # The weights -----------------------------------------------------------------------------------
@@ -287,7 +328,7 @@ def weigh(
             for each, scale in zip(map(centre, members), scales.tolist(), strict=True)
         ]
     )
-    by_label = noise.T[codes].astype(np.float32)
+    by_label = noise.T[codes].astype(np.float32, copy=False)
     share = _shares(weights, len(codes))
     flat = logits.reshape(len(logits), -1)
 
@@ -321,10 +362,45 @@ def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> F
     return row_likelihoods(model, [logits], codes)
 
 
-def z_score(differences: FloatArray) -> float:
+def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
     """Return the mean of differences in its standard errors."""
-    error = float(differences.std()) / np.sqrt(len(differences))
-    mean = float(differences.mean())
+    error, mean = standard_error(differences, groups), float(differences.mean())
     if error > 0:
         return float(mean / error)
     return float(np.copysign(np.inf, mean)) if mean else 0.0
+
+
+def standard_error(
+    values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
+) -> float:
+    """Return the standard error of the mean of values of rows, of which groups depend.
+
+    Examples
+    --------
+    >>> values = np.tile([0.0, 1.0], 50)
+    >>> standard_error(values), standard_error(np.repeat(values, 4), np.arange(400) // 4)
+    (0.05, 0.05012...)
+    """
+    deviations = values - np.average(values, weights=weights)
+    variance = np.average(deviations**2, weights=weights) / len(values)
+    return float(np.sqrt(variance * design_effect(deviations, groups)))
+
+
+def design_effect(scores: FloatArray, groups: IntArray | None) -> float:
+    """Return by what factor groups raise the variance of a sum of scores of rows.
+
+    Scores have mean zero. The variance of the sum over G groups is estimated by that of the sums
+    of groups, Σ_c (Σ_i s_i)² G/(G - 1), and over n independent rows by Σ_i s_i² n/(n - 1). Their
+    ratio is one where each row is a group; copies of a row count as one row. Groups never count
+    for more than their rows.
+    """
+    if groups is None:
+        return 1.0
+    _, group = np.unique(groups, return_inverse=True)
+    sums, n_rows = np.bincount(group, scores), len(scores)
+    if len(sums) == n_rows or not scores.any():
+        return 1.0
+    if len(sums) == 1:
+        return float("inf")
+    factor = len(sums) / (len(sums) - 1) * (n_rows - 1) / n_rows
+    return max(1.0, float(factor * (sums @ sums) / (scores @ scores)))

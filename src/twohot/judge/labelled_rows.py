@@ -1,7 +1,7 @@
 """Rows of which some have no label: checked against their labels, and taken without a copy."""
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 from twohot.base import (
     STORED,
     ArgumentError,
+    IntArray,
     Labels,
     Matrix,
     NotFiniteError,
@@ -21,7 +22,7 @@ from twohot.base import (
     is_polars_frame,
 )
 from twohot.probes import LinearProbe, check_features
-from twohot.rows import PartedRows, SelectedRows, open_store, take_rows
+from twohot.rows import PartedRows, SelectedRows, calling_rows, open_store, take_rows
 from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
 
 # Rows that are looked at, or predicted, together.
@@ -57,7 +58,11 @@ def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
     """Return the rows that have a label; of a float array they are read when they are needed."""
     if labels.labelled.all():
         return X
-    rows = np.flatnonzero(labels.labelled)
+    return rows_when_read(X, np.flatnonzero(labels.labelled))
+
+
+def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
+    """Return some rows, of a float array such as are read when they are needed."""
     is_stored = isinstance(X, np.ndarray | SelectedRows | PartedRows)
     if is_stored and len(X.shape) == 2 and X.dtype in STORED:
         return SelectedRows(X, rows)
@@ -68,12 +73,13 @@ def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
 def naming_rows(
     X: Matrix, ids: RowIds | None = None, columns: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Say which row of X is not finite by its id or position, whatever part of X was being read.
+    """Call rows of X by their ids or positions in errors and warnings, whatever part was read.
 
-    Its column is called by its name in `columns`, if there are any.
+    The column of a cell that is not finite is called by its name in `columns`, if there are any.
     """
     try:
-        yield
+        with nullcontext() if ids is None else calling_rows(X, ids):
+            yield
     except NotFiniteError:
         n_rows = _num_samples(X)
         for first in range(0, n_rows, BLOCK_ROWS):
@@ -85,5 +91,5 @@ def naming_rows(
 
 
 def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
-    """Say which cell of a table's features is not finite by its id and the name of its column."""
+    """Call the rows and columns of a table's features in messages as its file does."""
     return naming_rows(table.features, table.ids, table.feature_columns)

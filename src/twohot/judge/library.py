@@ -12,7 +12,7 @@ ended. Penalties are compared on as many folds as hold out SCORED_ROWS rows, and
 fitted without each of the others.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from twohot.base import FloatArray, IntArray
 from twohot.judge.choice import MemberRecipe, Tried
-from twohot.judge.label_model import centre, fit_even_noise
+from twohot.judge.label_model import centre, fit_even_noise, standard_error
 from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
 from twohot.judge.sample import Sample
 from twohot.probes import (
@@ -39,20 +39,20 @@ from twohot.probes import (
 from twohot.rows import Block, Coordinates
 from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss, Settings, Solver
 
-# Penalties, as ridges (see `LinearProbe`), by a factor of about three; every kind begins where it
-# is neither memorising nor flat, and goes on as long as it gains.
+# Penalties that are tried, as ridges (see `LinearProbe`), by a factor of about three: which one is
+# used is learnt. Each kind begins in the middle, to save fits, and goes on as long as it gains.
 RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 FIRST_TEACHER, FIRST_ROBUST = RIDGES.index(30.0), RIDGES.index(10.0)
 
-# Rows that penalties are compared on: a share of one half is known to about one hundredth then.
+# Cost: rows that penalties are compared on. The standard error of a share of one half is .011.
 SCORED_ROWS = 2_000
 
-# Gradient at which fits of the library end, relative to that of cross-entropy at zero: what is left
-# moves logits by less than neighbouring penalties differ. A robust loss has small gradients long
-# before it ends.
+# Chosen, cost: gradient at which fits of the library end, relative to that of cross-entropy at
+# zero: what is left moves logits by less than neighbouring penalties differ. A robust loss has
+# small gradients long before it ends.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
-# Numbers of nearest rows that vote.
+# Chosen: numbers of nearest rows that vote. Which one is used is learnt.
 VOTERS = (15, 40)
 
 
@@ -161,7 +161,7 @@ class Library:
         own = None if weights is None else weights[scored]
         agrees = (logits.argmax(axis=1) == codes).astype(np.float64)
         agreement = float(np.average(agrees, weights=own))
-        error = float(np.sqrt(agreement * (1 - agreement) / len(scored)))
+        error = standard_error(agrees, self.sample.groups[scored], own)
         fit = fit_even_noise(logits, codes, own)
         found = Tried(
             recipe,
@@ -245,12 +245,17 @@ class Library:
 
         The other rows of the group would vouch for a label if the row alone was left out.
         """
-        shared = self.sample.shared
-        for fitted, held_out, rows in self.splits:
-            if shared[rows].any():
-                coef, offset = discriminant_coef(half_whitened_moments(fitted), shrinkage)
-                found = np.concatenate(list(held_out.rows.map(affine, coef, offset)))
-                logits[rows[shared[rows]]] = found[shared[rows]]
+        shared = self.sample.shared[self.sample.index]
+        for (_, held_out, rows), (coef, offset) in zip(
+            self.splits, self.discriminants(shrinkage) if shared.any() else (), strict=False
+        ):
+            found = np.concatenate(list(held_out.rows.map(affine, coef, offset)))
+            logits[rows[shared[rows]]] = found[shared[rows]]
+
+    def discriminants(self, shrinkage: float) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield coefficients on the axes that are searched, and intercepts, without each fold."""
+        for fitted, _, _ in self.splits:
+            yield discriminant_coef(half_whitened_moments(fitted), shrinkage)
 
     @cached_property
     def nearest(self) -> IntArray:

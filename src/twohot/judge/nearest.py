@@ -24,16 +24,17 @@ from twohot.base import FloatArray, IntArray
 from twohot.judge.label_model import centre
 from twohot.rows import count_threads, map_on_cores
 
-# Rows that are compared with all others at once: 50 MB of products for 50,000 points.
+# Size: rows that are compared with all others at once: 50 MB of products for 50,000 points.
 BLOCK_ROWS = 256
 # Entries of a row without so many candidates.
 NO_NEIGHBOUR = -1
-# How many neighbours tell what distance is usual.
+# Chosen: how many neighbours say what distance is usual.
 N_NEIGHBOURS = 10
-# Of the median distance to the last of these: in many dimensions chance brings no two rows this
-# near, nor half as far as usual. The rest is what an item differs by when it is seen twice.
+# Chosen: near-duplicates are at most this part of the median distance to the last neighbour apart.
+# In many dimensions no two rows are half as far apart as usual by chance; an item that is recorded
+# twice differs by less.
 COPY_DISTANCE = 0.2
-# Of rows of which no two are copies, this share may look like some.
+# Level: share of rows without a copy that may look like one.
 CHANCE = 1e-4
 
 
@@ -43,13 +44,15 @@ def nearest_rows(
     *,
     of: FloatArray | None = None,
     groups: IntArray | None = None,
+    own: IntArray | None = None,
     n_jobs: int | None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the k points nearest to each row, by comparing it with all of them.
 
     `points` (n_points, n_features) are in float32 about the origin: what all have in common costs
-    digits. The rows are `of`, or the points themselves, of which none is its own neighbour, nor any
-    that is in the same of `groups` (n_points,).
+    digits. The rows are `of`, or the points themselves, of which none is its own neighbour. A point
+    in the group of a row is not its neighbour: `groups` (n_points,) are those of the points, and
+    `own` (n_rows,) those of the rows, if these are not the points.
 
     Positions among the points and distances in float64, (n_rows, k), are those of the nearest
     first; equal distances are in the order of the points. A row with fewer candidates ends with
@@ -65,8 +68,8 @@ def nearest_rows(
     [[2, -1], [2, -1], [1, 0]]
     """
     rows = points if of is None else of
-    if of is None and groups is None:
-        groups = np.arange(len(points))
+    if of is None:
+        groups = own = np.arange(len(points)) if groups is None else groups
     n_kept = min(k, len(points))
     half_squares = np.einsum("ij,ij->i", points, points) / 2
     index = np.full((len(rows), k), NO_NEIGHBOUR, dtype=np.intp)
@@ -76,8 +79,8 @@ def nearest_rows(
         some = _block(number)
         scores = rows[some] @ points.T
         scores -= half_squares
-        if groups is not None:
-            scores[groups[some, np.newaxis] == groups] = -np.inf
+        if own is not None:
+            scores[own[some, np.newaxis] == groups] = -np.inf
         return _best(scores, n_kept, points, rows[some])
 
     n_blocks = -(-len(rows) // BLOCK_ROWS) if n_kept else 0
@@ -173,7 +176,9 @@ def vote_logits(nearest: IntArray, targets: FloatArray) -> FloatArray:
     One vote is spread evenly over all classes, so that none is impossible.
     """
     votes = np.full((len(nearest), targets.shape[1]), 1 / targets.shape[1], np.float32)
-    for column in nearest.T:
-        there = column >= 0
-        votes[there] += targets[column[there]]
+    for first in range(0, len(nearest), BLOCK_ROWS):
+        some = votes[first : first + BLOCK_ROWS]
+        for column in nearest[first : first + BLOCK_ROWS].T:
+            there = column >= 0
+            some[there] += targets[column[there]]
     return centre(np.log(votes)).astype(np.float32)

@@ -17,14 +17,16 @@ from sklearn.isotonic import IsotonicRegression
 
 from twohot.base import BoolArray, FloatArray, IntArray
 
-# From so many checked rows on the shape is learnt too, not only a shift and a slope. In simulated
-# reviews both ways were as good there.
+# Chosen: from so many checked rows on, the shape is learnt and not only a shift and a slope. In
+# simulated reviews both ways were equally good there.
 ISOTONIC_ROWS = 50
-# Variance of a: a shift by three, odds times twenty, is no surprise. That of log b is one.
+# Prior, chosen: variance of a. A shift by three, odds times twenty, is no surprise. That of log b
+# is one.
 SHIFT_VARIANCE = 9.0
-# Far outside of what fewer than 50 rows can move log b to; keeps trial steps finite.
+# A guard: far outside of what fewer than 50 rows can move log b to; keeps trial steps finite.
 MOST_LOG_SLOPE = 10.0
-# The model's own p, at evenly spaced quantiles, weighs as much as so many checked rows.
+# Prior, chosen: the model's own p, at evenly spaced quantiles, weighs as much as so many checked
+# rows.
 PSEUDO_QUANTILES = np.linspace(0.02, 0.98, 25)
 PSEUDO_WEIGHT = 20.0
 # Probabilities of 0 and 1 have no logit; the nearest number beside 1 has one.
@@ -69,7 +71,7 @@ def recalibrate(
 
 def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Return p with the shift and the slope of its logits that are most probable."""
-    z = _logit(x)
+    z = bounded_logit(x)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         a, log_b = parameters
@@ -84,10 +86,11 @@ def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> 
     exact = {"ftol": 0.0, "gtol": 1e-10}  # two parameters: the digits cost nothing
     found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
     a, log_b = found.x
-    return np.asarray(expit(a + np.exp(log_b) * _logit(p)))
+    return np.asarray(expit(a + np.exp(log_b) * bounded_logit(p)))
 
 
-def _logit(p: FloatArray) -> FloatArray:
+def bounded_logit(p: FloatArray) -> FloatArray:
+    """Return the logits of probabilities, of 0 and 1 those of the numbers beside them."""
     return np.asarray(logit(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 

@@ -23,17 +23,24 @@ from twohot.judge.folds import (
 from twohot.probes import LABELS
 from twohot.rows import Coordinates, shares_of_labels
 
+# Chosen, as is usual in cross-validation.
 N_FOLDS = 5
 
-# Rows on which the weights are fitted, at the most, and rows times classes: the weights of ten
-# members are known to a few hundredths from these.
+NO_GROUP = -1
+
+# What stands beside rows: codes of the labels, NO_LABEL for rows without one; `all_groups` and
+# `shared` of a `Sample`.
+GIVEN, GROUP, SHARED = "given", "group", "shared"
+
+# Cost: rows on which the weights are fitted, at the most, and rows times classes. The weights of
+# ten members are known to a few hundredths from these.
 MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
-# Rows in a sample, and rows times classes: what one member holds of it takes 40 MB.
+# Memory: rows in a sample, and rows times classes. The logits of one member take 40 MB.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
 
-# Leading principal axes that fits of the library read: twice as many change no choice, and take
-# twice as long.
+# Chosen, cost: leading principal axes that fits of the library read. Twice as many change no choice
+# and take twice as long.
 SEARCH_AXES = 256
 
 
@@ -51,6 +58,9 @@ class Sample:
     n_classes: int
     whole: Coordinates  # of all rows
     searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
+    all_groups: IntArray  # (n_rows,), as `groups`; NO_GROUP where no row of the group is in here
+    shared: BoolArray  # (n_rows,), rows whose group has other rows, here or not
+    copy_distance: float = 0.0  # between directions of points, up to which rows are copies
     n_copies: int = 0  # rows with a copy that are in one fold with all of their copies
     n_split: int = 0  # rows with a copy in another fold
 
@@ -58,12 +68,6 @@ class Sample:
     def n_folds(self) -> int:
         """Number of folds."""
         return int(self.folds.max()) + 1
-
-    @property
-    def shared(self) -> BoolArray:
-        """(n,), rows that share a group with another row."""
-        _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
-        return np.asarray(sizes[group] > 1)
 
     @cached_property
     def model_rows(self) -> IntArray:
@@ -86,6 +90,21 @@ class Sample:
     def points(self) -> FloatArray:
         """(n, m), the rows along the axes that are searched."""
         return np.asarray(self.searched.rows.X)
+
+    @property
+    def reading(self) -> FloatArray:
+        """(d, m), what any prepared row is multiplied by to be a point."""
+        rows, axes = self.whole.rows, self.whole.leading().axes
+        # Rows that are fewer than their features are written along their axes as they are.
+        own = (
+            np.eye(rows.n_columns) if axes.basis is None else axes.reading(intercept=rows.intercept)
+        )
+        return own[:, own.shape[1] - self.points.shape[1] :]
+
+    def attach_labels(self, codes: IntArray) -> None:
+        """Keep beside all rows their labels (n_rows,) and what says which fits have seen them."""
+        for name, values in {GIVEN: codes, GROUP: self.all_groups, SHARED: self.shared}.items():
+            self.whole.rows.attach(name, values)
 
 
 def sample_size(n_rows: int, n_classes: int) -> int:
@@ -116,11 +135,14 @@ def draw_sample(
     """
     n_classes = whole.rows.n_classes
     counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
-    index = _drawn(np.flatnonzero(counted), codes, order, n_classes)
+    index = spread_rows(np.flatnonzero(counted), codes, order, n_classes)
     wide = whole.leading().in_axes(index)
     wide.rows.attach(LABELS, codes[index])
     searched = wide.leading(SEARCH_AXES)
-    copies = _copies(searched, N_FOLDS)
+    near, copy_distance = duplicate_groups(
+        directions(np.asarray(searched.rows.X)), n_jobs=searched.rows.n_jobs
+    )
+    copies = ungroup_most(near, N_FOLDS)
     own = copies if groups is None else with_copies(groups[index], copies, N_FOLDS)
     if cv is None or is_integer(cv):
         n_folds = N_FOLDS if cv is None else check_count("cv", cv, 2)
@@ -136,6 +158,7 @@ def draw_sample(
     else:
         folds = _folds_of(cv, codes, groups, index)
     n_copies, n_split = _count_copies(copies, folds)
+    all_groups, shared = _of_all_rows(own, index, groups, codes)
     return Sample(
         index=index,
         codes=codes[index],
@@ -147,17 +170,38 @@ def draw_sample(
         n_classes=n_classes,
         whole=whole,
         searched=searched,
+        all_groups=all_groups,
+        shared=shared,
+        copy_distance=copy_distance,
         n_copies=n_copies,
         n_split=n_split,
     )
 
 
-def _copies(searched: Coordinates, n_folds: int) -> IntArray:
-    """Return the group of each row: that of its copies and near-duplicates."""
-    points = np.asarray(searched.rows.X)
+def directions(points: FloatArray) -> FloatArray:
+    """Return points divided by their lengths; those at the origin stay there."""
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    unit = points / np.where(lengths > 0, lengths, 1)
-    return ungroup_most(duplicate_groups(unit, n_jobs=searched.rows.n_jobs), n_folds)
+    return np.asarray(points / np.where(lengths > 0, lengths, 1))
+
+
+def _of_all_rows(
+    own: IntArray, index: IntArray, groups: IntArray | None, codes: IntArray
+) -> tuple[IntArray, BoolArray]:
+    """Return which group of a sample each row is in, and whether the group has other labels.
+
+    `own` (n,) are the groups of the rows of the sample, `groups` (n_rows,) those that a user names.
+    """
+    found = np.full(len(codes), NO_GROUP, dtype=np.intp)
+    shared = np.zeros(len(codes), dtype=bool)
+    if groups is not None:
+        labelled = codes >= 0
+        of_named = np.full(int(groups.max()) + 1, NO_GROUP, dtype=np.intp)
+        of_named[groups[index]] = own
+        found = of_named[groups]
+        shared = np.bincount(groups[labelled], minlength=len(of_named))[groups] > labelled
+    found[index] = own
+    shared[index] |= np.bincount(own)[own] > 1
+    return found, shared
 
 
 def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
@@ -179,7 +223,7 @@ def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
     return int(sizes[(sizes > 1) & (n_places == 1)].sum()), int(sizes[n_places > 1].sum())
 
 
-def _drawn(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -> IntArray:
+def spread_rows(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -> IntArray:
     """Return rows of every class, spread evenly over their distance from the mean."""
     most = sample_size(len(rows), n_classes)
     if most == len(rows):

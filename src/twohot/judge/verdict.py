@@ -2,35 +2,38 @@
 
 Rows of the sample are judged by fits that have not seen their labels. Others are in no fit, and are
 judged block by block, wherever they are, by the mean of the fits of all folds, and by a
-discriminant of all rows that leaves each of them out.
+discriminant of all rows that leaves each of them out. Rows whose group is in the sample are judged
+as it is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_softmax
 
 from twohot.base import NO_LABEL, BoolArray, FloatArray, IntArray, Matrix
 from twohot.judge.anchored import Anchored, shifted
+from twohot.judge.folds import NO_FOLD
 from twohot.judge.label_model import (
+    MOST_DENSE,
     REFUTED,
     SMALLEST,
-    LabelModel,
     centre,
+    design_effect,
+    log_softmax,
     posterior,
     row_likelihoods,
     z_score,
 )
 from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
-from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits
+from twohot.judge.sample import GIVEN, GROUP, NO_GROUP, SHARED, Sample, directions
+from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits, one_hot
 from twohot.rows import Block
 
-GIVEN = "given"  # codes of the labels beside the rows; NO_LABEL for rows without one
-
-# Classes up to which a matrix of them is held whole: 32 MB.
-MOST_DENSE = 2_000
+# Display: lines that say how many of the rows outside of a sample are judged.
+PROGRESS_LINES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +83,36 @@ class LabelVerdict:
 # From the label models --------------------------------------------------------------------------
 
 
-def reach_verdict(anchored: Anchored, codes: IntArray) -> LabelVerdict:
-    """Return the verdict on given labels (n_rows,) of all rows, of which some are the sample."""
+def reach_verdict(
+    anchored: Anchored, codes: IntArray, say: Callable[[str], object] | None = None
+) -> LabelVerdict:
+    """Return the verdict on given labels (n_rows,) of all rows, of which some are the sample.
+
+    Where others are not, `say` gets a line for every tenth of the rows.
+    """
     sample, last = anchored.sample, anchored.last
-    columns = judge_logits(last.logits, last.model, codes[sample.index])
+    log_p = last.model.log_probabilities(last.logits)
+    columns = judge_columns(log_p, last.model.noise, codes[sample.index])
     if len(sample.index) < len(codes):
-        whole = sample.whole.rows
-        whole.attach(GIVEN, codes)
-        everything = np.concatenate(list(whole.map(judged, BlockJudge.of(anchored))))
+        sample.attach_labels(codes)
+        found: list[FloatArray] = []
+        n_judged = 0
+        for block in sample.whole.rows.map(judged, BlockJudge.of(anchored)):
+            found.append(block)
+            n_judged += len(block)
+            tenths = (
+                PROGRESS_LINES * each // len(codes) for each in (n_judged - len(block), n_judged)
+            )
+            if say is not None and len(set(tenths)) > 1:
+                say(f"judged {n_judged:,} of {len(codes):,} rows")
+        everything = np.concatenate(found)
         everything[sample.index] = columns
         columns = everything
     return verdict_of(anchored, columns, codes)
 
 
 def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> LabelVerdict:
-    """Return the verdict made of the columns of `judge_logits` for all rows."""
+    """Return the verdict made of the columns of `judge_columns` for all rows."""
     sample = anchored.sample
     first, second, confidence, runner_up, doubt = columns.T
     learnt = has_learnt(anchored)
@@ -117,21 +135,21 @@ def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Labe
     )
 
 
-def judge_logits(logits: list[FloatArray], model: LabelModel, codes: IntArray) -> FloatArray:
-    """Return (n, 5): two likeliest classes, how probable they are, doubt of the given label."""
-    log_p = model.log_probabilities(logits)
-    rows = np.arange(len(codes))
-    first = log_p.argmax(axis=1)
-    rest = log_p.copy()
-    rest[rows, first] = -np.inf
-    second = rest.argmax(axis=1)
-    doubt = np.full(len(codes), np.nan)
-    labelled = codes >= 0
+def judge_columns(log_p: FloatArray, noise: FloatArray, codes: IntArray) -> FloatArray:
+    """Return (n, 5): two likeliest classes, how probable they are, doubt of the given label.
+
+    `log_p` (n, K) is overwritten.
+    """
+    rows, labelled = np.arange(len(codes)), np.flatnonzero(codes != NO_LABEL)
     own = codes[labelled]
-    found = posterior(log_p[labelled], own, model.noise)
-    doubt[labelled] = 1 - found[np.arange(len(own)), own]
-    probable = [np.exp(log_p[rows, each]) for each in (first, second)]
-    return np.column_stack([first, second, *probable, doubt])
+    p = np.exp(log_p)
+    given = np.einsum("ij,ij->i", p[labelled], noise.T[own]) + np.finfo(np.float64).tiny
+    doubt = np.full(len(codes), np.nan)
+    doubt[labelled] = 1 - p[labelled, own] * noise[own, own] / given
+    first = log_p.argmax(axis=1)
+    log_p[rows, first] = -np.inf
+    second = log_p.argmax(axis=1)
+    return np.column_stack([first, second, p[rows, first], p[rows, second], doubt])
 
 
 def has_learnt(anchored: Anchored) -> bool:
@@ -150,7 +168,7 @@ def has_learnt(anchored: Anchored) -> bool:
     by_chance = np.bincount(predicted, weights, n_classes) @ shares / given.sum()
     alone = np.log(np.maximum(shares, SMALLEST))[sample.codes]
     gain = row_likelihoods(first.model, first.logits, sample.codes) - alone
-    return bool(agreement > by_chance and z_score(gain) > REFUTED)
+    return bool(agreement > by_chance and z_score(gain, sample.groups) > REFUTED)
 
 
 def share_interval(anchored: Anchored) -> tuple[float, float]:
@@ -161,14 +179,17 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
     many of the others as is doubted. Two standard errors are added to both.
     """
     sample, stage, share = anchored.sample, anchored.first, anchored.share_wrong
-    surely = np.where(stage.predicted != sample.codes, 1.0, anchored.doubt(stage))
+    doubt = anchored.doubt(stage)
+    surely = np.where(stage.predicted != sample.codes, 1.0, doubt)
     most = float(np.average(surely, weights=sample.weights))
     least = share * stage.read.least
 
-    def error(rate: float) -> float:
-        return 2 * float(np.sqrt(rate * (1 - rate) / len(sample.codes)))
+    def errors(rate: float, wrong: FloatArray) -> float:
+        variance = rate * (1 - rate) / len(wrong) * design_effect(wrong - rate, sample.groups)
+        return 2 * float(np.sqrt(variance))
 
-    return max(0.0, float(least) - error(share)), min(1.0, most + error(most))
+    least = max(0.0, least - errors(share, doubt))
+    return least, min(1.0, most + errors(most, surely))
 
 
 # Rows outside of the sample -----------------------------------------------------------------------
@@ -176,59 +197,136 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class BlockJudge:
-    """All that is needed to judge rows that no fit has seen; what all blocks share."""
+    """All that is needed to judge rows by fits that have not seen their groups, in blocks.
 
-    coef: FloatArray  # (K, d), weighted sum of the linear members, on prepared rows
-    offset: FloatArray  # (K,)
-    model: LabelModel
+    A row outside of the sample is in no fit. If its group is in the sample, named by the user or
+    because the nearest row is a copy, it is judged as that group is: by the fits without its fold
+    and the votes of other groups. Otherwise it is judged by the mean of the fits of all folds. The
+    discriminant of all rows leaves out each row alone. Where a group has other labels, those of
+    the sample judge in its place.
+    """
+
+    points: FloatArray  # (n, m), of the sample
+    groups: IntArray  # (n,)
+    fold_of: IntArray  # of each group; a splitter may divide copies among several
+    copy_distance: float  # between directions of points
+    basis: FloatArray  # (d, m), what makes points of prepared rows
+    noise: FloatArray  # (K, K)
+    linear: "FoldLogits"  # weighted sum of the linear members
     discriminant: tuple[float, FloatArray, ClassMoments, float] | None
-    voters: tuple[tuple[float, FloatArray, FloatArray, FloatArray, int], ...]
+    apart: "FoldLogits"  # the discriminants of the sample, weighted
+    voters: list[tuple[float, int]]  # weights, and numbers of voters
+    voted: FloatArray  # (n, K), what rows of the sample vote for
 
     @classmethod
     def of(cls, anchored: Anchored) -> "BlockJudge":
-        """Return the judge of the last round: linear members are the mean of all folds."""
-        sample, stage, moments = anchored.sample, anchored.last, anchored.library.moments
-        rows, searched = sample.whole.rows, sample.searched
-        n_columns, n_axes = rows.n_columns, sample.points.shape[1]
-        coef, offset = np.zeros((sample.n_classes, n_columns)), np.zeros(sample.n_classes)
+        """Return the judge of the last round."""
+        sample, stage, library = anchored.sample, anchored.last, anchored.library
+        rows, searched, n_axes = sample.whole.rows, sample.searched, sample.points.shape[1]
+        linear, apart = (FoldLogits.zero(sample) for _ in range(2))
         voters, discriminant = [], None
         for each, weight in zip(stage.members, stage.model.weights.tolist(), strict=True):
             if weight == 0:
                 continue
             if isinstance(each.recipe, VotesRecipe):
-                identity = np.eye(n_axes + searched.rows.intercept)[:n_axes]
-                basis = searched.to_features(identity)[:, :n_columns].T.astype(np.float32)
-                targets = stage.targets
-                if targets is None:
-                    targets = np.eye(sample.n_classes, dtype=np.float32)[sample.codes]
-                at = sample.points, targets.astype(np.float32), each.recipe.n_voters
-                voters.append((weight, basis, *at))
+                voters.append((weight, each.recipe.n_voters))
             elif isinstance(each.recipe, DiscriminantRecipe):
-                basis = moments.read.astype(rows.dtype)
-                discriminant = weight, basis, moments, each.recipe.shrinkage
+                moments, shrinkage = library.moments, each.recipe.shrinkage
+                discriminant = weight, moments.read.astype(rows.dtype), moments, shrinkage
+                for fold, (coef, offset) in enumerate(library.discriminants(shrinkage)):
+                    apart.add(fold, weight * coef, weight * offset)
             else:
-                mean = np.mean([end.coef for end in each.ends], axis=0)
-                found = each.recipe.coordinates(searched).to_features(mean)
-                coef = coef + weight * found[:, :n_columns]
-                if rows.intercept:
-                    offset = offset + weight * found[:, -1]
-        dtype = rows.dtype
+                own = each.recipe.coordinates(searched)
+                for fold, end in enumerate(each.ends):
+                    coef = weight * own.on_rows(end.coef)
+                    linear.add(fold, coef[:, :n_axes], coef[:, n_axes:].sum(axis=1))
+        fold_of = np.full(int(sample.groups.max()) + 1, NO_FOLD)
+        fold_of[sample.groups] = sample.folds
+        voted = stage.targets
+        if voted is None:
+            voted = one_hot(sample.codes, sample.n_classes).toarray()
         return cls(
-            coef.astype(dtype), offset.astype(dtype), stage.model, discriminant, tuple(voters)
+            points=sample.points,
+            groups=sample.groups,
+            fold_of=fold_of,
+            copy_distance=sample.copy_distance,
+            basis=sample.reading.astype(rows.dtype),
+            noise=stage.model.noise,
+            linear=linear,
+            discriminant=discriminant,
+            apart=apart,
+            voters=voters,
+            voted=np.asarray(voted, dtype=np.float32),
         )
 
     def log_probabilities(self, block: Block) -> FloatArray:
         """Return log p (rows, K) of the true classes."""
-        rows = block.prepared()
-        logits = centre(rows @ self.coef.T + self.offset)
+        points = block.prepared() @ self.basis
+        group, nearest = self._nearest(points, block)
+        folds = np.where(group >= 0, self.fold_of[group], NO_FOLD)
+        logits = self.linear.of(points, folds)
         if self.discriminant is not None:
-            # A row is among those that its moments are of, and is left out of them.
             weight, basis, moments, shrinkage = self.discriminant
-            logits = logits + weight * centre(left_out_logits(block, basis, moments, shrinkage))
-        for weight, basis, points, targets, n_voters in self.voters:
-            found, _ = nearest_rows(points, n_voters, of=rows @ basis, n_jobs=1)
-            logits = logits + weight * vote_logits(found, targets)
-        return np.asarray(log_softmax(logits, axis=1))
+            found = weight * centre(left_out_logits(block, basis, moments, shrinkage))
+            # It has seen the other labels of the row's group, or the copy that was found just now.
+            apart = block.columns[SHARED] | (group != block.columns[GROUP])
+            found[apart] = self.apart.of(points[apart], folds[apart])
+            logits = logits + found
+        for weight, n_voters in self.voters:
+            logits = logits + weight * vote_logits(nearest[:, :n_voters], self.voted)
+        return log_softmax(logits)
+
+    def _nearest(self, points: FloatArray, block: Block) -> tuple[IntArray, IntArray]:
+        """Return the group of each row, and its nearest rows of the sample of other groups."""
+        group = block.columns[GROUP].copy()
+        n_nearest = max([1, *(n_voters for _, n_voters in self.voters)])
+        nearest = np.empty((len(points), n_nearest), dtype=np.intp)
+        single = group == NO_GROUP
+        nearest[single], _ = nearest_rows(self.points, n_nearest, of=points[single], n_jobs=1)
+        # The label of a copy is no evidence. Rows without a label are predicted by all there are.
+        first = nearest[single, 0]
+        gaps = directions(points[single]) - directions(self.points[first])
+        is_copy = np.linalg.norm(gaps, axis=1) <= self.copy_distance
+        is_copy &= block.columns[GIVEN][single] != NO_LABEL
+        group[np.flatnonzero(single)[is_copy]] = self.groups[first[is_copy]]
+        held = group != NO_GROUP
+        nearest[held], _ = nearest_rows(
+            self.points,
+            n_nearest,
+            of=points[held],
+            groups=self.groups,
+            own=group[held],
+            n_jobs=1,
+        )
+        return group, nearest
+
+
+@dataclass(frozen=True, eq=False)
+class FoldLogits:
+    """Logits of points by fits without each fold, and by their mean."""
+
+    coef: FloatArray  # (folds + 1, K, m), the mean last, as number NO_FOLD
+    offset: FloatArray  # (folds + 1, K)
+
+    @classmethod
+    def zero(cls, sample: Sample) -> "FoldLogits":
+        """Return the logits of no fit."""
+        shape = sample.n_folds + 1, sample.n_classes
+        return cls(np.zeros((*shape, sample.points.shape[1])), np.zeros(shape))
+
+    def add(self, fold: int, coef: FloatArray, offset: FloatArray) -> None:
+        """Add a fit without a fold."""
+        for place, share in ((fold, 1.0), (NO_FOLD, 1 / (len(self.coef) - 1))):
+            self.coef[place] += share * coef
+            self.offset[place] += share * offset
+
+    def of(self, points: FloatArray, folds: IntArray) -> FloatArray:
+        """Return the centred logits of points, by the fits without the fold of each."""
+        logits = np.empty((len(points), self.coef.shape[1]))
+        for fold in np.unique(folds):
+            some = folds == fold
+            logits[some] = points[some] @ self.coef[fold].T + self.offset[fold]
+        return centre(logits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,15 +339,13 @@ class PosteriorTargets:
     def of(self, block: Block) -> FloatArray:
         """Return the posterior of the rows in a block."""
         log_p = self.judge.log_probabilities(block)
-        found = posterior(log_p, block.columns[GIVEN], self.judge.model.noise)
+        found = posterior(log_p, block.columns[GIVEN], self.judge.noise)
         return found.astype(block.x.dtype)
 
 
 def judged(block: Block, judge: BlockJudge) -> FloatArray:
-    """Return the columns of `judge_logits` for a block. A kernel."""
-    log_p = judge.log_probabilities(block)
-    model = LabelModel(np.ones(1), judge.model.noise, 0.0)
-    return judge_logits([log_p], model, block.columns[GIVEN])
+    """Return the columns of `judge_columns` for a block. A kernel."""
+    return judge_columns(judge.log_probabilities(block), judge.noise, block.columns[GIVEN])
 
 
 # Flags --------------------------------------------------------------------------------------------
@@ -281,7 +377,8 @@ def choose_flags(
         n_flagged = budget
     elif precision is not None:
         # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
-        kept = np.flatnonzero(found >= (precision - 1e-9) * numbers)
+        rounding = np.finfo(np.float64).eps * numbers
+        kept = np.flatnonzero(found >= (precision - rounding) * numbers)
         n_flagged = int(kept[-1]) + 1 if kept.size else 0
     else:
         expected = 2 * found / (numbers + np.nansum(doubt))

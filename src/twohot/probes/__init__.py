@@ -8,6 +8,7 @@ from twohot.probes.checkpoint import Checkpoint as Checkpoint
 from twohot.probes.checkpoint import OtherFitError as OtherFitError
 from twohot.probes.checkpoint import checkpoint_at as checkpoint_at
 from twohot.probes.checkpoint import digest_of as digest_of
+from twohot.probes.checkpoint import resumable as resumable
 from twohot.probes.discriminant import ClassMoments as ClassMoments
 from twohot.probes.discriminant import discriminant_coef as discriminant_coef
 from twohot.probes.discriminant import discriminant_round as discriminant_round
@@ -17,7 +18,8 @@ from twohot.probes.fitted import FittedProbe as FittedProbe
 from twohot.probes.fitted import load as load
 from twohot.probes.fitted import prepare_as as prepare_as
 from twohot.probes.inputs import check_features as check_features
-from twohot.probes.inputs import check_labels as check_labels
+from twohot.probes.inputs import check_rows_to_fit as check_rows_to_fit
+from twohot.probes.inputs import check_same_rows as check_same_rows
 from twohot.probes.inputs import choose_precision as choose_precision
 from twohot.probes.inputs import row_weights as row_weights
 from twohot.probes.leave_one_out import choose_shrinkage as choose_shrinkage

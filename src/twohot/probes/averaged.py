@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from twohot.base import ArgumentError, FloatArray, Matrix, check_positive, counted
 from twohot.probes.fitted import FittedProbe, probe_kinds
-from twohot.probes.inputs import check_features, check_labels
+from twohot.probes.inputs import check_rows_to_fit
 from twohot.probes.recipe import Round
 from twohot.probes.rounds import LABELS, whole_or_not_at_all
 from twohot.probes.saving import decode_parameters, encode_parameters
@@ -75,8 +75,7 @@ class AveragedProbe(FittedProbe):
         X, y, sample_weight
             As for `LinearProbe`.
         """
-        stored = check_features(self, X, reset=True)
-        labels = check_labels(self, y, stored)
+        _, labels = check_rows_to_fit(self, X, y, sample_weight)
         temperatures = self._check_probes()
         fitted: list[Any] = []
         for number, probe in enumerate(self.probes):

@@ -26,13 +26,14 @@ from twohot.base import (
     code_labels,
     named_columns,
 )
-from twohot.probes.checkpoint import checkpoint_at, digest_of
+from twohot.probes.checkpoint import checkpoint_at, digest_of, resumable
 from twohot.probes.fitted import FittedProbe, prepare_as
 from twohot.probes.inputs import (
     ClassWeight,
     check_class_names,
     check_features,
-    check_labels,
+    check_rows_to_fit,
+    check_same_rows,
     row_weights,
 )
 from twohot.probes.recipe import Recipe
@@ -136,12 +137,12 @@ class Probe(FittedProbe):
             File of finished rounds, any path of fsspec. It is written after every round; a fit
             that finds its own goes on after the last of them.
         """
-        rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows)
-        given = LabelTargets(labels.n_classes)
-        return self._fit(
-            rows, given, labels.codes, labels.classes, sample_weight, checkpoint=checkpoint
-        )
+        rows, labels = check_rows_to_fit(self, X, y, sample_weight)
+        given, column = LabelTargets(labels.n_classes), labels.codes
+        with resumable(checkpoint):
+            return self._fit(
+                rows, given, column, labels.classes, sample_weight, checkpoint=checkpoint
+            )
 
     @whole_or_not_at_all
     def fit_soft(
@@ -164,6 +165,7 @@ class Probe(FittedProbe):
             any order, else 0, 1, …
         """
         rows = check_features(self, X, reset=True)
+        check_same_rows(X, targets=targets, sample_weight=sample_weight)
         soft = check_soft_targets(targets, rows.shape[0])
         named = named_columns(targets)
         if classes is None and named is not None:

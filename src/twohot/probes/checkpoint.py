@@ -8,7 +8,8 @@ labels and classes. A file of another fit is refused, and never taken for this o
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from zipfile import BadZipFile
 
@@ -24,7 +25,7 @@ from twohot.base import (
     why_not_written,
 )
 from twohot.probes.recipe import Round
-from twohot.rows import Block, Coordinates, Preparation, Rows, Terms
+from twohot.rows import Block, ClusterLostError, Coordinates, Preparation, Rows, Terms, lost_after
 from twohot.solve import Evaluation
 
 # A few numbers by which rows are known: of other rows, or in another order, they are others -------
@@ -186,6 +187,19 @@ def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) ->
     if len(lengths) > 1 or len(widths) > 1:
         raise ValueError(f"arrays of {', '.join(str(each.shape) for each in held)} in one record")
     return record
+
+
+@contextmanager
+def resumable(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Say how work that has a checkpoint resumes, where the cluster is lost that does it."""
+    try:
+        yield
+    except ClusterLostError as error:
+        if path is None:
+            raise
+        with stored_file(str(path)) as file:
+            is_kept = file is not None
+        raise lost_after(error, str(path), is_kept=is_kept) from error
 
 
 def checkpoint_at(

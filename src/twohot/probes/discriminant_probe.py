@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from twohot.base import FloatArray, Matrix, check_choice, check_count, check_within
 from twohot.probes.discriminant import ClassMoments, discriminant_round, moments_along_axes
 from twohot.probes.fitted import FittedProbe, prepare_as
-from twohot.probes.inputs import check_features, check_labels, row_weights
+from twohot.probes.inputs import check_rows_to_fit, row_weights
 from twohot.probes.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.probes.rounds import LABELS, whole_or_not_at_all
 from twohot.rows import Rows, one_blas_thread
@@ -112,8 +112,7 @@ class DiscriminantProbe(FittedProbe):
     @whole_or_not_at_all
     def _fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None) -> tuple[Rows, ClassMoments]:
         """Fit the probe; return the rows and the moments of their classes."""
-        stored = check_features(self, X, reset=True)
-        labels = check_labels(self, y, stored)
+        stored, labels = check_rows_to_fit(self, X, y, sample_weight)
         n_axes = check_count("n_axes", self.n_axes, 1)
         given, verbosity = self._given_shrinkage(), self._verbosity()
         weights = row_weights(stored, labels.codes, labels.classes, None, sample_weight)

@@ -28,7 +28,12 @@ from twohot.base import (
     counted,
     notebook_table,
 )
-from twohot.probes.inputs import check_features, choose_intercept, choose_precision
+from twohot.probes.inputs import (
+    check_features,
+    check_same_rows,
+    choose_intercept,
+    choose_precision,
+)
 from twohot.probes.recipe import Round
 from twohot.probes.saving import FittedState, damage_named, read_state, write_onnx, write_state
 from twohot.rows import (
@@ -199,6 +204,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Rows of a class that the probe does not know are wrong: a rare class may be in one fold of
         a cross-validation only. Labels of which it knows none are refused.
         """
+        check_same_rows(X, y=y, sample_weight=sample_weight)
         predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
         labels = code_labels(y)
         check_all_labelled(labels)

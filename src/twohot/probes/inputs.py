@@ -33,6 +33,7 @@ from twohot.base import (
     order_key,
 )
 from twohot.rows import column_here, example_row, open_features
+from twohot.tables import check_same_index, pandas_index
 
 # Weights in all, and one over them, that a fit can square and divide by with room to spare.
 LEAST_WEIGHT = 1e-100
@@ -93,7 +94,24 @@ def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa:
     return auto
 
 
-def check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
+def check_same_rows(X: Matrix, **others: Any) -> None:
+    """Raise if an argument of pandas has the index of other rows than X, or in another order."""
+    index = pandas_index(X)
+    for name, data in others.items():
+        check_same_index(name, data, "X", index)
+
+
+def check_rows_to_fit(
+    estimator: Any, X: Matrix, y: Any, sample_weight: Any = None, **others: Any
+) -> tuple[Matrix, Labels]:
+    """Return features and one label per row, all of them in one order by their indexes."""
+    rows = check_features(estimator, X, reset=True)
+    labels = _check_labels(estimator, y, rows)
+    check_same_rows(X, y=y, sample_weight=sample_weight, **others)
+    return rows, labels
+
+
+def _check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
     """Return one label per row of checked features, of at least two classes."""
     if y is None:
         problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -114,7 +132,7 @@ def check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
             "roc_auc_score, log_loss and the like expect text in alphabetical order: to use them, "
             "pass integers as labels.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return labels
 

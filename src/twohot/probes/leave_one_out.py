@@ -32,18 +32,17 @@ from twohot.probes.discriminant import (
 from twohot.probes.rounds import LABELS
 from twohot.rows import Block, Rows, Terms
 
-# Shrinkages that are compared where none is given: from hardly any to mostly the mean variance.
+# Shrinkages that are compared where none is given, from hardly any to mostly the mean variance:
+# which one is used is learnt.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
 # Further ones of fewer than MANY_AXES, with so many rows for each: a covariance of so few can be
 # known without shrinking. A few features may be in units of their own, and one that varies a
 # thousand times as much as another leaves nothing of it beside the mean variance.
 ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
-# Along a few that vary nearly alike, classes may be taken to be equally wide.
-FULL_SHRINKAGE = 1.0
 
-# Rows that they are compared on, at the most: each takes three products, and that of the largest
-# agreement on so many is nearly always that on all, or next to it and as good.
+# Cost: rows that they are compared on, at the most. Each takes three products. The shrinkage of the
+# largest agreement on so many rows is nearly always that on all rows, or next to it and as good.
 COMPARED_ROWS = 4_000
 
 # Products of all rows with the means of the classes that the logits for one shrinkage take.
@@ -71,7 +70,7 @@ def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     n_axes = len(moments.variances)
     known = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
     little = LITTLE_SHRINKAGES if known else ()
-    full = (FULL_SHRINKAGE,) if moments.as_they_are else ()
+    full = (1.0,) if moments.as_they_are else ()  # classes may then be equally wide
     return (*little, *SHRINKAGES, *full)
 
 
@@ -84,18 +83,25 @@ def choose_shrinkage(
 ) -> float:
     """Return the shrinkage whose leave-one-out predictions agree best with the labels.
 
-    Of those that agree equally well it is the largest. The rows, or some of many, are read once.
+    Of those that agree equally well it is the largest. Of many rows some are compared, drawn by
+    their content: the order of the rows does not change which.
     """
     shrinkages = shrinkages_for(moments) if shrinkages is None else shrinkages
     if rows.n_samples > most_rows:
-        # Of weight zero none.
-        weights = rows.given_weights
-        counted = np.arange(rows.n_samples) if weights is None else np.flatnonzero(weights)
-        n_rows = min(most_rows, len(counted))
-        drawn = np.random.default_rng(0).choice(len(counted), n_rows, replace=False)
-        rows = rows.take(counted[np.sort(drawn)])
+        keys = np.concatenate(list(rows.map(content_keys)))
+        ranked = np.lexsort(keys.T)
+        if rows.given_weights is not None:  # of weight zero none
+            ranked = ranked[np.asarray(rows.given_weights)[ranked] != 0]
+        n_rows = min(most_rows, len(ranked))
+        rows = rows.take(np.sort(ranked[np.arange(n_rows) * len(ranked) // n_rows]))
     (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, shrinkages)
     return max(zip(agreement.tolist(), shrinkages, strict=True))[1]
+
+
+def content_keys(block: Block) -> FloatArray:
+    """Return (rows, 2): the label, and the sum of the sizes of the entries. A kernel."""
+    sizes = np.abs(block.prepared()).sum(axis=1, dtype=np.float64)
+    return np.column_stack([block.columns[LABELS], sizes])
 
 
 def left_out_logits(

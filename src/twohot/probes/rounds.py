@@ -24,7 +24,7 @@ from twohot.base import (
 )
 from twohot.probes.checkpoint import Checkpoint
 from twohot.probes.recipe import Recipe, Round
-from twohot.rows import Block, ClusterLostError, Coordinates, Rows, Terms, lost_after
+from twohot.rows import Block, Coordinates, Rows, Terms
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
 # What a round is fitted to: given labels, soft labels, the last round's outputs, or candidates ----
@@ -192,12 +192,7 @@ def run_rounds(
     for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
         if say is not None:
             solver.callback = _in_words(say, number, step, given)
-        try:
-            made, last = make_round(solver, given, step, last)
-        except ClusterLostError as error:
-            if checkpoint is None or not rounds:
-                raise
-            raise lost_after(error, len(rounds), checkpoint.path) from error
+        made, last = make_round(solver, given, step, last)
         rounds.append(made)
         if checkpoint is not None:
             checkpoint.add_round(made, last)

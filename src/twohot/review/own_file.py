@@ -16,7 +16,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from twohot.base import ArgumentError, as_text, load_extra, whole_file
-from twohot.tables import SAFE_COLUMN, ParquetFiles, csv_columns, find_delimiter, write_part
+from twohot.tables import (
+    SAFE_COLUMN,
+    ParquetFiles,
+    csv_columns,
+    find_delimiter,
+    open_files,
+    write_part,
+)
 
 MARK = "\ufeff"  # of byte order
 BEFORE = "given_label"  # the column that keeps the labels as they were
@@ -149,7 +156,7 @@ class OwnParquet:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        table = load_extra("pyarrow.parquet", "parquet", "Parquet files").read_table(path)
+        table = open_files([path]).read_columns()
         self.table, self.schema = table, table.schema  # of pyarrow
         self.names: Sequence[str] = table.column_names
         self.candidates = self.names

@@ -18,6 +18,7 @@ from twohot.base import (
     Labels,
     counted,
     load_extra,
+    on_other_host,
     spelling_groups,
     told_apart,
 )
@@ -92,7 +93,10 @@ def row_pictures(
         load_extra("PIL.Image", "vision", "thumbnails")
     except ImportError as error:
         return {"links": links, "thumbnails": []}, [f"Pictures are linked, not embedded: {error}."]
-    small = [thumbnail(files.root / item, files.size) for item in items[: files.limit]]
+    small = [
+        None if on_other_host(item, files.root) else thumbnail(files.root / item, files.size)
+        for item in items[: files.limit]
+    ]
     n_missing, shown_first = small.count(None), counted(len(small), "picture")
     said = [f"{n_missing} of the first {shown_first} could not be read."] if n_missing else []
     return {"links": links, "thumbnails": small}, said

@@ -15,7 +15,15 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from twohot.base import KEPT, NAME_BYTES, NO_LABEL, ArgumentError, counted, first_few
+from twohot.base import (
+    KEPT,
+    NAME_BYTES,
+    NO_LABEL,
+    ArgumentError,
+    counted,
+    first_few,
+    on_other_host,
+)
 from twohot.review.decisions import Applied
 from twohot.review.records import ReviewRows
 from twohot.tables import PATH
@@ -118,7 +126,9 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
         problem = f"is inside {source}, the folder that is read"
         raise ArgumentError({"output": target}, problem, "choose a folder outside of it.")
     names = list(rows.ids)
-    outside = [name for name in names if not _is_below(PurePosixPath(name))]
+    outside = [
+        name for name in names if not _is_below(PurePosixPath(name)) or on_other_host(name, source)
+    ]
     if outside:
         problem = f"the audit names images outside of their folder ({first_few(outside)})"
         raise ArgumentError("", problem, "extract the features again.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from twohot.base import load_extra
+from twohot.base import load_extra, on_other_host
 
 # Pictures up to this side are kept pixel by pixel: blurred edges would be all of them.
 LOSSLESS_SIDE = 64
@@ -56,6 +56,8 @@ def link(item: str, image_root: Path, folder: Path) -> str:
     >>> link("javascript:alert(1)", Path("/data"), Path("/data"))
     'javascript%3Aalert%281%29'
     """
+    if on_other_host(item, image_root):
+        return ""
     path = (image_root / item).absolute()
     try:
         relative = Path(os.path.relpath(path, folder.absolute()))

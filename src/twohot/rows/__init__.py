@@ -12,6 +12,7 @@ from twohot.rows.dask_tasks import ClusterLostError as ClusterLostError
 from twohot.rows.dask_tasks import ClusterTasks as ClusterTasks
 from twohot.rows.dask_tasks import lost_after as lost_after
 from twohot.rows.open import are_far_apart as are_far_apart
+from twohot.rows.open import calling_rows as calling_rows
 from twohot.rows.open import example_row as example_row
 from twohot.rows.open import fit_preparation as fit_preparation
 from twohot.rows.open import map_rows as map_rows

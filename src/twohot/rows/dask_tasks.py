@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from twohot.base import ArgumentError, counted, load_extra
+from twohot.base import ArgumentError, load_extra
 
 # What can go wrong where Dask works: a chunk that cannot be computed, a cluster that is gone ------
 
@@ -26,26 +26,25 @@ class ClusterLostError(ArgumentError):
 
 
 def cluster_lost(address: str, cause: str) -> ClusterLostError:
-    """Return an error that says which cluster is gone, why, and how a fit could resume.
+    """Return an error that says which cluster is gone, why, and how the work could resume.
 
     Examples
     --------
     >>> print(cluster_lost("tcp://10.0.0.1:8786", "connection closed"))
     the Dask cluster at tcp://10.0.0.1:8786 went away or was restarted in the middle of the work
-    (connection closed): start one and fit again; with checkpoint=… a fit resumes after its last
-    finished round.
+    (connection closed): start one and run this again; a fit or an audit with checkpoint=… resumes
+    after what it had finished.
     """
     happened = "went away or was restarted in the middle of the work"
     problem = f"the Dask cluster at {address} {happened} ({cause})"
-    resume = "with {checkpoint} a fit resumes after its last finished round."
-    return ClusterLostError("", problem, f"start one and fit again; {resume}", checkpoint=...)
+    resume = "a fit or an audit with {checkpoint} resumes after what it had finished."
+    return ClusterLostError("", problem, f"start one and run this again; {resume}", checkpoint=...)
 
 
-def lost_after(error: ClusterLostError, n_rounds: int, path: str) -> ClusterLostError:
-    """Return the error of a fit that has a file of finished rounds: what is kept, and where."""
-    are = "is" if n_rounds == 1 else "are"
-    kept = f"{counted(n_rounds, 'finished round')} {are} kept"
-    advice = f"start a cluster and fit again with {{checkpoint}} to resume: {kept} there."
+def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterLostError:
+    """Return the error of work that keeps in a file what is finished, if anything is."""
+    kept = "what is finished is kept there" if is_kept else "nothing was finished yet"
+    advice = f"start one and run this again with {{checkpoint}} to resume: {kept}."
     return ClusterLostError("", error.problem, advice, checkpoint=path)
 
 

@@ -4,6 +4,10 @@ Only this module asks which container features came in. To every other one they 
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -124,21 +128,38 @@ def mean_rounding(mean: FloatArray, spread: FloatArray, stored: DTypeLike) -> fl
     return MEAN_ROUNDING * safe_norm(spread) + eps * safe_norm(mean[spread > 0])
 
 
-def check_told_apart(error: float, mean: FloatArray, size: float, stored: DTypeLike) -> None:
+@dataclass(frozen=True)
+class Outlier:
+    """A row that is so far from the others that they look alike beside it."""
+
+    name: object  # what the row is called
+    norm: float
+    usual: float  # norm that half of the rows do not exceed
+
+    def __str__(self) -> str:
+        others = f"half of the rows have {self.usual:.1g} or less"
+        return f"row {self.name} of norm {self.norm:.1g}, and {others}"
+
+
+def check_told_apart(
+    error: float, mean: FloatArray, size: float, stored: DTypeLike, outlier: Outlier | None = None
+) -> None:
     """Raise if rows of such a size about their mean cannot be told from it."""
-    if size > 0 and error > size / 2:
-        problem = (
-            f"has rows that differ by {size:.1g} about a mean row of norm {safe_norm(mean):.1g}"
-        )
-        hidden = f"of which {np.dtype(stored)} does not keep enough digits"
-        advice = "subtract what they have in common where they are made, or store more digits."
-        raise ArgumentError("X", f"{problem}, {hidden}", advice)
+    if not 0 < size < 2 * error:
+        return
+    if outlier is not None:
+        problem = f"has {outlier}, which {np.dtype(stored)} cannot tell apart beside it"
+        raise ArgumentError("X", problem, CORRECT_ROW)
+    problem = f"has rows that differ by {size:.1g} about a mean row of norm {safe_norm(mean):.1g}"
+    hidden = f"of which {np.dtype(stored)} does not keep enough digits"
+    advice = "subtract what they have in common where they are made, or store more digits."
+    raise ArgumentError("X", f"{problem}, {hidden}", advice)
 
 
 def check_size(
-    size: float, dtype: DTypeLike | None, *, normalize: bool, row: int | None = None
+    size: float, dtype: DTypeLike | None, *, normalize: bool, outlier: Outlier | None = None
 ) -> None:
-    """Raise if rows of such a norm, or a row, are too large or too small to be computed with."""
+    """Raise if rows of such a norm, or an outlier, are too large or small to be computed with."""
     limits = np.finfo(np.dtype(dtype))
     least, most = NORM_ROOM * float(limits.tiny), float(limits.max) / NORM_ROOM
     if not normalize:
@@ -146,12 +167,12 @@ def check_size(
         most = float(limits.max) ** 0.5 / PRODUCT_ROOM
     if size == 0 or least < size < most:
         return
-    which = "rows" if row is None else f"row {row}"
+    which = "rows" if outlier is None else f"row {outlier.name}"
     problem = f"has {which} of norm {size:.1g}, and {limits.dtype} computes with {least:.0e} to"
-    advice = "multiply X by a constant" if row is None else "correct the row, or leave it out"
-    if not normalize and row is None:
-        advice += ", or pass {normalize}, to which no scale matters"
-    raise ArgumentError("X", f"{problem} {most:.0e}", f"{advice}.", normalize=True)
+    advice = "multiply X by a constant." if outlier is None else CORRECT_ROW
+    if not normalize and outlier is None:
+        advice = "multiply X by a constant, or pass {normalize}, to which no scale matters."
+    raise ArgumentError("X", f"{problem} {most:.0e}", advice, normalize=True)
 
 
 def safe_norm(vector: FloatArray) -> float:
@@ -165,6 +186,30 @@ def safe_norm(vector: FloatArray) -> float:
 # How large rows are is judged by so many of them, drawn at random: every so many rows might be the
 # ones that are unlike the others.
 LOOK_ROWS = 200
+CORRECT_ROW = "correct the row, or leave it out."
+
+# What rows are called, as a list or `RowIds` has it, and the rows that are.
+_names: ContextVar[tuple[Matrix, Any]] = ContextVar("names", default=(None, None))
+
+
+@contextmanager
+def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
+    """Let warnings and errors call the rows of X by their names, not by their places."""
+    before = _names.set((X, names))
+    try:
+        yield
+    finally:
+        _names.reset(before)
+
+
+def row_name(rows: Rows, place: int) -> object:
+    """Return what messages call a row that is at some place in its store."""
+    X, names = _names.get()
+    if names is None:
+        return place
+    # Dask has the rows of X, and no others.
+    is_selected = isinstance(X, SelectedRows) and rows.is_here
+    return names[int(np.flatnonzero(X.index == place)[0]) if is_selected else place]
 
 
 def fit_preparation(
@@ -190,42 +235,42 @@ def fit_preparation(
     total, deviations = rows.sum(mean_terms, few, offset)
     spread = deviations / n_few
     distances = np.sort(_distances(looked_at, offset))
-    furthest, row = _warn_of_outlier(rows, offset, total / rows.n_samples, distances)
-    check_size(furthest, dtype, normalize=normalize, row=row)
+    # Rows that are only scaled, each by itself, do not depend on each other.
+    is_shared = center or not normalize
+    outlier = _outlier(rows, offset, total / rows.n_samples, distances) if is_shared else None
+    if outlier is not None:
+        check_size(outlier.norm, dtype, normalize=normalize, outlier=outlier)
     check_size(safe_norm(spread), dtype, normalize=normalize)
-    if not center:
-        return Preparation(None, normalize)
     mean = offset + total / rows.n_samples
     error = mean_rounding(mean, spread, X.dtype)
-    # Of all but the furthest, which alone tells nothing apart.
-    size = float(distances[:-1].mean()) if n_few > 1 else 0.0
-    check_told_apart(error, mean, size, X.dtype)
-    return Preparation(mean, normalize, error)
+    if center:
+        # Of all but the furthest, which alone tells nothing apart.
+        size = float(distances[:-1].mean()) if n_few > 1 else 0.0
+        check_told_apart(error, mean, size, X.dtype, outlier)
+    if outlier is not None:
+        warnings.warn(
+            f"X has {outlier}: beside it they can hardly be told apart. Correct the row, or leave "
+            "it out.",
+            UserWarning,
+            stacklevel=1,  # one place, so that it is said once
+        )
+    return Preparation(mean, normalize, error) if center else Preparation(None, normalize)
 
 
-def _warn_of_outlier(
+def _outlier(
     rows: Rows, offset: FloatArray, shift: FloatArray, distances: FloatArray
-) -> tuple[float, int]:
-    """Warn of a row that alone could move the mean further than half of the rows are from it.
+) -> Outlier | None:
+    """Return a row that alone could move the mean further than half of the rows are from it.
 
     Centred by such a mean, or compared with such a row, all others look alike. `distances`, sorted,
     are those of a few rows from the offset, and `shift` is that of the mean: unless it is further
-    from the offset than half of them, no row has moved it so far, and none is looked for. Returned
-    are the distance of that row, or zero, and its place.
+    from the offset than half of them, no row has moved it so far, and none is looked for.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
-        return 0.0, 0
+        return None
     far, place = max(rows.map(furthest_row, offset))
-    if far > usual * rows.n_samples:
-        warnings.warn(
-            f"X has row {place} of norm {far:.1g}, and half of the rows have {usual:.1g} or less: "
-            "beside it they can hardly be told apart. Correct the row, or leave it out.",
-            UserWarning,
-            stacklevel=2,
-        )
-        return float(far), int(place)
-    return 0.0, 0
+    return Outlier(row_name(rows, place), far, usual) if far > usual * rows.n_samples else None
 
 
 def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:

@@ -291,6 +291,7 @@ class NumberCells:
         self.n_words = 0
         self.is_words = False  # for sure: what follows is not looked at
         self.first_word = ""  # with its row
+        self.first_truth = ""  # likewise, of a cell that is true or false
         self.n_commas = 0
         self.n_thousands = 0  # cells whose comma may separate thousands, up to one that does not
 
@@ -307,9 +308,11 @@ class NumberCells:
         said = cell.strip().casefold()
         if not said or said in LOOKS_MISSING:
             return np.nan
+        place = f"{cell!r} in row {len(self.numbers)}, from 0"
         if said in TRUTH:
+            self.first_truth = self.first_truth or place
             return TRUTH[said]
-        self.first_word = self.first_word or f"{cell!r} in row {len(self.numbers)}, from 0"
+        self.first_word = self.first_word or place
         self.n_words += 1
         self.is_words = self.n_words == WORDS and bool(np.isnan(self.numbers).all())
         return np.nan
@@ -321,6 +324,9 @@ class NumberCells:
         advice = "mend the cells, or choose the features by {feature_column}."
         if n_numbers and n_numbers >= self.n_words > 0:
             problem = f"{self.place} holds numbers, but {self.first_word}"
+            raise ArgumentError("", problem, advice, feature_column=...)
+        if self.first_truth and not np.isin(numbers[~np.isnan(numbers)], (0, 1)).all():
+            problem = f"{self.place} holds numbers, but {self.first_truth}"
             raise ArgumentError("", problem, advice, feature_column=...)
         if self.n_commas and self.n_commas == self.n_thousands:
             problem = f"{self.place} holds numbers like 1,234, which may be 1.234 or 1234"

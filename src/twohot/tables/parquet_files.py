@@ -32,6 +32,7 @@ from twohot.base import (
     as_url,
     check_finite,
     counted,
+    file_system,
     load_extra,
     parse_json,
 )
@@ -196,7 +197,7 @@ def is_parquet_source(source: Any) -> bool:
 
 def read_record(folder: Any) -> dict[str, Any] | None:
     """Return what the run that wrote a folder is known by; None if it was no run of twohot."""
-    filesystem, path = _load("fsspec").core.url_to_fs(f"{as_url(folder)}/{RECORD}")
+    filesystem, path = file_system(f"{as_url(folder)}/{RECORD}")
     if not filesystem.exists(path):
         return None
     try:
@@ -216,7 +217,7 @@ def first_paths(paths: Sequence[str]) -> str:
 
 def _files_of(source: str) -> list[tuple[Any, str]]:
     """Return the Parquet files of a path, each with its file system."""
-    filesystem, path = _load("fsspec").core.url_to_fs(source)
+    filesystem, path = file_system(source)
     with _reached(source):
         is_folder = filesystem.isdir(path)
         found = filesystem.find(path) if is_folder else []

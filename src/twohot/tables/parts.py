@@ -29,6 +29,7 @@ from twohot.base import (
     Matrix,
     as_url,
     counted,
+    file_system,
     load_extra,
     whole_stored_file,
 )
@@ -189,9 +190,7 @@ def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
 
 def _place(folder: Any) -> tuple[Any, str]:
     """Return the file system of a folder, and its path there."""
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
-    return filesystem, path
+    return file_system(as_url(folder))
 
 
 def _names(url: str) -> list[str]:

@@ -1,0 +1,71 @@
+r"""Windows contacts another machine for a path such as \\host\share\x.png: none is ever opened.
+
+Here a file may have such a name, so that it would be seen if one was.
+"""
+
+import ntpath
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from audits import audit_rows
+from twohot.base import on_other_host
+from twohot.extract import read_item_table
+from twohot.review.page_data import PictureFiles, row_pictures
+from twohot.tables.csv_file import write_csv
+
+FAR = r"\\host\share\x.png"
+OTHERS = ("//host/share/x.png", r"\\?\UNC\host\share\x.png", r"\\.\pipe\x.png")
+
+
+@pytest.fixture
+def windows(monkeypatch):
+    """Let paths have the drives of Windows."""
+    monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    if os.name == "nt":
+        pytest.skip("no file has such a name")
+    for name in (FAR, "near.png"):
+        Image.new("RGB", (8, 8), "navy").save(tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("windows")
+def test_what_is_on_another_host():
+    assert all(on_other_host(path, "photos") for path in (FAR, *OTHERS))
+    near = ("x.png", "a/x.png", "/data/x.png", r"C:\data\x.png", r"a\\b\x.png")
+    assert not any(on_other_host(path, "photos") for path in near)
+
+
+def test_elsewhere_two_slashes_are_one():
+    assert not any(on_other_host(path, "photos") for path in (FAR, *OTHERS))
+
+
+@pytest.mark.usefixtures("windows")
+def test_a_root_on_another_host_was_asked_for(monkeypatch):
+    monkeypatch.setattr(os.path, "abspath", str)
+    assert not on_other_host(FAR, r"\\HOST\share\photos")
+    assert on_other_host(FAR, r"\\other\share\photos")
+
+
+@pytest.mark.usefixtures("windows")
+def test_a_report_neither_opens_nor_links_it(pictures):
+    rows = audit_rows(2, items=(FAR, "near.png"), item_kind="image")
+    files = PictureFiles(pictures, pictures, 2, 8)
+    found, said = row_pictures(rows, np.arange(2), files)
+    assert [each is None for each in found["thumbnails"]] == [True, False]
+    assert found["links"] == ["", "near.png"]
+    assert said == ["1 of the first 2 pictures could not be read."]
+
+
+@pytest.mark.usefixtures("windows")
+def test_a_list_of_it_is_refused(pictures):
+    write_csv(pictures / "list.csv", ["path", "label"], [[FAR, "a"], ["near.png", "b"]])
+    with pytest.raises(ValueError, match=r"lists 1 image on another machine .*: copy them here"):
+        read_item_table(Path(pictures / "list.csv"))
