@@ -23,7 +23,7 @@ from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.certify import check_draw, draw_for_check
-from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
+from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, JUnit, gate_of
 from twohot_command.parts import (
     Scheduler,
     audit_in_parts,
@@ -75,6 +75,7 @@ def audit(
     fail_on: FailOn = "lower",
     junit: JUnit = None,
     annotations: Annotations = False,
+    certificate: Certificate = None,
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
     map: Annotated[  # noqa: A002 - the option is called so
         Literal["pca", "umap", "none"], Option(help="Map of the embeddings in the report.")
@@ -95,9 +96,10 @@ def audit(
         fail_above,
         fail_on,
         junit,
-        options.inputs,
+        (*options.inputs, certificate),
         output,
         annotations=annotations,
+        certificate=certificate,
         force=force,
     )
     judge = None if probe is None else load(probe)
@@ -157,8 +159,8 @@ def audit(
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
-    with gate.closing(issues, source):  # a draw may be impossible
-        draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
+    with gate.closing(issues, source, output):  # a draw may be impossible
+        draw_for_check(output, draw_check, seed, root, spreadsheet_safe=spreadsheet_safe)
 
 
 def _merged(table: FeatureTable) -> dict[str, str]:

@@ -27,6 +27,8 @@ PANELS = {
         "audit": "Find wrong labels, suggest corrections, and write a report for the review.",
         "apply": "Write the decisions of a review into a copy of your data.",
         "certify": "List wrong labels with a guarantee, from the rows that you checked.",
+        "review": "Review until at most a share of the labels is wrong, in a page that shows the "
+        "bound.",
         "verify": "Compute a certificate again from its audit, and report any difference.",
     },
     "Train": {

@@ -4,11 +4,15 @@ from twohot.audit.certificate_file import CERTIFICATE_FILES as CERTIFICATE_FILES
 from twohot.audit.certificate_file import CHECK_FILES as CHECK_FILES
 from twohot.audit.certificate_file import certify_folder as certify_folder
 from twohot.audit.certificate_file import check_no_draw as check_no_draw
+from twohot.audit.certificate_file import extend_check as extend_check
+from twohot.audit.certificate_file import read_certificate as read_certificate
 from twohot.audit.certificate_file import read_check as read_check
 from twohot.audit.certificate_file import review_of as review_of
+from twohot.audit.certificate_file import share_wrong_bounds as share_wrong_bounds
 from twohot.audit.certificate_file import verify_certificate as verify_certificate
 from twohot.audit.certificate_file import write_check as write_check
 from twohot.audit.certificate_file import write_review_certificate as write_review_certificate
+from twohot.audit.certificate_file import write_review_page as write_review_page
 from twohot.audit.checked_rows import read_checked as read_checked
 from twohot.audit.data_issues import DataIssues as DataIssues
 from twohot.audit.data_issues import find_data_issues as find_data_issues
