@@ -334,7 +334,7 @@ def test_more_rows_follow_an_empty_list_only(done) -> None:
     for asked in ([], [checked, "--extend", 100]):
         result = run("certify", audit, *asked)
         assert result.exit_code == 1
-        assert "pass the check that was done to certify it, or --extend=… to draw" in result.output
+        assert "pass the finished check, or --extend=… to draw" in result.output
 
 
 def test_a_review_is_written_and_its_certificate_verified(audited, tmp_path) -> None:
