@@ -134,7 +134,7 @@ fit one.csv -o x --quiet | y has one class only ('2')
 fit empty.csv -o x | empty.csv has no label in any of its 30 rows
 fit later.csv -o x | later.csv has no label in any of the 15 rows of its split 'train'
 fit table.csv -o table.csv --force | is the input itself
-fit table.csv -o old | old is there already: pass --force
+fit table.csv -o old | old already exists: pass --force
 fit table.csv -o photos | is a folder: pass the name of a file
 fit table.csv -o no/x | is in a folder that is not there
 fit table.csv -o x --figure x.doc | does not end in .png or .svg
@@ -143,7 +143,7 @@ fit table.csv -o x.png --figure x.png | are one file: choose two names
 fit photos -o x | is a folder: pass a table of features, which `twohot extract` makes
 fit in.features --labels photos -o x | is a folder: pass a label file, which `twohot apply` writes
 predict p.safetensors narrow.csv -o x.csv | same backbone
-predict p.safetensors new.csv -o table.csv | table.csv is there already: pass --force
+predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force
 predict p.safetensors new.csv -o x.npz | x.npz does not end in .csv
 predict p.safetensors new.csv -o new.csv --force | is the input itself
 predict table.csv new.csv -o x.csv | table.csv
@@ -184,7 +184,7 @@ apply decisions.csv --audit review --to review/issues.csv -o c --label-column it
 apply decisions.csv --audit review -o decisions.csv --force | is the input itself
 apply decisions.csv --audit review -o review/issues.csv --force | is the input itself
 apply decisions.csv --audit review -o review/summary.json --force | is the input itself
-apply decisions.csv --audit review -o old | old is there already
+apply decisions.csv --audit review -o old | old already exists
 apply stranger.csv --audit review -o x | row 99 was decided and is not in the audit
 apply foreign.csv --audit review -o x | report 'r0', and the audit's is 'r
 apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
@@ -204,7 +204,7 @@ corrupt in.features --kind matrix --matrix bad_m.csv -o x.features | does not su
 corrupt in.features --rate .5 -o in.features --force | is the input itself: choose another name
 corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .features
 corrupt in.features --rate .5 -o no/x.features | in a folder that is not there
-corrupt in.features --rate .5 -o short.features | is there already: pass --force to replace it
+corrupt in.features --rate .5 -o short.features | already exists: pass --force to replace it
 corrupt short.features --rate .5 -o x.features | is not a feature file, or is cut short
 corrupt true.features --rate .5 -o x.features | has true labels already
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
