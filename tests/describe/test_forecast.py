@@ -319,7 +319,7 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": [1] * 30}, r"y has one class only \(1\)"),
+        ({"y": [1] * 30}, r"y has only one class \(1\)"),
         ({"y": [None] * 30}, "y has no label in any of its 30 rows"),
         ({"y": [""] * 30}, "y has no label in any"),
         ({"y": [0] * 28 + [1, 2]}, r"y has 1 class with two rows or more, of 3"),
@@ -345,7 +345,7 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"cv": []}, "cv does not hold out every row with a label exactly once"),
         ({"groups": [1] * 20}, "groups has 20 entries for 30 rows"),
         ({"groups": [1] * 30}, "groups puts all 30 rows into one group"),
-        ({"random_state": -1}, "random_state=-1 seeds nothing"),
+        ({"random_state": -1}, "random_state=-1 is not a random state"),
         ({"n_jobs": 0}, "n_jobs=0 is not a number of threads"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),

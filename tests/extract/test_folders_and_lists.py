@@ -202,7 +202,7 @@ def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
         ({"kind": "sound"}, "kind='sound' is not known"),
         ({"labels": np.zeros(3, int)}, r"labels has shape \(3,\) .* pass 2 integers"),
         ({"items": (), "labels": np.zeros(0, int)}, "items is empty: pass at least one"),
-        ({"labels": np.array([0, 1])}, r"labels\[1\]=1 names nothing: there is 1 name"),
+        ({"labels": np.array([0, 1])}, r"labels\[1\]=1 is out of range: there is 1 name"),
         ({"images": np.zeros((3, 8, 8), np.uint8)}, "images has 3 entries for 2 items"),
         ({"images": np.ma.masked_equal(np.zeros((2, 8), int), 0)}, "images has masked cells"),
     ],

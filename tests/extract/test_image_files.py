@@ -89,5 +89,5 @@ def test_notes_say_how_many_for_each_reason():
 
 def test_a_class_folder_whose_name_is_not_utf8_is_refused_at_the_start(photos):
     (photos / "a").rename(photos / os.fsdecode(b"caf\xe9"))
-    with pytest.raises(ValueError, match=r"classes holds 'caf\\udce9', which is no UTF-8: rename"):
+    with pytest.raises(ValueError, match=r"classes holds 'caf\\udce9', which is not UTF-8: rename"):
         read_image_folder(photos)

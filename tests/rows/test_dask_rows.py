@@ -190,9 +190,9 @@ WORDS = pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)})
 @pytest.mark.parametrize(
     ("message", "given"),
     [
-        ("y has no label in 1 row, the first is row 1305: drop", {"y": chunked(changed(None))}),
+        ("y has no label in 1 row, first row 1305: drop", {"y": chunked(changed(None))}),
         ("y has no label in 1500 rows", {"y": chunked(np.full(1500, None))}),
-        ("y has one class only", {"y": chunked(np.zeros(1500, int))}),
+        ("y has only one class", {"y": chunked(np.zeros(1500, int))}),
         ("y has 1499 labels and X has 1500 rows", {"y": Y[1:]}),
         ("y mixes numbers and text", {"y": chunked(changed("text"))}),
         ("sample_weight has the negative", {"sample_weight": np.where(Y == 0, -1.0, 1.0)}),
@@ -231,7 +231,7 @@ def test_rows_of_chunks_are_taken_in_their_order():
         (lambda chunk: chunk.astype("M8[s]"), "X holds dates in chunk 1"),
         (
             lambda chunk: np.ma.masked_array(chunk, chunk > chunk.min()),
-            r"X has masked cells in chunk 1, the first at \(0, 0\)",
+            r"X has masked cells in chunk 1, first at \(0, 0\)",
         ),
         (lambda chunk: chunk[:, 0], r"X has 6 columns, but shape \(20,\) in chunk 1: make every"),
         (lambda chunk: chunk[:, :5], r"X has 6 columns, but shape \(20, 5\) in chunk 1"),

@@ -64,7 +64,7 @@ def test_a_label_file_may_name_new_classes_unless_each_class_has_a_superclass(tm
         ):
             read_table(tmp_path / f"x.{suffix}", labels=other)
     assert found.true_labels.tolist() == [0, 1, 1, 1]
-    with pytest.raises(ValueError, match="2 labels that are none of the 2 classes"):
+    with pytest.raises(ValueError, match="2 labels that are not among the 2 classes"):
         read_table(tmp_path / "x.npz", labels=path, classes=classes)
 
 

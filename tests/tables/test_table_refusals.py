@@ -149,7 +149,7 @@ ARGUMENTS = [
     (frame({"a": [[1, 2, 3], [1, 2]], "y": 0}), "'a' holds 3 numbers in row 0 and not in row 1"),
     (frame({"a": [[1, 2], None], "y": 0}), "'a' holds 2 numbers in row 0 and not in row 1"),
     (frame({"a": [1, 2], "y": 0, "split": ["x", None]}), r"split\[1\] is empty: name the split"),
-    (frame(ALL, classes=["cat", "eel"]), r"column 'label' has 1 label that is none of the 2"),
+    (frame(ALL, classes=["cat", "eel"]), r"column 'label' has 1 label that is not among the 2"),
     (frame(WIDE, labels=["a"] * 4), "labels has 4 labels for 5 rows of features"),
     (lambda _: read_table({"a": [1]}), "source is a dict: pass a path, or a table of pandas"),
     # CSV files
@@ -199,10 +199,10 @@ ARGUMENTS = [
     (beside('label\n"cat', source=WIDE), r"y\.csv"),
     (beside("cat\ncat\n", name="names.txt", source=ALL), r"names\.txt"),
     # Labels by the names of classes
-    (coded(["a", "z"], ["a", "b"]), r"1 label that is none of the 2 classes \('z'\): name all cl"),
+    (coded(["a", "z"], ["a", "b"]), r"1 label that is not among the 2 classes \('z'\): list all cl"),
     (coded([0, 2], ["a", "b"]), r"labels holds 2 in row 1, .* among the 2 classes: .* from 0 to 1"),
     (coded([0, -2], ["a", "b"]), r"labels holds -2 in row 1, which is no position"),
-    (coded([0, 1], ["1", "2"]), r"labels has 1 label that is none of the 2 classes \('0'\)"),
+    (coded([0, 1], ["1", "2"]), r"labels has 1 label that is not among the 2 classes \('0'\)"),
     (coded([0, 1], [object(), object()]), r"classes holds <object object at .*> in row 0, which"),
     # Ids
     (ids(["a", "", "b", None]), r"column 'nr' has no id in 2 rows \(row 1, 3, from 0\): name ano"),
@@ -214,11 +214,11 @@ ARGUMENTS = [
     # Tables whose parts do not fit together
     (table(features=np.zeros(4)), r"features has shape \(4,\): pass one row of features per"),
     (table(labels=np.zeros(3, int)), r"labels has shape \(3,\) .* pass 4 integers"),
-    (table(labels=np.array([0, 2, 0, 0])), r"labels\[1\]=2 names nothing: there are 2 names"),
+    (table(labels=np.array([0, 2, 0, 0])), r"labels\[1\]=2 is out of range: there are 2 names"),
     (table(labels=np.array([0, 0, -2, 0])), r"labels\[2\]=-2 .* integers from -1 to 1"),
-    (table(true_labels=np.array([0, 0, 0, 5])), r"true_labels\[3\]=5 names nothing"),
-    (table(superclass=np.array([0, 1])), r"superclass\[1\]=1 names nothing: there is 1 name"),
-    (table(split=np.array([0, 0, 0, -1])), r"split\[3\]=-1 names nothing"),
+    (table(true_labels=np.array([0, 0, 0, 5])), r"true_labels\[3\]=5 is out of range"),
+    (table(superclass=np.array([0, 1])), r"superclass\[1\]=1 is out of range: there is 1 name"),
+    (table(split=np.array([0, 0, 0, -1])), r"split\[3\]=-1 is out of range"),
     (table(items=["a"]), r"items has 1 entry for 4 rows"),
     (table(groups=np.zeros(3)), r"groups has 3 entries for 4 rows"),
     (table(ids=RowIds(["x", "y"])), "ids has 2 ids for 4 rows: pass one id per row"),
@@ -255,7 +255,7 @@ ARGUMENTS = [
     (written(np.eye(5, dtype=complex)), r"features holds complex numbers .*complex128"),
     (written(sp.csr_array(np.eye(5))), r"features is sparse .* convert it by .toarray\(\)"),
     (written(np.zeros((5, 0))), r"features has shape \(5, 0\): write at least one row and one fea"),
-    (written(np.ma.masked_equal(np.eye(5), 1)), r"features has masked cells, the first at \(0, 0"),
+    (written(np.ma.masked_equal(np.eye(5), 1)), r"features has masked cells, first at \(0, 0"),
     *(
         (written(provenance={"value": value}), "provenance cannot be written as JSON")
         for value in ({1, 2}, np.float32(1), float("nan"), object())
@@ -281,7 +281,7 @@ ARGUMENTS = [
             ("features", None, "'features'"),
             ("features", np.zeros((4, 3), np.int32), "features is int32"),
             ("labels", None, "'labels'"),
-            ("labels", np.full(4, 3, np.int32), r"labels\[0\]=3 names nothing: there are 2 names"),
+            ("labels", np.full(4, 3, np.int32), r"labels\[0\]=3 is out of range: there are 2 names"),
             ("item_bytes", None, "'item_bytes'"),
             ("item_offsets", np.zeros(4, np.int64), "does not rise from 0 to"),
             ("item_offsets", np.array([0, 2, 1, 3, 4]), "does not rise from 0 to"),
