@@ -112,7 +112,7 @@ def made(tmp_path_factory):
 REFUSED = """
 describe split='a'.csv | no label column among 'x0', 'x1', 'x2'
 describe split='b'.csv | split='b'.csv is not a file: pass the path of a table of features.
-describe two.csv | 'label' and 'y' could both be meant (in two.csv): choose one by --label-column=…
+describe two.csv | 'label' and 'y' could both have this role (in two.csv): choose one by --label-column=…
 describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose one by --label-c
 describe X.npy --labels apart.csv --label-column c=1 | --label-column='c=1' is missing (in X.npy
 describe X.npy --labels apart.csv --label-column a --classes two.txt | not among the 2 classes ('30')
@@ -140,7 +140,7 @@ fit table.csv -o no/x | is in a folder that does not exist
 fit table.csv -o x --figure x.doc | does not end in .png or .svg
 fit table.csv -o x --figure table.csv | is the input file
 fit table.csv -o x.png --figure x.png | are the same file: choose two names
-fit photos -o x | is a folder: pass a table of features, which `twohot extract` makes
+fit photos -o x | is a folder: extract features from it, which `twohot extract` makes
 fit in.features --labels photos -o x | is a folder: pass a label file, which `twohot apply` writes
 predict p.safetensors narrow.csv -o x.csv | same backbone
 predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force
@@ -205,7 +205,7 @@ corrupt in.features --rate .5 -o in.features --force | is the input file: choose
 corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .features
 corrupt in.features --rate .5 -o no/x.features | in a folder that does not exist
 corrupt in.features --rate .5 -o short.features | already exists: pass --force to replace it
-corrupt short.features --rate .5 -o x.features | is not a feature file, or is cut short
+corrupt short.features --rate .5 -o x.features | is not a feature file, or is truncated
 corrupt true.features --rate .5 -o x.features | has true labels already
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
 extract photos --backbone minilm -o x.features | --backbone='minilm' takes texts

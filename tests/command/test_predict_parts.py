@@ -160,11 +160,11 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
 
     for inside in (source, source / "predictions"):
         assert "whose rows it would become: choose a folder beside it" in refused(inside)
-    assert "holds 'embeddings', which is no part that twohot wrote" in refused(tmp_path)
+    assert "holds 'embeddings', which twohot did not write" in refused(tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "notes.txt").touch()
-    assert "holds 'notes.txt', which is no part that twohot wrote" in refused(mine)
+    assert "holds 'notes.txt', which twohot did not write" in refused(mine)
     (tmp_path / "file").touch()
     assert "is a file: pass the name of a folder" in refused(tmp_path / "file")
     assert "does not end in .csv or .parquet" in refused(tmp_path / "all.txt")
