@@ -104,5 +104,8 @@ def test_a_stray_column_is_named_with_the_option_that_leaves_it_out(folder):
     result = run("describe", "b.csv")
     assert "features: 7 columns x0 … x5 and amount; label" in result.output
     assert "Note: features with unusual names: 'amount'; features that" in result.output
-    assert "dominate the others: 'amount'. To leave some out, name the others by --feat" in result.output
+    assert (
+        "dominate the others: 'amount'. To leave some out, name the others by --feat"
+        in result.output
+    )
     assert "Note: " not in run("describe", "b.csv", "--feature-column", "x*").output

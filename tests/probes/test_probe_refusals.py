@@ -212,7 +212,10 @@ def weighted_classes(class_weight):
 COUNT = "an integer of at least 1"
 LINEAR = LinearProbe()
 PARAMETERS_REFUSED = [
-    *(("random_state=.* is not a random state", LinearProbe(random_state=s)) for s in ("x", -1, 1.5, [0])),
+    *(
+        ("random_state=.* is not a random state", LinearProbe(random_state=s))
+        for s in ("x", -1, 1.5, [0])
+    ),
     (r"ridge\[1\]=0 is not allowed", DistilledProbe(ridge=[1, 0, 1])),
     ("ridge has 2 values for 3 rounds: pass one number, or one", DistilledProbe(ridge=[1, 2])),
     ("l2 has 1 value for 2 rounds", PartialLabelProbe(l2=[1])),
@@ -359,7 +362,9 @@ def test_a_probe_that_is_not_fitted(tmp_path):
 
 def test_labels_at_score_that_are_refused():
     probe = LinearProbe().fit(X, Y)
-    with pytest.raises(ValueError, match=r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"):
+    with pytest.raises(
+        ValueError, match=r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
+    ):
         probe.score(X[:3], ["y", "z", "y"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         probe.score(X, Y[:-1])

@@ -173,7 +173,9 @@ def test_features_without_ids_take_those_of_the_label_file(tmp_path):
     assert (list(table.items), table.item_kind) == (["a", "b", "c", "d"], "text")
     # Positions in another order may be either.
     shuffled = write_csv(tmp_path / "s.csv", "id,label", "3,a", "1,a", "0,b", "2,b")
-    with pytest.raises(ValueError, match=r"positions of rows as ids 'id', in another order: rename"):
+    with pytest.raises(
+        ValueError, match=r"positions of rows as ids 'id', in another order: rename"
+    ):
         read_table(tmp_path / "x.npy", labels=shuffled)
     in_order = read_table(tmp_path / "x.npy", labels=shuffled, id_column="")
     assert in_order.given_labels.tolist() == ["a", "a", "b", "b"]

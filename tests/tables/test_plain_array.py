@@ -98,5 +98,7 @@ def test_an_archive_that_unpacks_beyond_memory_is_refused_before(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("X.npy", array_bytes())
         archive.infolist()[0].file_size = 2**60
-    with pytest.raises(ValueError, match=r"bomb\.npz contains arrays of 1,152,.* unpacked, but this"):
+    with pytest.raises(
+        ValueError, match=r"bomb\.npz contains arrays of 1,152,.* unpacked, but this"
+    ):
         read_table(path, labelled=False)

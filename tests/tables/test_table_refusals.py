@@ -141,11 +141,23 @@ ARGUMENTS = [
     (frame(ALL, feature_column="z"), "feature_column='z' is missing"),
     (frame(ALL, feature_column=["f0", "z"]), "feature_column='z' is missing"),
     (frame(ALL, split_column="z"), "split_column='z' is missing"),
-    (frame(ALL | {"y": 0}), "'label' and 'y' could both have this role: choose one by label_column"),
-    (frame(ALL | {"text": ""}), "'path' and 'text' could both have this role: choose one by item_col"),
-    (frame({"label": ["x"]}), r"no features among the columns 'label'.*: `twohot extract FILE --backbone"),
+    (
+        frame(ALL | {"y": 0}),
+        "'label' and 'y' could both have this role: choose one by label_column",
+    ),
+    (
+        frame(ALL | {"text": ""}),
+        "'path' and 'text' could both have this role: choose one by item_col",
+    ),
+    (
+        frame({"label": ["x"]}),
+        r"no features among the columns 'label'.*: `twohot extract FILE --backbone",
+    ),
     (frame(ALL, feature_column="path"), "column 'path' holds no numbers"),
-    (frame({"a": list(X), "b": list(X)}), "'a' and 'b' could both have this role: choose one by feat"),
+    (
+        frame({"a": list(X), "b": list(X)}),
+        "'a' and 'b' could both have this role: choose one by feat",
+    ),
     (frame({"a": [[1, 2, 3], [1, 2]], "y": 0}), "'a' holds 3 numbers in row 0 but not in row 1"),
     (frame({"a": [[1, 2], None], "y": 0}), "'a' holds 2 numbers in row 0 but not in row 1"),
     (frame({"a": [1, 2], "y": 0, "split": ["x", None]}), r"split\[1\] is empty: set the split"),
@@ -163,7 +175,10 @@ ARGUMENTS = [
     (csv("a,label\n1,x\n2\n"), r"1 cell in row 1 \(from 0, without .* and 2 in its header: quote"),
     (csv("a,label\n1,x\ntwo,y\n"), r"column 'a' holds numbers, but 'two' in row 1 \(from 0\): c"),
     (csv("a\tlabel\n1,234\tx\n"), "numbers like 1,234, which may be 1.234 or 1234: correct"),
-    (csv("a,label\none,x\n"), r"there are no features among the columns 'a', 'label' \(in .*bad\.csv\)"),
+    (
+        csv("a,label\none,x\n"),
+        r"there are no features among the columns 'a', 'label' \(in .*bad\.csv\)",
+    ),
     (csv("a,label\n1,caf\udce9\n"), r"bad\.csv is not a CSV file in UTF-8"),
     *(
         (no_csv(content, read), rf"no\.csv is not a CSV file in UTF-8 .*{said}")
@@ -180,7 +195,10 @@ ARGUMENTS = [
     (archive(X_train=X, features_train=X), "'X_train' and 'features_train' could both have"),
     (archive(X=X, features=X, y=range(5)), "'X' and 'features' could both have this role"),
     (archive(X_train=X, y_train=range(5), labels_train=range(5)), "'labels_train' and 'y_t"),
-    (archive(X_train=X, y_train=range(4)), r"'y_train' has shape \(4,\) for the 5 rows of split 't"),
+    (
+        archive(X_train=X, y_train=range(4)),
+        r"'y_train' has shape \(4,\) for the 5 rows of split 't",
+    ),
     (archive(X=X[None], y=[0]), "no features among the columns 'X', 'y'"),
     (archive(X=X, y=range(4)), r"'y' has shape \(4,\) for 5 rows of features"),
     (archive(X=X, y=[0, 1, 2, 3, 9], classes=list("abcd")), "'y' holds 9 in row 4, which"),
@@ -199,7 +217,10 @@ ARGUMENTS = [
     (beside('label\n"cat', source=WIDE), r"y\.csv"),
     (beside("cat\ncat\n", name="names.txt", source=ALL), r"names\.txt"),
     # Labels by the names of classes
-    (coded(["a", "z"], ["a", "b"]), r"1 label that is not among the 2 classes \('z'\): list all cl"),
+    (
+        coded(["a", "z"], ["a", "b"]),
+        r"1 label that is not among the 2 classes \('z'\): list all cl",
+    ),
     (coded([0, 2], ["a", "b"]), r"labels holds 2 in row 1, .* among the 2 classes: .* from 0 to 1"),
     (coded([0, -2], ["a", "b"]), r"labels holds -2 in row 1, which is not a position"),
     (coded([0, 1], ["1", "2"]), r"labels has 1 label that is not among the 2 classes \('0'\)"),
@@ -249,9 +270,15 @@ ARGUMENTS = [
     (blocks(np.ones((5, 2))), r"at row 0 has shape \(5, 2\), which does not fit .*\(5, 3\)"),
     (blocks(np.ones(3)), r"at row 0 has shape \(3,\), which does not fit"),
     (blocks(np.ones((1, 3)), np.full((4, 3), 1e39)), r"from row 1 on .* too large for float32"),
-    (written(items=[*"abcd", 3]), r"items\[4\]=3 cannot be written as UTF-8 \('int' .* valid text or"),
+    (
+        written(items=[*"abcd", 3]),
+        r"items\[4\]=3 cannot be written as UTF-8 \('int' .* valid text or",
+    ),
     (written(items=[*"abcd", "\ud800"]), r"items\[4\]=.* cannot be written as UTF-8 .*position 0"),
-    (written(np.eye(5, dtype=int)), r"features is int64, but a feature file contains dense float16"),
+    (
+        written(np.eye(5, dtype=int)),
+        r"features is int64, but a feature file contains dense float16",
+    ),
     (written(np.eye(5, dtype=complex)), r"features holds complex numbers .*complex128"),
     (written(sp.csr_array(np.eye(5))), r"features is sparse, .* convert them by .toarray\(\)"),
     (written(np.zeros((5, 0))), r"features has shape \(5, 0\): write at least one row and one fea"),
@@ -281,7 +308,11 @@ ARGUMENTS = [
             ("features", None, "'features'"),
             ("features", np.zeros((4, 3), np.int32), "features is int32"),
             ("labels", None, "'labels'"),
-            ("labels", np.full(4, 3, np.int32), r"labels\[0\]=3 is out of range: there are 2 names"),
+            (
+                "labels",
+                np.full(4, 3, np.int32),
+                r"labels\[0\]=3 is out of range: there are 2 names",
+            ),
             ("item_bytes", None, "'item_bytes'"),
             ("item_offsets", np.zeros(4, np.int64), "must rise from 0 to"),
             ("item_offsets", np.array([0, 2, 1, 3, 4]), "must rise from 0 to"),

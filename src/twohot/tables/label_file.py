@@ -140,9 +140,7 @@ def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
     if theirs != ours and sorted(theirs) == sorted(ours):
         column = f"in their column {joined.roles.item!r}"
         problem = f"have the items of the features {column}, but in another order"
-        advice = (
-            "sort them in the order of the features, or add a column of ids to both."
-        )
+        advice = "sort them in the order of the features, or add a column of ids to both."
         raise ArgumentError("labels", problem, advice)
 
 
