@@ -112,20 +112,20 @@ def made(tmp_path_factory):
 REFUSED = """
 describe split='a'.csv | no label column among 'x0', 'x1', 'x2'
 describe split='b'.csv | split='b'.csv is not a file: pass the path of a table of features.
-describe two.csv | 'label' and 'y' could both have this role (in two.csv): choose one by --label-column=…
+describe two.csv | 'label' and 'y' could both have this role (in two.csv): choose one by --label-c
 describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose one by --label-c
 describe X.npy --labels apart.csv --label-column c=1 | --label-column='c=1' is missing (in X.npy
-describe X.npy --labels apart.csv --label-column a --classes two.txt | not among the 2 classes ('30')
+describe X.npy --labels apart.csv --label-column a --classes two.txt | not among the 2 classes
 describe two.csv --label-column y --feature-column note | column 'note' holds no numbers (in two
 describe table.csv --split test | --split='test' is not in this table, which has no splits.
 describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
 describe table.csv --cut 1.5 | --cut=1.5 is not a share of the largest merge distance
-describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both say where to cut
+describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both set
 describe table.csv -o old | --output=old is a file: pass the name of a folder
 describe gone.csv -o out | gone.csv is not a file
 forecast one.csv -o out | y has only one class ('2')
 forecast empty.csv -o out | no label in any
-forecast rare.csv -o out --quiet | y has 1 class with two rows or more, of 2
+forecast rare.csv -o out --quiet | y has 1 class with at least two rows, of 2
 forecast table.csv -o old/out | is inside
 fit new.csv -o x | no label column among
 fit table.csv -o x --feature-column z | --feature-column='z' is missing
@@ -206,7 +206,7 @@ corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .feature
 corrupt in.features --rate .5 -o no/x.features | in a folder that does not exist
 corrupt in.features --rate .5 -o short.features | already exists: pass --force to replace it
 corrupt short.features --rate .5 -o x.features | is not a feature file, or is truncated
-corrupt true.features --rate .5 -o x.features | has true labels already
+corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
 extract photos --backbone minilm -o x.features | --backbone='minilm' takes texts
 extract list.csv --backbone pixels -o x.features | say by --label-column=… which holds the labels
@@ -214,7 +214,7 @@ extract list.csv --backbone pixels --label-column kind -o x.features | be found 
 extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for
 extract photos/cat --backbone pixels -o x.features | pass --unlabelled to take all images without
 extract mixed --backbone pixels -o x.features | ('mixed/loose.png'): pass --unlabelled
-extract none --backbone pixels --unlabelled -o x.features | no image in 1 folder ('none')
+extract none --backbone pixels --unlabelled -o x.features | there are no images in 1 folder ('none')
 extract list.csv --backbone pixels --label-column kin -o x.features | --label-column='kin' is miss
 extract list.csv --backbone pixels --label-column kind --unlabelled -o x.features | contradict each
 extract photos --backbone pixels --label-column a -o x.features | is for CSV and Parquet files, not

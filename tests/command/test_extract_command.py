@@ -260,7 +260,7 @@ def test_files_that_are_not_taken_are_counted_and_named(photos):
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
         "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
-        "Note: 1 file not taken (no ending of an image): 'photos/cat/x.heic'.",
+        "Note: 1 file not taken (not an image file name): 'photos/cat/x.heic'.",
     ]
     assert "holds 12 rows" in result.stdout
 

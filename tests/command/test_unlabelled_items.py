@@ -112,7 +112,7 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     assert "36 rows of 90 features, no labels. 36 items went" in bare.output
     refused = run(*labelled, "a.features", "--unlabelled")
     assert refused.exit_code == 1
-    assert "made from something else: pass --force to replace it" in refused.output
+    assert "made from other content: pass --force to replace it" in refused.output
     a, b = read_features("a.features"), read_features("b.features")
     np.testing.assert_array_equal(a.features, b.features)
     assert list(a.items) == list(b.items)
@@ -160,5 +160,5 @@ def test_what_means_no_label_is_said_once(folder):
     assert set(load("p.safetensors").classes_) == {"brick", "grass"}
     # To say something else is to make another file.
     again = run("extract", "photos.csv", *PIXELS, "--missing", "-", "-o", "photos.features")
-    assert "photos.features exists and was made from something else" in again.output
+    assert "photos.features already exists and was made from other content" in again.output
     assert (folder / "photos.features").exists()

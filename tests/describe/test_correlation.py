@@ -124,7 +124,7 @@ def test_labels_that_cannot_be_used(labels, n_classes, message):
 
 def test_too_many_classes_for_a_matrix_of_pairs_are_refused():
     for rows in (np.ones((20_001, 1)), da.ones((20_001, 1))):
-        with pytest.raises(ValueError, match=r"names 20001 classes, and a matrix of every two"):
+        with pytest.raises(ValueError, match=r"has 20001 classes, too many for a matrix"):
             class_correlation(rows, np.arange(20_001))
 
 

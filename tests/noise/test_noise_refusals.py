@@ -139,15 +139,15 @@ REFUSED = [
     (lambda: corruption_for(table(), "odd", 0.5), "kind='odd' is not known: pass one of 'symmet"),
     (
         lambda: corruption_for(table(), "superclass", 0.5),
-        "needs the superclass of each class, which this table",
+        "needs the superclass of each class, but this table",
     ),
     (noisy(corruption=np.full((4, 4), 0.3)), "a row that does not sum to one"),
     (noisy(corruption=np.eye(3)), "corruption has 3 rows for 4 classes"),
     (noisy(seed=-1), "seed=-1 is not allowed"),
     (noisy(split="val"), "split='val' is not in this table, which has 'train', 'test'"),
-    (noisy({"split_names": ("fit", "x")}), "no split is called 'train' among 'fit', 'x'"),
-    (noisy({"labels": np.full(N_ROWS, -1)}), "split='train' has no row with a label"),
-    (noisy({"true_labels": np.zeros(N_ROWS, int)}), "table has true labels already"),
+    (noisy({"split_names": ("fit", "x")}), "there is no split 'train' among 'fit', 'x'"),
+    (noisy({"labels": np.full(N_ROWS, -1)}), "split='train' has no labelled row"),
+    (noisy({"true_labels": np.zeros(N_ROWS, int)}), "table already has true labels"),
     *(
         (matrix_file(text), r"m.csv has the columns 'a', 'b'.* name the 3 classes in")
         for text in ("a,b\n1,0\n0,1\n", "a,b,d\n1,0,0\n0,1,0\n0,0,1\n", "a,b,c\n1,0,0\n")
@@ -165,10 +165,10 @@ REFUSED = [
     (features(elsewhere=-2), r"elsewhere=-2 is not allowed: pass a number from -1 to 1"),
     (features(elsewhere=0.5), r"elsewhere=0.5 are out of order"),
     (features(same_class=0, elsewhere=-0.1), r"contradict.* raise same_superclass or same_class"),
-    (features(same_superclass=0.1), r"=0.1 has no superclasses .* pass superclass=…"),
+    (features(same_superclass=0.1), r"=0.1 needs superclasses: also pass superclass=…"),
     (
         features(same_superclass=0.5, superclass=HALVES),
-        r"same_superclass=0.5 and elsewhere=0.0 are out of order: same_class ≥",
+        r"same_superclass=0.5 and elsewhere=0.0 are out of order: pass same_class ≥",
     ),
     (
         features(elsewhere=0.1, superclass=HALVES),

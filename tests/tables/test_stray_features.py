@@ -39,7 +39,7 @@ def test_a_column_unlike_the_others_is_named_in_words_and_in_a_note(tmp_path):
 def test_a_column_that_hides_the_others_is_named():
     (note,) = read_table(frame(e8=np.linspace(100, 50_000, 40))).notes
     assert note.startswith(
-        "features with a spread over 1,000 times the median, which dominate the others: 'e8'. To leave"
+        "features with a spread over 1,000 times the median, which dominate the others: 'e8'. To"
     )
     # A hundred times as wide is not far, and constant columns have no spread to compare with.
     assert read_table(frame(e8=np.linspace(0, 300, 40))).notes == ()
