@@ -87,26 +87,23 @@ def reproduce(
     *,
     features: Annotated[
         list[Path] | None,
-        Option(help="Feature file with splits train and test and true labels; repeat it for more."),
+        Option(help="Feature file with splits train and test and true labels; repeat for more."),
     ] = None,
-    features_dir: Annotated[
-        Path | None, Option(help="Folder whose feature files are all taken.")
-    ] = None,
-    output: Annotated[Path, Option("--output", "-o", help="Folder for all that is made.")] = Path(
-        "paper"
-    ),
+    features_dir: Annotated[Path | None, Option(help="Folder of feature files.")] = None,
+    output: Annotated[Path, Option("--output", "-o", help="Folder to write to.")] = Path("paper"),
     log: Annotated[
-        Path | None, Option(help="File of finished runs; runs.jsonl in the output folder if none.")
+        Path | None,
+        Option(help="File of finished runs; by default runs.jsonl in the output folder."),
     ] = None,
     seeds: Annotated[
         int | None, Option(min=1, help="Draws of noisy labels (the paper has 3).")
     ] = None,
-    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Runs at once.")] = 1,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of parallel runs.")] = 1,
     records_only: Annotated[
-        bool, Option("--records-only", help="Draw from the finished runs, and do no others.")
+        bool, Option("--records-only", help="Draw figures from finished runs only.")
     ] = False,
 ) -> None:
-    """Reproduce the paper: run what is missing, draw the figures and judge the claims."""
+    """Reproduce the paper: run experiments, draw the figures and judge the claims."""
     more = [Path(name) for name in names if _is_file(name)]
     wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
     chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)

@@ -29,8 +29,8 @@ class ArgumentError(ValueError):
 
     Examples
     --------
-    >>> print(ArgumentError({"seed": -1}, "is not a random state", "pass an integer of at least 0."))
-    seed=-1 is not a random state: pass an integer of at least 0.
+    >>> print(ArgumentError({"seed": -1}, "is negative", "pass an integer of at least 0."))
+    seed=-1 is negative: pass an integer of at least 0.
     >>> print(ArgumentError("", "'y' and 'label' are both there", "pass {label}.", label=...))
     'y' and 'label' are both there: pass label=….
     """

@@ -303,7 +303,7 @@ def corrupt_labels(
         If False, each given label is drawn independently from the row of its true class. If True,
         the counts are fixed: each number of samples of class k with given label k' is its
         expectation rounded up or down, and so is each number of samples with given label k'.
-        Classes of equal size stay of equal size if the columns of `corruption` sum to one, too. Then
+        Classes of equal size stay so if the columns of `corruption` also sum to one. Then
         chance only decides which samples get which label, and which fractions are rounded up.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.

@@ -108,7 +108,7 @@ class ColumnRoles:
 
     @property
     def names(self) -> dict[str, str]:
-        """Names of the columns that files beside the table also have, as `FeatureTable` has them."""
+        """Names of the columns that files beside the table also have."""
         found = {"label_column": self.label, "item_column": self.item}
         return {key: name for key, name in found.items() if name is not None}
 
