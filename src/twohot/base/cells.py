@@ -74,7 +74,7 @@ def is_missing(label: object) -> bool:
     if label is None or label is np.ma.masked:
         return True
     try:
-        return bool(label != label)  # only NaN and NaT differ from themselves
+        return bool(label != label)  # noqa: PLR0124 - only NaN and NaT differ from themselves
     except (TypeError, ValueError):  # NA raises here
         return True
 

@@ -167,7 +167,7 @@ def prefetch(
             if known is None or key in known:
                 return Loaded(row, key)
             return Loaded(row, key, plan.backbone.prepare(decoded(items, row, content)))
-        except Exception as error:  # a broken file makes Pillow raise almost any error
+        except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost any error)
             return Loaded(row, key, problem=reason_of(error))
 
     return ordered_map(load, len(items), plan.n_workers, n_ahead)

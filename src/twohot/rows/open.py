@@ -39,7 +39,7 @@ def example_row(X: Any) -> Any:
     if is_dask(X):
         check_collection(X)
         if hasattr(X, "columns"):  # a frame
-            return X._meta_nonempty.iloc[:1] * 0.0  # known without computing
+            return X._meta_nonempty.iloc[:1] * 0.0  # noqa: SLF001 - known without computing
         return np.zeros((1, X.shape[1]), precision_of(X))
     X = open_store(X)
     if isinstance(X, ChunkedFeatures):
