@@ -140,8 +140,8 @@ fit table.csv -o no/x | is in a folder that does not exist
 fit table.csv -o x --figure x.doc | does not end in .png or .svg
 fit table.csv -o x --figure table.csv | is the input file
 fit table.csv -o x.png --figure x.png | are the same file: choose two names
-fit photos -o x | is a folder: extract features from it, which `twohot extract` makes
-fit in.features --labels photos -o x | is a folder: pass a label file, which `twohot apply` writes
+fit photos -o x | is a folder: extract features from it by `twohot extract`
+fit in.features --labels photos -o x | is a folder: pass a label file (`twohot apply`
 predict p.safetensors narrow.csv -o x.csv | same backbone
 predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force
 predict p.safetensors new.csv -o x.npz | x.npz does not end in .csv
@@ -212,7 +212,7 @@ extract photos --backbone minilm -o x.features | --backbone='minilm' takes texts
 extract list.csv --backbone pixels -o x.features | say by --label-column=… which holds the labels
 extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
 extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for
-extract photos/cat --backbone pixels -o x.features | pass --unlabelled to take all images without
+extract photos/cat --backbone pixels -o x.features | pass --unlabelled to use all images without
 extract mixed --backbone pixels -o x.features | ('mixed/loose.png'): pass --unlabelled
 extract none --backbone pixels --unlabelled -o x.features | there are no images in 1 folder ('none')
 extract list.csv --backbone pixels --label-column kin -o x.features | --label-column='kin' is miss

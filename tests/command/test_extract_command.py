@@ -107,7 +107,7 @@ def test_a_second_run_has_nothing_to_do(photos):
     (photos / "cat" / "000.png").unlink()
     refused = run(*arguments)
     assert refused.exit_code == 1
-    assert "made from something else" in refused.stderr
+    assert "made from other content" in refused.stderr
     assert "holds 11 rows" in run(*arguments, "--force").stdout
 
 

@@ -86,11 +86,11 @@ def test_a_stopped_run_is_resumed(source, probe, tmp_path, monkeypatch):
     assert names == ["_twohot.json", "part-00000.parquet", "part-00001.parquet"]
     # Whoever reads it now is told.
     refused = run("predict", probe, stopped, "-o", tmp_path / "again")
-    assert f"{stopped} has 2 of 5 parts: finish it by the command that wrote it" in refused.output
+    assert f"{stopped} has 2 of 5 parts: run the command that wrote it" in refused.output
 
     n_calls[:] = [0] * 10  # and nobody dies any more
     result = run("predict", probe, source, "-o", stopped, "--quiet")
-    assert "(5 parts, 2 of them there already)" in result.output
+    assert "(5 parts, 2 of them already there)" in result.output
     assert sum(n_calls) == N_ROWS - FILES[0]
     found, expected = everything(stopped), everything(whole)
     assert {path.name: content for path, content in found.items()} == {
@@ -129,7 +129,7 @@ def test_a_source_that_was_changed_is_another(source, probe, tmp_path, monkeypat
     write_table(table, X, id=[f"a{row}" for row in IDS])
     for path in (source, array, table):
         assert f"Predicted {N_ROWS} rows" in output_of(path)
-        assert "there already" in output_of(path)
+        assert "already there" in output_of(path)
     in_another_order(source)
     changed = X.copy()
     changed[333] = 0
@@ -203,7 +203,7 @@ def test_workers_write_the_parts(source, probe, tmp_path, cluster):
     check_predictions(sorted(there.glob("*.parquet")), probe)
     (there / "part-00002.parquet").unlink()
     result = run("predict", probe, source, "-o", there, "--quiet", *workers)
-    assert "(5 parts, 4 of them there already)" in result.output
+    assert "(5 parts, 4 of them already there)" in result.output
     for mine, theirs in zip(sorted(here.iterdir()), sorted(there.iterdir()), strict=True):
         assert mine.read_bytes() == theirs.read_bytes()
 

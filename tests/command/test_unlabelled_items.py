@@ -75,7 +75,7 @@ def test_a_table_of_new_photos(kind):
     arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
     refused = run("extract", *arguments)
     assert refused.exit_code == 1
-    assert "say by --label-column=… which holds the labels, or pass --unlabelled" in (
+    assert "name the column of labels by --label-column=…, or pass --unlabelled" in (
         refused.output
     )
     assert not Path("new.features").exists()
