@@ -209,7 +209,7 @@ corrupt short.features --rate .5 -o x.features | is not a feature file, or is tr
 corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
 extract photos --backbone minilm -o x.features | --backbone='minilm' takes texts
-extract list.csv --backbone pixels -o x.features | say by --label-column=… which holds the labels
+extract list.csv --backbone pixels -o x.features | name the label column by --label-column=…
 extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
 extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for
 extract photos/cat --backbone pixels -o x.features | pass --unlabelled to use all images without
@@ -223,7 +223,7 @@ extract digits --backbone pixels --unlabelled -o x.features | is not for data se
 fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "wandbfs"
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
 fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
-fit table.csv -o s3://b/x | --output=s3://b/x is no path of this machine
+fit table.csv -o s3://b/x | --output=s3://b/x is not a local path
 fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is no path of this machine: copy it
 evaluate az://b/p.st table.csv | az://b/p.st' is no path of this machine: copy it
 predict p.safetensors new.csv -o wandb://b/out | needs wandbfs: pip install

@@ -149,7 +149,7 @@ def test_a_row_that_is_not_finite_is_named_by_its_id(output, probe, tmp_path, mo
     holed[333, 2] = np.nan
     table = write_table(tmp_path / "table.csv", holed, id=[f"a{row}" for row in IDS])
     result = run("predict", probe, table, "-o", tmp_path / output, "--quiet")
-    assert f"contains NaN at row a{IDS[333]}, column 'x2': features" in result.output
+    assert f"contains NaN at row a{IDS[333]}, column 'x2': drop" in result.output
 
 
 def test_what_is_refused(source, probe, tmp_path, monkeypatch):
@@ -177,7 +177,7 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
     assert not folder.exists()
     table = pq.read_table(source / "1.parquet").rename_columns(["id", "other", "kind"])
     pq.write_table(table, source / "1.parquet")
-    assert "has files of two schemas" in refused(tmp_path / "predictions")
+    assert "has files with two schemas" in refused(tmp_path / "predictions")
 
 
 def test_any_file_system(probe):

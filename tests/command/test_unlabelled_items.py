@@ -75,7 +75,7 @@ def test_a_table_of_new_photos(kind):
     arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
     refused = run("extract", *arguments)
     assert refused.exit_code == 1
-    assert "name the column of labels by --label-column=…, or pass --unlabelled" in (
+    assert "name the label column by --label-column=…, or pass --unlabelled" in (
         refused.output
     )
     assert not Path("new.features").exists()
@@ -98,7 +98,7 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     stopped = run(*arguments, "new.features", "--strict")
     assert stopped.exit_code == 1
     assert "new/2.png could not be read" in stopped.output
-    assert "or leave --strict out" in stopped.output
+    assert "or remove --strict" in stopped.output
     again = run(*arguments, "new.features")
     assert "holds 3 rows of 90 features, no labels. 1 item went through" in again.output
     assert "  new/2.png: is not an image in a format that Pillow reads" in again.output

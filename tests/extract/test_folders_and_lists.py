@@ -148,7 +148,7 @@ def test_a_parquet_file_is_read_as_the_csv_file_is(tmp_path):
         (
             "path,kind\na.png,x\n",
             {},
-            "columns 'path', 'kind': name the column of labels by label_column=….*unlabelled=True",
+            "columns 'path', 'kind': name the label column by label_column=….*unlabelled=True",
         ),
         ("path,label\na.png,x\n", {"label_column": "class"}, "label_column='class' is missing"),
         (

@@ -263,7 +263,7 @@ def _labels(
     """Return the fields of the labels: given labels, true labels, and their classes."""
     if roles.label is None:
         problem = f"{path} has the columns {first_few(columns)}"
-        advice = "name the column of labels by {label_column}, or pass {unlabelled} if none."
+        advice = "name the label column by {label_column}, or pass {unlabelled} without labels."
         raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
     given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
     labels = {"labels": given.codes, "classes": tuple(given.classes.tolist())}

@@ -246,7 +246,7 @@ def _check_whole(folder: str, n_files: int) -> None:
     record = read_record(folder)
     if record is not None and n_files < record["n_parts"]:
         problem = f"{folder} has {n_files} of {record['n_parts']} parts"
-        advice = "run the command that wrote it again: it resumes where it stopped."
+        advice = "run the command that wrote it again; it resumes where it stopped."
         raise ArgumentError("source", problem, advice)
 
 
