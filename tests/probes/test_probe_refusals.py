@@ -115,7 +115,7 @@ DATA_REFUSED = [
     ("X is not numeric in the column 'word': pass numbers", {"X": pl.from_pandas(FRAME)}),
     ("Expected 2D array, got 1D array", {"X": X[:, 0]}),
     ("dim 3", {"X": X[:, :, np.newaxis]}),
-    ("X has rows of different lengths: pass as many", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
+    ("X has rows of different lengths: pass the same", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
     ("y has 299 labels and X has 300 rows: pass one label per row", {"y": Y[:-1]}),
     ("requires y to be passed, but the target y is None", {"y": None}),
     (NO_LABEL, {"y": np.where(Y == 0, np.nan, Y)}),
