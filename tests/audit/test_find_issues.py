@@ -755,7 +755,7 @@ def test_ids_may_be_given():
     assert f"{names[issues.rows[0]]:>8}  " in repr(issues)
     with pytest.raises(ValueError, match="ids has 2 ids for 360 rows: pass one id per row"):
         find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a", "b"])
-    with pytest.raises(ValueError, match=r"^ids holds 'a' more than once .*: pass one id per"):
+    with pytest.raises(ValueError, match=r"^ids holds 'a' more than once .*: pass a different id"):
         find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a"] * 360)
 
 
