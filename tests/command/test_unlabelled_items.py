@@ -75,9 +75,7 @@ def test_a_table_of_new_photos(kind):
     arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
     refused = run("extract", *arguments)
     assert refused.exit_code == 1
-    assert "name the label column by --label-column=…, or pass --unlabelled" in (
-        refused.output
-    )
+    assert "name the label column by --label-column=…, or pass --unlabelled" in (refused.output)
     assert not Path("new.features").exists()
     assert run("extract", *arguments, "--unlabelled").exit_code == 0
     assert predicted("new.features") == {"new/1.png": "sky", "new/0.png": "brick"}
