@@ -52,7 +52,7 @@ from twohot.probes import (
     prepare_as,
     resumable,
     row_weights,
-    whole_or_not_at_all,
+    restore_on_failure,
 )
 from twohot.rows import (
     AS_THEY_ARE,
@@ -164,7 +164,7 @@ class AutoProbe(FittedProbe):
         self.fit_anchored(X, y, sample_weight, callback, groups=groups, checkpoint=checkpoint)
         return self
 
-    @whole_or_not_at_all
+    @restore_on_failure
     def fit_anchored(
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None, *args: Any, **how: Any
     ) -> Anchored:
