@@ -87,10 +87,10 @@ format: $(VENV)/.dev  ## apply the style
 
 # Benchmarks keep one record per run, and runs that have one are skipped: remove their lines to
 # measure again. FEATURES=folder adds real features; see benchmarks/real_features.py for the files.
-bench: $(VENV)/.dev ## passes, ratios and memory; rewrites docs/benchmarks.md
+bench: $(VENV)/.dev ## passes, ratios and memory; docs/solver_benchmark.md
 	$(BIN)/python $(INSTALL) -c constraints.txt scikit-learn-intelex
 	$(BIN)/python -m benchmarks.solver.run $(if $(FEATURES),--features $(FEATURES)) \
-		--records benchmarks/solver/runs.jsonl --output docs/benchmarks.md
+		--records benchmarks/solver/runs.jsonl --output docs/solver_benchmark.md
 
 RUNS := benchmarks/audit/runs.jsonl
 BEFORE := benchmarks/audit/before.jsonl
@@ -111,11 +111,11 @@ bench-sgd: $(VENV)/.dev ## the paper's SGD beside exact solves on FEATURES=folde
 
 # On an idle machine: all of it is CPU time and clock of passes.
 SCALE := benchmarks/scale
-bench-scale: $(VENV)/.dev ## passes over stores and clusters; rewrites a part of docs/scale.md
+bench-scale: $(VENV)/.dev ## passes over stores and clusters; docs/scale_benchmark.md
 	rm -f $(SCALE)/passes.jsonl
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scale.passes $(SCALE)/passes.jsonl
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scale.scaling $(SCALE)/scaling.jsonl
-	$(BIN)/python -m benchmarks.scale.model_page $(SCALE)/scaling.jsonl docs/scale.md
+	$(BIN)/python -m benchmarks.scale.model_page $(SCALE) docs/scale_benchmark.md
 
 bench-extraction: $(VENV)/.dev ## throughput of extract() beside its parts alone
 	$(BIN)/python -m benchmarks.extraction

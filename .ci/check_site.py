@@ -72,6 +72,19 @@ def _leads_somewhere(address: str, path: Path, pages: dict[Path, Page]) -> bool:
     return parts.fragment in {"", "top"} or unquote(parts.fragment) in pages[target].ids
 
 
+def missing_pages(site: Path) -> Iterator[str]:
+    """Yield links of llms.txt, the list of pages for language models, that lead nowhere."""
+    text = (site / "llms.txt").read_text(encoding="utf-8")
+    pages = re.findall(r"^- \[.+\]\(https://[^/]+/en/stable/(.+?)\): .+", text, re.MULTILINE)
+    if not pages:
+        yield "llms.txt has no links"
+    yield from (
+        f"llms.txt leads to {page}, which is not there"
+        for page in pages
+        if not (site / page).is_file()
+    )
+
+
 def missing_names(site: Path, package: str) -> Iterator[str]:
     """Yield public names of a package, and commands, that have no place on the site."""
     reference = site / "reference"
@@ -94,7 +107,7 @@ def public_modules(package: str) -> list[str]:
 def main() -> int:
     """Print what is wrong; fail if anything is."""
     site = Path(sys.argv[1])
-    found = [*problems(site), *missing_names(site, "twohot")]
+    found = [*problems(site), *missing_pages(site), *missing_names(site, "twohot")]
     sys.stdout.write("".join(f"{line}\n" for line in found))
     sys.stdout.write(f"{site}: {len(found)} problems\n")
     return min(len(found), 1)

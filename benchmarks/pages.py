@@ -1,4 +1,4 @@
-"""What the pages of all benchmarks are made of: tables, what was asked and what was measured."""
+"""What the pages of all benchmarks are made of: tables, what is required and what was measured."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ def target_table(targets: Iterable[Target], nothing: str = NOT_MEASURED) -> str:
     """Return all that was asked for; `nothing` stands where it cannot be said whether it is met."""
     verdicts = {True: "yes", False: "**no**", None: nothing}
     rows = [[each.what, each.asked, each.measured, verdicts[each.met]] for each in targets]
-    return table(["what", "asked", "measured", "met"], rows)
+    return table(["what", "required", "measured", "met"], rows)
 
 
 def write_page(text: str, path: Path | None) -> None:

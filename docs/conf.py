@@ -22,6 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_reference",
     "field_comments",
+    "llms_txt",
     "returned_by",
 ]
 exclude_patterns = ["_build", "_templates", "examples", "reproduction/preface.md"]
@@ -68,6 +69,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "twohot"
+html_baseurl = "https://twohot.readthedocs.io/en/stable/"  # of links in llms.txt
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -79,7 +81,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

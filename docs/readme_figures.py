@@ -134,13 +134,13 @@ def draw_before_after() -> None:
     shown = rng.permutation(
         [*rng.choice(wrong, 6, replace=False), *rng.choice(right, 14, replace=False)]
     )
-    figure, axes = new_figure(9, 3.5, 3)
+    figure, axes = new_figure(9, 3.05, 3)
     titles = ("your labels", "the review", "the corrected file")
     for axis, title in zip(axes, titles, strict=True):
         axis.set_title(title)
         axis.axis("off")
         for place, row in enumerate(shown):
-            x, y = place % 5, place // 5
+            x, y = place % 5, 1.15 * (place // 5)
             axis.imshow(grey_picture(data.features[row]), "gray", extent=(x, x + 0.7, -y, -y + 0.7))
             if title == titles[0]:
                 text, colour = str(data.given_labels[row]), "black"
@@ -150,8 +150,8 @@ def draw_before_after() -> None:
                 text, colour = f"{data.given_labels[row]}→{corrected[row]}", VERMILION
             else:
                 text, colour = "✓", "0.6"
-            axis.text(x + 0.35, -y - 0.17, text, ha="center", va="center", color=colour)
-        axis.set(xlim=(-0.4, 5.1), ylim=(-3.4, 0.9))
+            axis.text(x + 0.35, -y - 0.2, text, ha="center", va="center", color=colour)
+        axis.set(xlim=(-0.4, 5.1), ylim=(-3.85, 0.9))
     figure.savefig(BEFORE_AFTER, dpi=150)
 
 

@@ -3,6 +3,7 @@
 import argparse
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from twohot_paper.exhibit import Results, choose_exhibits
 from twohot_paper.grid import ProbeGrid, convergence, titles
 from twohot_paper.grid_makers import StartsRun
 from twohot_paper.probe_run import ProbeRun
-from twohot_paper.reproduction import Reproduction, heading_anchor, show, write_text
+from twohot_paper.reproduction import Report, Reproduction, heading_anchor, show, write_text
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
@@ -103,6 +104,13 @@ def verdicts_of(name: str) -> list[str]:
     return rows
 
 
+def summary_of(report: Report) -> str:
+    """Return how many claims of the paper have which verdict, as a table."""
+    counts = Counter(verdict.answer for _, verdict in report.chosen(of_paper=True))
+    rows = [f"| {sign} {answer} | {counts[answer]} |" for answer, sign in report.signs.items()]
+    return "\n".join(["| verdict | claims of the paper |", "|---|---|", *rows])
+
+
 def tell(progress: Progress) -> None:
     """Say which run has ended, and how."""
     record = progress.record
@@ -134,6 +142,7 @@ def main() -> None:
     unfinished = [run for run in plan if run not in results]
     # The page says how many models are solved, not that all are.
     solved = convergence(results[run] for run in plan if run in results)
+    preface = preface.replace("{summary}", summary_of(report))
     preface = preface.replace("{converged}", solved).replace("{starts}", spread_of_starts(results))
     if unfinished:
         counts = f"{len(plan) - len(unfinished)} of the {len(plan)} runs planned on real features"

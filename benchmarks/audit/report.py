@@ -1,4 +1,4 @@
-"""The pages: regret over all settings, the requirements, losses beside wins; every setting."""
+"""The pages: the requirements with a figure; losses beside wins, and every setting."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from benchmarks.audit.ours import PRECISION, OurResult
 from benchmarks.audit.peers import PeerResult
 from benchmarks.audit.plan import PEOPLE, OurRun, PeerRun, Setting, settings
 from benchmarks.pages import NOT_MEASURED, table
+from twohot.base import BLUE, VERMILION
 from twohot_paper import Log
+from twohot_paper.real_figures import new_panels
 
-PAGE = Path(__file__).with_name("page.md")
+PAGE, SETTINGS_PAGE = (Path(__file__).with_name(name) for name in ("page.md", "settings.md"))
 PRECISE_ROWS = 50  # flagged in all draws of a setting: fewer say little about a precision
 N_SHOWN = 5  # losses, and wins
 REGRESSIONS = ("LogisticRegression", "CleanLearning")  # the peers that are linear, as a probe is
@@ -120,9 +123,9 @@ REQUIRED = (
     ("F1 of the flags minus better rule, points: mean / worst", AT_LEAST, (9.0, -5.0), "+.1f"),
     ("clean labels: per cent flagged, mean", AT_MOST, (3.0,), ".1f"),
     ("people's votes: error of the share wrong, mean", AT_MOST, (0.06,), ".3f"),
-    ("the interval holds the true share wrong, per cent", AT_LEAST, (95.0,), ".0f"),
+    ("the interval contains the true share wrong, per cent", AT_LEAST, (95.0,), ".1f"),
     (
-        f"precision {PRECISION} asked: worst of at least {PRECISE_ROWS} flags",
+        f"precision {PRECISION} required: worst of at least {PRECISE_ROWS} flags",
         AT_LEAST,
         (0.85,),
         ".2f",
@@ -163,38 +166,43 @@ def requirement_lines(rows: Rows, before: Rows) -> Iterable[list[str]]:
         yield [what, f"{'≥' if side == AT_LEAST else '≤'} {asked}", *texts, verdict]
 
 
-def render(rows: Rows, before: Rows, details: str) -> str:
-    """Return the page."""
-    best = Counter(row.peer for row in rows).most_common()
-    votes = people(rows)
-    deciles = {"people's votes": votes, "others": [row for row in rows if row not in votes]}
+def render(rows: Rows, before: Rows, details: str, figure: str) -> str:
+    """Return the first page; `details` and `figure` are the paths it links."""
     return PAGE.read_text(encoding="utf-8").format(
         n_measured=len(rows),
         n_planned=len(settings()),
         n_draws=sum(row.n_draws for row in rows),
         n_before=len(before),
         details=details,
-        best_peers=", ".join(f"{peer} in {count}" for peer, count in best) or "none",
+        figure=figure,
         requirements=table(
             ["what", "required", "before", "now", "met"], requirement_lines(rows, before)
         ),
-        groups=table(
-            ["settings", "number", "accuracy", "F1"],
-            [
-                *grouped(rows, lambda row: row.setting.data),
-                *grouped(rows, lambda row: f"*{row.setting.noise}*"),
-                *grouped(rows, lambda row: f"*shape {row.setting.shape}*"),
-            ],
-        ),
-        accuracies=beside(rows, lambda row: row.gain, lambda row: f"{change(row)} ({row.peer})"),
-        detections=beside(
-            rows, lambda row: row.f1_gain, lambda row: f"{row.f1_gain:+.1f} (F1 {row.f1:.0f})"
-        ),
-        deciles=table(
-            ["decile", *map(str, range(1, 11))],
-            (line for name, group in deciles.items() for line in decile_lines(name, group)),
-        ),
     )
+
+
+def draw(rows: Rows) -> Any:
+    """Return the figure: what every setting gains or loses, by kind of noise."""
+    figure, ((left, right),) = new_panels(9.5, 3.4, 1, 2, share_y=True)
+    noises = list(dict.fromkeys(row.setting.noise for row in rows))
+    names = ("accuracy minus best peer, points", "F1 minus better rule, points")
+    gains: tuple[Callable[[Row], float | None], ...] = (
+        lambda row: row.gain,
+        lambda row: row.f1_gain,
+    )
+    for axes, name, gain in zip((left, right), names, gains, strict=True):
+        axes.axvline(0, color="0.3", linewidth=1)
+        for place, noise in enumerate(noises):
+            found = [gain(row) for row in rows if row.setting.noise == noise]
+            values = [value for value in found if value is not None]
+            axes.plot(values, [place] * len(values), "o", color=BLUE, markersize=4, alpha=0.4)
+            if values:
+                axes.plot(
+                    mean(values), place, "|", color=VERMILION, markersize=16, markeredgewidth=2
+                )
+        axes.set(xlabel=name, ylim=(len(noises) - 0.5, -0.5))
+    left.set_yticks(range(len(noises)), noises)
+    return figure
 
 
 def grouped(rows: Rows, key: Callable[[Row], str]) -> Iterable[list[str]]:
@@ -254,6 +262,27 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
 
 
 def render_settings(rows: Rows) -> str:
-    """Return the second page: every setting."""
-    lines = table(list(COLUMNS), ([text(row) for text in COLUMNS.values()] for row in rows))
-    return f"---\norphan: true\n---\n\n# Every setting of the regret\n\n{lines}\n"
+    """Return the second page: means of groups, losses beside wins, and every setting."""
+    best = Counter(row.peer for row in rows).most_common()
+    votes = people(rows)
+    deciles = {"people's votes": votes, "others": [row for row in rows if row not in votes]}
+    return SETTINGS_PAGE.read_text(encoding="utf-8").format(
+        best_peers=", ".join(f"{peer} in {count}" for peer, count in best) or "none",
+        groups=table(
+            ["settings", "number", "accuracy", "F1"],
+            [
+                *grouped(rows, lambda row: row.setting.data),
+                *grouped(rows, lambda row: f"*{row.setting.noise}*"),
+                *grouped(rows, lambda row: f"*shape {row.setting.shape}*"),
+            ],
+        ),
+        accuracies=beside(rows, lambda row: row.gain, lambda row: f"{change(row)} ({row.peer})"),
+        detections=beside(
+            rows, lambda row: row.f1_gain, lambda row: f"{row.f1_gain:+.1f} (F1 {row.f1:.0f})"
+        ),
+        deciles=table(
+            ["decile", *map(str, range(1, 11))],
+            (line for name, group in deciles.items() for line in decile_lines(name, group)),
+        ),
+        every=table(list(COLUMNS), ([text(row) for text in COLUMNS.values()] for row in rows)),
+    )

@@ -15,8 +15,9 @@ from benchmarks.audit.data import FILES, draw_task
 from benchmarks.audit.ours import OurResult, measure_ours
 from benchmarks.audit.peers import PeerResult, measure_peers
 from benchmarks.audit.plan import KINDS, SETS, OurRun, PeerRun, Run, Setting, settings
-from benchmarks.audit.report import compare, render, render_settings
+from benchmarks.audit.report import compare, draw, render, render_settings
 from benchmarks.pages import say, write_page
+from twohot.base import write_figure
 from twohot_paper import Log, run_plan
 
 MEASURES = {PeerRun: measure_peers, OurRun: measure_ours}
@@ -82,15 +83,17 @@ def plan(chosen: Iterable[Setting], arguments: argparse.Namespace) -> list[Run]:
 
 
 def write_pages(arguments: argparse.Namespace) -> None:
-    """Write both pages; without a file for them, print the first one."""
+    """Write both pages and the figure; without a file for them, print the first one."""
     peers, output = arguments.peers or arguments.records, arguments.output
     rows = compare(peers, arguments.records)
     before = compare(peers, arguments.before) if arguments.before else []
-    details = (output or Path("audit_benchmark.md")).with_suffix("").name + "_settings.md"
+    stem = "audit_benchmark" if output is None else output.stem
+    page = render(rows, before, f"{stem}_settings.md", f"figures/{stem}.png")
     if output is not None:
-        write_page(render_settings(rows), output.with_name(details))
+        write_page(render_settings(rows), output.with_name(f"{stem}_settings.md"))
+        write_figure(output.parent / "figures" / f"{stem}.png", draw(rows))
     if rows or output is not None:
-        write_page(render(rows, before, details), output)
+        write_page(page, output)
 
 
 if __name__ == "__main__":

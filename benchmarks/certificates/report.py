@@ -1,9 +1,10 @@
-"""The page: what is required beside what was simulated, and every line of the tables."""
+"""The pages: what is required and what was simulated, with a figure; every line of the tables."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from benchmarks.certificates.lists import ListResult, Lists
 from benchmarks.certificates.plan import (
@@ -22,9 +23,11 @@ from benchmarks.certificates.plan import (
 )
 from benchmarks.certificates.reviews import CostResult, CoverageResult, ErringResult
 from benchmarks.pages import NOT_MEASURED, Target, table, target_table
+from twohot.base import BLUE, ORANGE
 from twohot_paper import Log, Record
+from twohot_paper.real_figures import new_panels
 
-PAGE = Path(__file__).with_name("page.md")
+PAGE, LINES_PAGE = (Path(__file__).with_name(name) for name in ("page.md", "lines.md"))
 N_CHECKED = 300  # of the table of lists, and of the required power
 LEAST_REACH = 0.25  # of the settings whose power counts: others have no list worth the name
 REQUIRED_POWER = {0.05: 0.88, 0.1: 0.9, 0.2: 0.9}
@@ -56,12 +59,20 @@ def read(log: Log) -> Found:
     )
 
 
-def render(log: Log) -> str:
-    found = read(log)
+def render(found: Found, details: str, figure: str) -> str:
+    """Return the first page; `details` and `figure` are the paths it links."""
     return PAGE.read_text(encoding="utf-8").format(
         requirements=target_table(requirements(found)),
         n_done=sum(map(len, (found.lists, found.coverage, found.cost, found.erring))),
         n_planned=len(runs()),
+        details=details,
+        figure=figure,
+    )
+
+
+def render_lines(found: Found) -> str:
+    """Return the second page: every line of the tables."""
+    return LINES_PAGE.read_text(encoding="utf-8").format(
         n_checked=N_CHECKED,
         lists=list_table(found),
         coverage_rows=COVERAGE_ROWS,
@@ -69,6 +80,24 @@ def render(log: Log) -> str:
         cost=cost_table(found),
         erring=erring_table(found),
     )
+
+
+def draw(found: Found) -> Any:
+    """Return the figure: what a review costs by either rule, over the number of rows."""
+    figure, ((axes,),) = new_panels(7, 2.6, 1, 1)
+    names = list(dict.fromkeys(data for data, _ in found.cost))
+    for rule, colour, marker in (("list first", BLUE, "o"), ("random order", ORANGE, "s")):
+        looks = {
+            names.index(data): 100 * mean(each.looks) / each.n_rows
+            for (data, of), each in found.cost.items()
+            if of == rule
+        }
+        label = "most doubtful rows first" if rule == "list first" else rule
+        axes.plot(list(looks.values()), list(looks), marker, color=colour, label=label)
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="rows looked at, %", xlim=(0, 102), ylim=(max(1, len(names)) - 0.5, -0.5))
+    axes.legend(frameon=False, loc="center")
+    return figure
 
 
 # What is required -------------------------------------------------------------------------------

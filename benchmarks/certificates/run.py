@@ -21,7 +21,7 @@ from benchmarks.certificates.plan import (
     Run,
     runs,
 )
-from benchmarks.certificates.report import render
+from benchmarks.certificates.report import draw, read, render, render_lines
 from benchmarks.certificates.reviews import (
     CostResult,
     CoverageResult,
@@ -31,6 +31,7 @@ from benchmarks.certificates.reviews import (
     measure_erring,
 )
 from benchmarks.pages import say, write_page
+from twohot.base import write_figure
 from twohot_paper import Log, run_plan
 
 MEASURES = {
@@ -60,7 +61,17 @@ def main(given: Sequence[str] | None = None) -> None:
 
     log = Log(arguments.records)
     run_plan(chosen, log, measure, n_jobs=1, callback=say)
-    write_page(render(log), arguments.output)
+    write_pages(log, arguments.output)
+
+
+def write_pages(log: Log, output: Path | None) -> None:
+    """Write both pages and the figure; without a file for them, print the first one."""
+    found = read(log)
+    stem = "certificates_benchmark" if output is None else output.stem
+    if output is not None:
+        write_page(render_lines(found), output.with_name(f"{stem}_lines.md"))
+        write_figure(output.parent / "figures" / f"{stem}.png", draw(found))
+    write_page(render(found, f"{stem}_lines.md", f"figures/{stem}.png"), output)
 
 
 def data_of(run: Run) -> str:

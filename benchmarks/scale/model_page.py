@@ -1,8 +1,8 @@
-"""What was measured on one and two workers, and what the model says of many: tables and a figure.
+"""The page of stores and clusters: what was measured, and what a model expects of many workers.
 
-    python -m benchmarks.scale.model_page benchmarks/scale/scaling.jsonl docs/scale.md
+    python -m benchmarks.scale.model_page benchmarks/scale docs/scale_benchmark.md
 
-replaces what stands between the two marks in the page, and docs/figures/scale_model.png.
+writes the page from the records in the folder, and figures/scale_model.png beside it.
 """
 
 import json
@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,21 @@ from benchmarks.scale.straggler_simulation import simulate_passes
 from twohot.base import COLOURS, write_figure
 from twohot_paper.real_figures import new_panels
 
-BEGIN = "<!-- measured by benchmarks.scale.scaling, written by benchmarks.scale.model_page -->"
-END = "<!-- end of what is written -->"
-WIDTH = 118
+PAGE = Path(__file__).with_name("page.md")
+# Names of stores and fits on the page, with the largest ratio allowed.
+STORES = {
+    "memory": ("memory, float32", ""),
+    "float16 memory map": ("memory map, float16", "1.25"),
+    "Parquet": ("Parquet, after the first pass", "1.5"),
+    "Dask, threads": ("Dask, one thread", "1.2"),
+    "Dask, distributed": ("Dask, distributed, two workers", "1.8"),
+}
+FITS = {
+    "twohot": "`LinearProbe`, at its defaults",
+    "twohot, float64, tol 1e-9": '`LinearProbe(dtype="float64", tol=1e-9)`',
+    "dask-ml, lbfgs": 'dask-ml, `solver="lbfgs"`',
+    "dask-ml, newton": 'dask-ml, `solver="newton"`, no penalty',
+}
 # Four reads of all rows before a fit (mean, principal axes, sample, moment of the labels), and the
 # passes that two rounds take at the default tolerance.
 N_PASSES = 24
@@ -40,25 +51,77 @@ FAN_INS = (2, 8, 32, 1024)
 USUAL_DELAY, N_SIMULATED = 0.1, 200
 
 
-def main(records: Path, page: Path) -> None:
-    found = [json.loads(line) for line in records.read_text().splitlines()]
-    rates = rates_from(found)
-    text = page.read_text()
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    parts = [
-        measured(found, rates),
-        rates_in_words(rates),
-        model_table(rates),
-        straggler_table(rates),
-    ]
-    page.write_text("\n\n".join([f"{before}{BEGIN}", *parts, f"{END}{after}"]))
+Records = Sequence[Mapping[str, Any]]
+
+
+def main(folder: Path, page: Path) -> None:
+    scaling, passes, dask_ml, (out_of_core,) = (
+        [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("scaling", "passes", "dask_ml", "out_of_core")
+    )
+    rates = rates_from(scaling)
+    workers = [record for record in scaling if record["kind"] == "pass"]
+    one, two = (record["busiest_worker"] for record in workers)
+    text = PAGE.read_text(encoding="utf-8").format(
+        **{name: passes[0][name] for name in ("n_rows", "n_features", "n_classes")},
+        n_ratios=len(passes[0]["ratios"]),
+        stores=store_table(passes),
+        out_of_core=in_words(out_of_core),
+        load=workers[0]["load"],
+        cores=workers[0]["cores"],
+        workers=worker_table(workers),
+        share=f"{two / one:.0%}",
+        delay=f"{USUAL_DELAY:g}",
+        rates=rates_in_words(rates, [compute_seconds(job_of(each), rates) for each in workers]),
+        fits=model_table(rates),
+        stragglers=straggler_table(rates),
+        dask_ml=dask_ml[0]["versions"]["dask-ml"],
+        dask=dask_ml[0]["versions"]["dask"],
+        dask_load=dask_ml[0]["load"],
+        dask_fits=fit_table(dask_ml),
+    )
+    page.write_text(text, encoding="utf-8")
     write_figure(page.parent / "figures" / "scale_model.png", model_figure(rates))
 
 
-def measured(records: Sequence[Mapping[str, Any]], rates: Rates) -> str:
+def store_table(passes: Records) -> str:
+    """Return what a pass over each store takes."""
+    rows = [
+        [name, f"{each['cpu_seconds']:.2f}", f"{each['ratio']:.2f}", bound]
+        for each in passes
+        for name, bound in [STORES[each["store"]]]
+    ]
+    return table(["store", "CPU, s", "ratio", "required at most"], rows)
+
+
+def in_words(record: Mapping[str, Any]) -> str:
+    """Return what a fit held of features larger than its memory."""
+    size, limit, peak = (
+        in_bytes(record[name]) for name in ("bytes_of_features", "limit", "peak_resident")
+    )
+    return (
+        f"A fit of {size} of features in a process limited to {limit} of addresses peaked at "
+        f"{peak} of memory (`benchmarks/scale/out_of_core.py`)."
+    )
+
+
+def fit_table(dask_ml: Records) -> str:
+    """Return the fits of two classes; ADMM was stopped, and has no record."""
+    rows = [
+        [
+            FITS[each["fit"]],
+            f"{each['clock']:.1f}",
+            f"{each['cpu_seconds']:.1f}",
+            f"{each['gradient']:.1e}",
+        ]
+        for each in dask_ml
+    ]
+    stopped = ['dask-ml, `solver="admm"`, its default', "more than 200, stopped", "", ""]
+    return table(["fit", "wall, s", "CPU, s", "gradient"], [*rows, stopped])
+
+
+def worker_table(passes: Records) -> str:
     """Return what one and two workers took for the same rows."""
-    passes = [record for record in records if record["kind"] == "pass"]
     rows = [
         [
             str(one["n_workers"]),
@@ -72,16 +135,8 @@ def measured(records: Sequence[Mapping[str, Any]], rates: Rates) -> str:
         ]
         for one in passes
     ]
-    head = ["workers", "clock, s", "CPU of the busiest worker, s", "of all workers", "scheduler"]
-    found = table([*head, "client", "memory of a worker", "of the scheduler"], rows)
-    one, two = (record["busiest_worker"] for record in passes)
-    expected = " and ".join(f"{compute_seconds(job_of(each), rates):.2f}" for each in passes)
-    words = (
-        f"The busiest of two workers has {two / one:.0%} of the CPU time of one. "
-        f"The load of the {passes[0]['cores']} cores was {passes[0]['load']:g}. "
-        f"By the model below the busiest worker takes {expected} s."
-    )
-    return f"{found}\n\n{fill(words, WIDTH)}"
+    head = ["workers", "wall, s", "CPU of the busiest worker, s", "of all workers", "scheduler"]
+    return table([*head, "client", "memory of a worker", "of the scheduler"], rows)
 
 
 def job_of(record: Mapping[str, Any]) -> Job:
@@ -91,19 +146,23 @@ def job_of(record: Mapping[str, Any]) -> Job:
     return Job(n_rows, n_classes, record["n_workers"], n_features, 4, chunk_bytes)
 
 
-def rates_in_words(rates: Rates) -> str:
-    """Return what the model goes by."""
+def rates_in_words(rates: Rates, busiest: Sequence[float]) -> str:
+    """Return the rates of the model, and what it says of the passes that were measured."""
     nano, milli = 1e9, 1e3
-    words = (
-        f"Rates: {rates.per_class * nano:.3f} ns per row, class and feature; "
+    expected = " and ".join(f"{each:.2f}" for each in busiest)
+    measured = (
+        f"Measured: {rates.per_class * nano:.3f} ns per row, class and feature; "
         f"{rates.per_feature * nano:.2f} ns per row and feature; "
         f"{rates.worker_task * milli:.1f} ms of its worker and "
         f"{rates.scheduler_task * milli:.1f} ms of the scheduler per chunk; sums are added at "
-        f"{rates.adding / 1e9:.1f} GB/s. Assumed: {rates.bandwidth / 1e9:.2f} GB/s between two "
-        f"machines (10 Gbit/s), 512 features in float16, chunks of 64 MB, one core a worker, "
-        f"{N_PASSES} passes a fit, delays of mean {USUAL_DELAY:g}."
+        f"{rates.adding / 1e9:.1f} GB/s. By these rates the busiest worker above takes "
+        f"{expected} s."
     )
-    return fill(words, WIDTH)
+    assumed = (
+        f"Assumed: {rates.bandwidth / 1e9:.2f} GB/s between two machines, 512 features in float16, "
+        f"chunks of 64 MB, one core per worker, {N_PASSES} passes per fit."
+    )
+    return f"{measured}\n\n{assumed}"
 
 
 def model_table(rates: Rates) -> str:

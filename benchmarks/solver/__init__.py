@@ -1,1 +1,1 @@
-"""Passes, times and memory of fits: docs/benchmarks.md."""
+"""Passes, times and memory of fits: docs/solver_benchmark.md."""

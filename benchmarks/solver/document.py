@@ -1,7 +1,7 @@
-"""The page, from the results alone."""
+"""The pages, from the results alone: a summary with a figure, and every table."""
 
 import math
-from pathlib import Path
+from typing import Any
 
 from benchmarks.pages import table, target_table
 from benchmarks.solver.passes import PLL
@@ -17,13 +17,13 @@ from benchmarks.solver.problems import (
 )
 from benchmarks.solver.results import Ratio, Results, RoundCount
 from benchmarks.solver.targets import COARSE, FINE, targets, total_passes
-from benchmarks.solver.timings import BATCH_ROWS, MOMENTUM
+from benchmarks.solver.timings import BATCH_ROWS, EPOCHS, MOMENTUM
+from twohot.base import BLUE, ORANGE, VERMILION
 from twohot.base.messages import counted
-
-NOTES = Path(__file__).parent / "notes.md"
+from twohot_paper.real_figures import new_panels
 
 # Passes at 1e-4 / 1e-6 of teacher, student 1 and student 2 by L-BFGS with the metric of
-# solve.preconditioner alone, counted once, before solve.secants was written.
+# solve.preconditioner alone, without solve.secants; counted once.
 BEFORE = {
     ("CIFAR-100", 100): ["15 / 22", "12 / 18", "11 / 17"],
     ("CIFAR-100", 10): ["26 / 44", "22 / 37", "18 / 34"],
@@ -36,42 +36,91 @@ BEFORE = {
 }
 
 
-def render(results: Results) -> str:
-    """Return the whole page."""
+def render(results: Results, details: str, figure: str) -> str:
+    """Return the first page; `details` and `figure` are the paths it links."""
     parts = [
-        "# Benchmarks",
-        _opening(results),
-        "## Asked and measured",
+        "# Speed and memory of fits",
+        (
+            "After this page you know how many passes and how much time a fit takes, compared with "
+            "scikit-learn, SGD and bare matrix products. A pass reads the features once and does "
+            "two matrix products. [The solver](explanation/solver.md) explains how it saves passes."
+        ),
         target_table(targets(results)),
+        f"![Passes of a teacher, and time over that of a probe]({figure})",
+        (
+            f"*Left: passes of a teacher to a relative gradient of {FINE:g} on real features. "
+            "Right: CPU time of other methods and of the bare products, over that of "
+            "`LinearProbe`.*"
+        ),
+        _machine(results),
+        (
+            f"[Another page]({details}) has every table: passes per round, real features, "
+            "generalised cross-entropy, times, memory and late rounds. [The "
+            "appendix](explanation/label_model_tried.md#the-solver) lists what was tried."
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_details(results: Results) -> str:
+    """Return the second page: every table."""
+    parts = [
+        "---\norphan: true\n---",
+        "# Speed and memory of fits: every table",
+        "After this page you know the passes, times and memory of every problem that was measured.",
         *_passes(results),
         *_real(results),
         *_generalized(results),
         *_times(results),
         *_memory(results),
         *_late(results),
-        "## What we tried for the preconditioner",
-        NOTES.read_text(encoding="utf-8").strip(),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _opening(results: Results) -> str:
+def draw(results: Results) -> Any:
+    """Return the figure: passes of teachers on real features, times over those of a probe."""
+    products = [ratio for ratio in results.gemm if ratio.clock == "CPU" and "blocks" in ratio.note]
+    times = {f"{ratio.name}: matrix products": 1 / ratio.value for ratio in products}
+    times |= {ratio.name: ratio.value for ratio in results.sklearn}
+    times |= {f"{ratio.name}: SGD, {EPOCHS} epochs": ratio.value for ratio in results.sgd}
+    figure, ((left, right),) = new_panels(9.5, max(3.2, 0.3 * len(times)), 1, 2)
+    teachers = [e for e in results.rounds if e.problem in REAL and e.name == "teacher"]
+    names = list(dict.fromkeys(entry.problem for entry in teachers))
+    for strength, colour, marker in ((100, BLUE, "o"), (10, ORANGE, "s"), (1, VERMILION, "D")):
+        found = [e for e in teachers if e.penalty.strength == strength and e.tol == FINE]
+        places = [names.index(entry.problem) for entry in found]
+        passes = [entry.n_passes for entry in found]
+        left.plot(passes, places, marker, color=colour, label=f"ridge {strength}")
+    left.set_yticks(range(len(names)), names)
+    left.set(xlabel="passes", xlim=(0, None), ylim=(len(REAL) - 0.5, -0.5))
+    left.legend(frameon=False)
+    right.axvline(1, color="0.3", linewidth=1)
+    for place, value in enumerate(times.values()):
+        right.plot(value, place, "o", color=BLUE)
+        right.annotate(f"{value:.2g}", (value, place), (8, -4), textcoords="offset points")
+    right.set_yticks(range(len(times)), list(times), fontsize=8)
+    right.set(xscale="log", xlabel="CPU time over that of LinearProbe", xlim=(0.3, 100))
+    right.invert_yaxis()
+    return figure
+
+
+def _machine(results: Results) -> str:
     machine = "; ".join(f"{name} {value}" for name, value in results.machine.items())
-    opening = (
-        "`make bench` writes this page from the records of its runs; `make bench FEATURES=DIR` "
+    words = (
+        "`make bench` writes this page from the records of its runs. `make bench FEATURES=DIR` "
         "adds the real features, which are not part of the project. The runs took "
-        f"{counted(max(1, round(results.minutes)), 'minute')} on: "
-        f"{machine}. Passes are counts, and the same anywhere; times are ratios of runs taken in "
-        "turn, their median given with the smallest and largest. A pass reads the features once "
-        f"and does two matrix products. All labels carry {NOISE_RATE:.0%} symmetric noise. BLAS "
-        "has one thread; what runs on more threads of its own says so."
+        f"{counted(max(1, round(results.minutes)), 'minute')} on: {machine}. Passes are counts, "
+        "and the same on any machine. Times are medians of ratios of runs taken in turn. "
+        f"{NOISE_RATE:.0%} of the labels are wrong, at random. BLAS has one thread unless a row "
+        "says otherwise."
     )
     if results.quick:
-        opening += (
-            "\n\n**These are quick runs, on small problems, to check the benchmark: no number "
-            "below can be held against what is asked.**"
+        words += (
+            "\n\n**These are quick runs on small problems, to check the benchmark. Do not compare "
+            "their numbers with the required ones.**"
         )
-    return opening
+    return words
 
 
 def _passes(results: Results) -> list[str]:
@@ -80,8 +129,8 @@ def _passes(results: Results) -> list[str]:
     return [
         "## Passes per round",
         "Cross-entropy, to a relative gradient of 1e-4 / 1e-6. PLL is the student on the "
-        "teacher's two most likely labels, the half pass that finds them included. The total is "
-        "that of all rounds at 1e-6, one teacher for both methods. "
+        "teacher's two most likely labels, with the half pass that finds them. The total is "
+        "that of all rounds at 1e-6, with one teacher for both methods. "
         + "; ".join(f"{name}: {size}" for name, size in sizes.items())
         + ".",
         _rounds_table(results, entries),
@@ -89,8 +138,8 @@ def _passes(results: Results) -> list[str]:
             f"The synthetic rows have unit norm and inner products of {SAME_CLASS:g} in a class, "
             f"{SAME_SUPERCLASS:g} in one of {N_SUPERCLASSES} superclasses and {MAIN.elsewhere:g} "
             f"elsewhere ({MANY.elsewhere:g} with {MANY.n_classes} classes, of which only "
-            f"{MANY.n_features} can be independent). The paper prints {PRINTED_ELSEWHERE:g}, but "
-            f"no vectors have that; `make_features` says: *{results.elsewhere}*"
+            f"{MANY.n_features} can be independent). The paper prints {PRINTED_ELSEWHERE:g}, which "
+            f"no vectors can have. The error of `make_features`: *{results.elsewhere}*"
         ),
     ]
 
@@ -134,8 +183,8 @@ def _real(results: Results) -> list[str]:
     return [
         "## Real features",
         (
-            f"Passes to 1e-4 / 1e-6, cross-entropy. {sizes}. Before: the same three rounds with "
-            "the class-wise metric alone, without what is learnt class by class from past steps."
+            f"Passes to 1e-4 / 1e-6, cross-entropy. {sizes}. *Before*: the same three rounds with "
+            "the class-wise metric alone, without the curvature learnt from past steps."
         ),
         table(["features", "penalty", "teacher", "student 1", "student 2", "before"], rows),
     ]
@@ -149,8 +198,8 @@ def _generalized(results: Results) -> list[str]:
     return [
         "## Generalised cross-entropy",
         (
-            "On given labels with the coarse cross-entropy fit that it starts from; on candidates "
-            "without the teacher, and with the half pass that finds them."
+            "Counts on given labels include the coarse cross-entropy fit at the start. Counts on "
+            "candidates include the half pass that finds them, but not the teacher."
         ),
         table(["problem", "penalty", "fitted to", "relative gradient", "passes"], rows),
     ]
@@ -160,17 +209,16 @@ def _times(results: Results) -> list[str]:
     return [
         "## Times",
         (
-            "A fit over its matrix products alone: as many passes of X Wᵀ and Pᵀ X on float32 rows "
-            "prepared beforehand, into arrays made beforehand. The fit starts from raw rows and "
-            "includes everything."
+            "A fit over its matrix products alone: as many passes of X Wᵀ and Pᵀ X on prepared "
+            "float32 rows, into existing arrays. The fit starts from raw rows, all included."
         ),
         _ratio_table(results.gemm, "fit", "products"),
         (
-            "scikit-learn's `LogisticRegression` over `LinearProbe`: lbfgs in float64 on rows "
-            "prepared beforehand, stopped at the first iteration with our gradient or less, or "
-            "with the smallest that it gets to."
+            "`LogisticRegression` of scikit-learn (`sklearn`) and of Intel's scikit-learn-intelex "
+            "(`sklearnex`) over `LinearProbe`: in float64 on prepared rows, stopped at the first "
+            "iteration with our gradient or less, or at the smallest that they reach."
         ),
-        _ratio_table(results.sklearn, "scikit-learn", "twohot"),
+        _ratio_table(results.sklearn, "other", "twohot"),
         (
             f"The paper's SGD (torch, batch {BATCH_ROWS}, momentum {MOMENTUM}, one learning rate, "
             "no data loader) over `LinearProbe` at 1e-6:"
@@ -205,12 +253,16 @@ def _memory(results: Results) -> list[str]:
         for e in results.memory
     ]
     if not rows:
-        return ["## Memory", "Not measured: this system does not tell a process its peak memory."]
+        return [
+            "## Memory",
+            "Not measured: this system does not report the peak memory of a process.",
+        ]
     return [
         "## Memory",
         (
-            "Largest resident memory of a process during a fit to 1e-6 on all cores, above what "
-            f"it held just before, with X loaded and a small fit done. {results.memory[0].penalty}."
+            "Largest resident memory of a process during a fit to 1e-6 on all cores, minus that "
+            "just before, when X was loaded and a small fit was done. "
+            f"{results.memory[0].penalty}."
         ),
         table(["problem", "fit", "passes", "X, MB", "above X, MB"], rows),
     ]
@@ -234,9 +286,9 @@ def _late(results: Results) -> list[str]:
     return [
         "## Late rounds",
         (
-            "Accuracy on the true labels of the training rows, beside that of rounds all solved "
-            "again in float64 by plain L-BFGS to a relative gradient of "
+            "Accuracy on the true labels of the training rows, and the accuracy if all rounds are "
+            "solved in float64 by plain L-BFGS to a relative gradient of "
             f"{max((e.reference_gradient for e in results.late), default=0):.0e} or less."
         ),
-        table([*head, "accuracy in float64", "rows predicted otherwise"], rows),
+        table([*head, "accuracy in float64", "rows with another prediction"], rows),
     ]

@@ -1,10 +1,10 @@
-"""Measure passes, times and memory, one record per run, and write a page from the records.
+"""Measure passes, times and memory, one record per run, and write pages from the records.
 
-    python -m benchmarks.solver.run --records FILE [--features DIR] [--output docs/benchmarks.md]
+    python -m benchmarks.solver.run --records FILE [--features DIR] [--output docs/FILE.md]
     python -m benchmarks.solver.run --quick     # a minute, small problems, to standard output
 
-Runs with a record are skipped. DIR holds real features as npz files (see
-benchmarks/real_features.py).
+FILE_details.md and figures/FILE.png are written too. Runs with a record are skipped. DIR holds
+real features as npz files (see benchmarks/real_features.py).
 """
 
 import argparse
@@ -14,8 +14,10 @@ from pathlib import Path
 
 from benchmarks.pages import say, write_page
 from benchmarks.solver import problems
-from benchmarks.solver.document import render
+from benchmarks.solver.document import draw, render, render_details
 from benchmarks.solver.plan import plan, read_results
+from benchmarks.solver.results import Results
+from twohot.base import write_figure
 from twohot_paper import Log, run_plan
 
 
@@ -24,7 +26,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Log(arguments.records or Path(folder) / "runs.jsonl")
         measure(log, arguments.features, quick=arguments.quick)
-        write_page(render(read_results(log, quick=arguments.quick)), arguments.output)
+        write_pages(read_results(log, quick=arguments.quick), arguments.output)
+
+
+def write_pages(results: Results, output: Path | None) -> None:
+    """Write the first page, the second one and the figure; without a path, print the first."""
+    stem = "solver_benchmark" if output is None else output.stem
+    page = render(results, f"{stem}_details.md", f"figures/{stem}.png")
+    if output is not None:
+        write_page(render_details(results), output.with_name(f"{stem}_details.md"))
+        write_figure(output.parent / "figures" / f"{stem}.png", draw(results))
+    write_page(page, output)
 
 
 def parse() -> argparse.Namespace:

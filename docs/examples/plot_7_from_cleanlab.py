@@ -1,9 +1,9 @@
 """
-From cleanlab to twohot
-=======================
+I come from cleanlab
+====================
 
 After this page you can replace cleanlab by twohot for classification on embeddings. The page runs
-both on the same data, and ends with a table of equivalent calls.
+both on the same data, and ends with a table of equivalents.
 """
 
 # %%
@@ -101,28 +101,79 @@ axis.set(
 _ = axis.legend(loc="lower left")
 
 # %%
-# Equivalent calls
-# ----------------
+# How many labels are wrong?
+# --------------------------
+# cleanlab counts errors. twohot estimates their share, with a range.
+
+from cleanlab.count import estimate_py_and_noise_matrices_from_probabilities, num_label_issues
+
+print(f"in truth: {wrong.mean():.1%}")
+print(f"cleanlab: {num_label_issues(labels, probabilities) / len(labels):.1%}")
+least, most = issues.noise_interval
+print(f"twohot:   {issues.noise_rate:.1%}, between {least:.1%} and {most:.1%}")
+
+# %%
+# Both estimate which classes are confused. Their matrices are transposes of each other.
+
+_, noise_matrix, *_ = estimate_py_and_noise_matrices_from_probabilities(labels, probabilities)
+print("a 3 is labelled 4")
+print(f"in truth: {np.mean(labels[truth == 3] == 4):.2f}")
+print(f"cleanlab: {noise_matrix[4, 3]:.2f}")
+print(f"twohot:   {issues.corruption[3, 4]:.2f}")
+
+# %%
+# Equivalents
+# -----------
 #
 # .. list-table::
 #    :header-rows: 1
+#    :widths: 20 40 40
 #
-#    * - cleanlab
+#    * - task
+#      - cleanlab
 #      - twohot
-#    * - ``find_label_issues(labels, pred_probs)``
-#      - ``find_label_issues(None, y, probabilities=…)``, or ``find_label_issues(X, y)``
-#    * - ``CleanLearning(clf).fit(X, labels)``
-#      - ``AutoProbe().fit(X, y)``
-#    * - ``is_label_issue``, ``label_quality``, ``given_label``, ``predicted_label``
-#      - the same columns of ``issues``
-#    * - ``return_indices_ranked_by="self_confidence"``
+#    * - flags from features
+#      - ``cross_val_predict(…)``, then the next row
+#      - ``find_label_issues(X, y)``
+#    * - flags from your probabilities
+#      - ``find_label_issues(labels, pred_probs)``
+#      - ``find_label_issues(None, y, probabilities=…)``
+#    * - ranking
+#      - ``return_indices_ranked_by="self_confidence"``
 #      - ``issues.rows``, the most doubtful first
-#    * - ``noise_matrix[given, true]``, columns sum to one
-#      - ``issues.corruption[true, given]``, rows sum to one: the transpose
-#    * - ``Datalab(data, label_name).find_issues(features=X)``
-#      - ``find_data_issues(X, issues)``: near-duplicates, outliers, classes alike
-#    * - labels are 0 … K − 1
-#      - labels are anything: numbers, texts, with gaps
+#    * - quality scores
+#      - ``get_label_quality_scores(labels, pred_probs)``
+#      - ``issues.label_quality``
+#    * - suggested labels
+#      - ``pred_probs.argmax(axis=1)``
+#      - ``issues.predicted_label``
+#    * - a table
+#      - ``CleanLearning(clf).find_label_issues(X, labels)``
+#      - ``issues.to_pandas()``, with the same column names
+#    * - flag 100 labels
+#      - take the first 100 of the ranking
+#      - ``find_label_issues(X, y, budget=100)``
+#    * - share of wrong labels
+#      - ``num_label_issues(labels, pred_probs)``
+#      - ``issues.noise_rate``, ``issues.noise_interval``
+#    * - confused classes
+#      - ``noise_matrix[given, true]``, columns sum to one
+#      - ``issues.corruption[true, given]``, rows sum to one
+#    * - train on noisy labels
+#      - ``CleanLearning(clf).fit(X, labels)``
+#      - ``AutoProbe().fit(X, y)``
+#    * - near-duplicates, outliers
+#      - ``Datalab(data, label_name).find_issues(features=X)``
+#      - ``find_data_issues(X, issues)``
+#    * - report
+#      - ``Datalab.report()`` prints it
+#      - ``issues.report("report.html")``, to review in a browser
+#    * - corrected data
+#      - replace labels yourself
+#      - ``issues.corrected_labels()``, ``twohot apply``
+#    * - labels
+#      - 0 … K − 1
+#      - numbers or texts, with gaps
 #
 # cleanlab also supports multi-label and token labels, object detection, segmentation, regression,
 # several annotators, and training any model. twohot supports one label per row, on features of a

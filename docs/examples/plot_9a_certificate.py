@@ -106,6 +106,40 @@ _ = axis.legend()
 assert np.all(np.array(at_most) >= still)
 
 # %%
+# In a browser the same review is one command: ``twohot review audit/ --until 1%`` writes a page
+# that shows the bound above each row and saves ``certificate.json``. ``twohot verify
+# certificate.json labels.csv`` computes it again.
+
+# %%
+# A reviewer who errs
+# -------------------
+# The certificate holds for the verdicts given. If the reviewer errs on 2 % of the looks, show every
+# repair and some of the kept rows again (``--twice 10%``), and correct the bound.
+
+from twohot.audit import SecondLooks, corrected_bound
+
+rng = np.random.default_rng(0)
+
+
+def look(row):
+    return bool(wrong[row] != (rng.random() < 0.02))
+
+
+first = {decision.row: look(decision.row) for decision in review.looks}
+kept = [row for row, said in first.items() if not said]
+repaired = [row for row, said in first.items() if said]
+again = rng.choice(kept, 100, replace=False)
+corrected = corrected_bound(
+    review.bound,
+    SecondLooks(len(kept), len(again), sum(look(row) for row in again)),
+    SecondLooks(len(repaired), len(repaired), sum(not look(row) for row in repaired)),
+)
+mistakes = sum(wrong[row] != said for row, said in first.items()) + still[-1]
+print(f"second looks differ in {corrected.disagreement:.1%}")
+print(f"at most {corrected.bound} labels are wrong, in truth {mistakes}")
+assert mistakes <= corrected.bound
+
+# %%
 # What voids a certificate
 # ------------------------
 # * A second draw, because the first list was short.

@@ -79,6 +79,7 @@ EXAMPLES = {
         "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
         "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
     ),
+    "review": ("twohot review checked/ --until 1% --no-open",),
     "certify": ("twohot certify checked/ check_done.csv",),
     "verify": ("twohot verify checked/certificate.json",),
     "fit": (

@@ -62,7 +62,7 @@ def apply(
     decisions: Annotated[
         list[Path] | None,
         Argument(
-            help="Decisions exported from the report, a CSV, or one of each reviewer; none with "
+            help="Decisions exported from the report (CSV), one file per reviewer; optional with "
             "--accept-all."
         ),
     ] = None,
@@ -72,42 +72,45 @@ def apply(
         Option(
             "--output",
             "-o",
-            help="The copy of what --to names; else corrected labels, CSV, by default the audit's "
-            f"{DEFAULT_OUTPUT}.",
+            help="File or folder to write; without --to, corrected labels as CSV, by default "
+            f"{DEFAULT_OUTPUT} in the audit.",
         ),
     ] = None,
     audit: Annotated[
         Path | None,
-        Option(help="Folder of the audit; else that of the decisions, then the current one."),
+        Option(help="Folder of the audit; by default that of the decisions, else the current one."),
     ] = None,
     accept_all: Annotated[
         float | None,
         Option(
             min=0,
             max=1,
-            help="Also accept suggestions without a decision, where the label is wrong and the "
+            help="Also accept suggestions without a decision if the label is wrong and the "
             "suggestion right with at least this probability.",
         ),
     ] = None,
     to: Annotated[
         Path | None,
         Option(
-            help="Your own file, CSV or Parquet, or folder of images or Parquet files, to write "
-            "corrected."
+            help="Your data to copy and correct: a CSV or Parquet file, or a folder of images or "
+            "Parquet files."
         ),
     ] = None,
     label_column: Annotated[
-        str | None, Option(help="With --to a file: its labels; else those that were audited.")
+        str | None,
+        Option(help="With --to a file: column of its labels; by default the audited one."),
     ] = None,
     drop_excluded: Annotated[
         bool,
-        Option("--drop-excluded", help="Leave excluded rows out, not only without a label."),
+        Option(
+            "--drop-excluded", help="Remove excluded rows; by default they only lose their label."
+        ),
     ] = False,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
 ) -> None:
-    """Write the labels that follow from the decisions of a review, into a copy of your own data."""
+    """Write the decisions of a review into a copy of your data."""
     files = decisions or []
     _check_asked(files, accept_all, to, spreadsheet_safe=spreadsheet_safe)
     beside = files[0].parent if files else Path()

@@ -23,7 +23,7 @@ from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.certify import check_draw, draw_for_check
-from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
+from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, JUnit, gate_of
 from twohot_command.parts import (
     Scheduler,
     audit_in_parts,
@@ -45,20 +45,22 @@ TAKEN_UNSEEN = 0.9
 
 def audit(
     *,
-    output: Annotated[Path, Option("--output", "-o", help="Folder for what is found.")],
+    output: Annotated[Path, Option("--output", "-o", help="Folder for the report and the tables.")],
     options: GroupedTableOptions,
     probe: Annotated[
         Path | None,
-        Option(help="Probe that judges, as `twohot fit` wrote it; else one is chosen."),
+        Option(help="Probe file to judge the labels with; by default, one is chosen."),
     ] = None,
     checked: Annotated[
         Path | None,
-        Option(help="Decisions of an earlier review: they are kept and learnt from."),
+        Option(help="Decisions of an earlier review; they are kept and used."),
     ] = None,
     budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
     precision: Annotated[
         float | None,
-        Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
+        Option(
+            min=0, max=1, help="Flag labels as long as this share of them is expected to be wrong."
+        ),
     ] = None,
     draw_check: Annotated[
         float | None,
@@ -73,17 +75,18 @@ def audit(
     fail_on: FailOn = "lower",
     junit: JUnit = None,
     annotations: Annotations = False,
-    images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
+    certificate: Certificate = None,
+    images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
     map: Annotated[  # noqa: A002 - the option is called so
         Literal["pca", "umap", "none"], Option(help="Map of the embeddings in the report.")
     ] = "pca",
-    seed: Annotated[int, Option(min=0, help="Seed of the rows held out, and of a draw.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed of the folds, and of a draw.")] = 0,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace an audit that is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing audit.")] = False,
 ) -> None:
-    """Find the wrong labels, correct them, and write a report to review them in."""
+    """Find wrong labels, suggest corrections, and write a report for the review."""
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
@@ -93,9 +96,10 @@ def audit(
         fail_above,
         fail_on,
         junit,
-        options.inputs,
+        (*options.inputs, certificate),
         output,
         annotations=annotations,
+        certificate=certificate,
         force=force,
     )
     judge = None if probe is None else load(probe)
@@ -155,8 +159,8 @@ def audit(
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
-    with gate.closing(issues, source):  # a draw may be impossible
-        draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
+    with gate.closing(issues, source, output):  # a draw may be impossible
+        draw_for_check(output, draw_check, seed, root, spreadsheet_safe=spreadsheet_safe)
 
 
 def _merged(table: FeatureTable) -> dict[str, str]:

@@ -1,15 +1,17 @@
 """`twohot certify` and `twohot verify`: a list of wrong labels with a guarantee, from a check."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from twohot.audit import (
     CERTIFICATE_FILES,
     CHECK_FILES,
+    CertifiedReview,
     certify_folder,
     check_no_draw,
+    extend_check,
     read_audit_folder,
     read_check,
     rows_needed,
@@ -17,6 +19,8 @@ from twohot.audit import (
     write_check,
 )
 from twohot.base import ArgumentError, check_output, counted
+from twohot.review import ReviewRows
+from twohot_command.review import image_root
 from twohot_command.sources import SpreadsheetSafe
 from twohot_command.terminal import say, say_next
 
@@ -28,7 +32,9 @@ def check_draw(folder: Path, fdr: float | None) -> None:
         check_no_draw(folder)
 
 
-def draw_for_check(folder: Path, fdr: float | None, seed: int, *, spreadsheet_safe: bool) -> None:
+def draw_for_check(
+    folder: Path, fdr: float | None, seed: int, image_root: Path | None, *, spreadsheet_safe: bool
+) -> None:
     """Draw rows of the audit in a folder to check, if they are asked for, and say what to do."""
     if fdr is None:
         return
@@ -36,49 +42,121 @@ def draw_for_check(folder: Path, fdr: float | None, seed: int, *, spreadsheet_sa
     if not rows.is_label_issue.any():
         say("No row is drawn to check: no label is flagged.")
         return
-    check = write_check(folder, rows, fdr, seed=seed, spreadsheet_safe=spreadsheet_safe)
+    guard: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe, "image_root": image_root}
+    check = write_check(folder, rows, fdr, seed=seed, **guard)
     n_rows, n_pool = len(check.draw.rows), len(check.draw.pool)
     say(f"Drawn at random from the {n_pool} most doubtful rows: {counted(n_rows, 'row')} to check.")
-    say(f"Next: fill in right, wrong or unsure in {folder / CHECK_FILES[0]}, then")
-    say_next("certify", folder, folder / CHECK_FILES[0], first="  ")
+    _say_how_to_check(folder)
+
+
+def _say_how_to_check(folder: Path) -> None:
+    table, _, page = (folder / name for name in CHECK_FILES)
+    say(f"Next: give verdicts in a browser, {page}, which saves check_done.csv,")
+    say(f"or fill in right, wrong or unsure in {table}, then")
+    say_next("certify", folder, table, first="  ")
 
 
 def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[
-        Path,
-        Argument(help="Its check.csv, each verdict filled in: right, wrong or unsure."),
-    ],
+        Path | None,
+        Argument(help="Its check.csv, with every verdict filled in: right, wrong or unsure."),
+    ] = None,
     *,
+    extend: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="After an empty list: draw more rows, so many in all. The next list has half the "
+            "rate.",
+        ),
+    ] = None,
     fdr: Annotated[
         float | None,
-        Option(min=0, max=1, help="Share of right labels in the list; that of the draw."),
+        Option(
+            min=0,
+            max=1,
+            help="Allowed share of right labels in the list; by default that of the draw.",
+        ),
     ] = None,
+    images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace the list and certificate.")] = False,
+    force: Annotated[
+        bool, Option("--force", help="Replace an existing list and certificate.")
+    ] = False,
 ) -> None:
     """List wrong labels with a guarantee, from the rows that you checked."""
-    check = read_check(audit, read_audit_folder(audit))
+    if (checked is None) == (extend is None):
+        advice = "pass the finished check, or {extend} to draw more rows."
+        raise ArgumentError(
+            "", "exactly one of a finished check and an extension is needed", advice, extend=...
+        )
+    rows = read_audit_folder(audit)
+    guard: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe}
+    guard["image_root"] = image_root(audit, rows, images)
+    if checked is None or extend is not None:
+        _extend(audit, rows, extend or 0, guard)
+        return
+    check = read_check(audit, rows)
     if fdr not in (None, check.fdr):
         problem = f"is not the {check.fdr:g} that the rows were drawn for"
         advice = "leave it out: a rate that is chosen after the check has no guarantee."
         raise ArgumentError({"fdr": fdr}, problem, advice)
     for name in CERTIFICATE_FILES:
-        check_output(audit / name, (checked,), force=force)
-    listed = certify_folder(check, checked, audit, spreadsheet_safe=spreadsheet_safe)
+        # That of an empty list gives way to that of the next attempt.
+        is_old = len(check.n_checked) > 1
+        check_output(audit / name, (checked,), force=force or is_old)
+    listed = certify_folder(check, checked, audit, **guard)
     say(str(listed))
+    table, made, page = (audit / name for name in CERTIFICATE_FILES)
+    if len(check.n_checked) > 1:
+        n_attempts = len(check.n_checked)
+        together = 2 * check.fdr - check.level
+        say(
+            f"Attempt {n_attempts} has a rate of {100 * check.level:g}%; the lists of all attempts "
+            f"together have at most {100 * together:g}%."
+        )
     if len(listed.rows):
-        say(f"The list, most doubtful first: {audit / CERTIFICATE_FILES[0]}")
+        say(f"The list, most doubtful first: {table}")
+    say(f"Its bound at every other threshold: {page}")
     found = counted(len(listed.found_wrong), "checked label")
-    say(f"Certificate, with {found} found wrong besides: {audit / CERTIFICATE_FILES[1]}")
+    say(f"Certificate, with {found} found wrong besides: {made}")
+
+
+def _extend(audit: Path, rows: ReviewRows, n_checked: int, guard: dict[str, Any]) -> None:
+    check = extend_check(audit, rows, n_checked, **guard)
+    more = n_checked - check.n_checked[-2]
+    say(f"Drawn besides: {counted(more, 'row')}. The next list has a rate of {check.level:.4g}.")
+    _say_how_to_check(audit)
 
 
 def verify(
     certificate: Annotated[Path, Argument(help="A certificate.json, of a list or of a review.")],
-    audit: Annotated[
-        Path | None, Argument(help="Folder of the audit; else that of the certificate.")
+    source: Annotated[
+        Path | None,
+        Argument(
+            help="Folder of the audit, or file of the labels; by default the folder of the "
+            "certificate."
+        ),
     ] = None,
 ) -> None:
-    """Compute a certificate again from its audit, and say whether all of it agrees."""
-    found = verify_certificate(certificate, read_audit_folder(audit or certificate.parent))
+    """Compute a certificate again from its audit, and report any difference."""
+    folder, data = source or certificate.parent, None
+    if folder.is_file():
+        folder, data = certificate.parent, folder
+    has_audit = data is None or (folder / "summary.json").exists()
+    rows = read_audit_folder(folder) if has_audit else None
+    found = verify_certificate(certificate, rows, data=data)
     say(f"Valid: {found}")
+    if not isinstance(found, CertifiedReview):
+        return
+    if rows is None:
+        say("The order of the list was not compared: the bound holds for any.")
+    if found.corrected is None:
+        say("It holds for the verdicts given: it is not corrected for errors of the reviewer.")
+    else:
+        rate, most = found.corrected.disagreement, found.corrected.bound
+        say(
+            f"Second looks differ in {rate:.1%}. Corrected for errors of the reviewer, at most "
+            f"{counted(most, 'label')} are wrong."
+        )

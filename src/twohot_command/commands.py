@@ -15,31 +15,31 @@ from twohot_command import fit_address_space, interruptible
 # `twohot_command.<name>`; the text is the first line of its docstring.
 PANELS = {
     "Make features": {
-        "extract": "Turn images or texts into a feature file; run it again to resume after an "
+        "extract": "Compute features of images or texts; run it again to continue after an "
         "interruption.",
     },
     "Understand": {
-        "describe": "Describe classes, their correlations and superclasses, by the given labels.",
-        "forecast": "Say which probe to fit and how many labels are wrong, or that nothing will "
-        "help.",
+        "describe": "Describe classes, their correlations and superclasses.",
+        "forecast": "Forecast which probe to fit and how many labels are wrong, or that nothing "
+        "will help.",
     },
     "Clean": {
-        "audit": "Find the wrong labels, correct them, and write a report to review them in.",
-        "apply": "Write the labels that follow from the decisions of a review, into a copy of your "
-        "own data.",
+        "audit": "Find wrong labels, suggest corrections, and write a report for the review.",
+        "apply": "Write the decisions of a review into a copy of your data.",
         "certify": "List wrong labels with a guarantee, from the rows that you checked.",
-        "verify": "Compute a certificate again from its audit, and say whether all of it agrees.",
+        "review": "Review until at most a share of the labels is wrong, in a page that shows the "
+        "bound.",
+        "verify": "Compute a certificate again from its audit, and report any difference.",
     },
     "Train": {
-        "fit": "Choose penalty, rounds and student from the noisy labels, and fit the probe.",
-        "predict": "Predict images, texts or features, with probability and second candidate.",
-        "evaluate": "Compare what a probe predicts with labels that are known to be right.",
+        "fit": "Choose a method with the noisy labels, and fit a probe.",
+        "predict": "Predict labels of images, texts or features, with their probabilities.",
+        "evaluate": "Measure the accuracy of a probe on labels that are known to be right.",
     },
     "Research": {
         "demo": "Train on scikit-learn's digits with noisy labels, and find the wrong ones.",
-        "corrupt": "Make labels wrong on purpose; the right ones are kept apart in the file.",
-        "reproduce": "Reproduce the paper: run what is missing, draw the figures and judge the "
-        "claims.",
+        "corrupt": "Make labels wrong on purpose, for experiments; the file keeps the right ones.",
+        "reproduce": "Reproduce the paper: run experiments, draw the figures and judge the claims.",
     },
 }
 # Commands that are entry points of `twohot.commands`, and the extra that they need.

@@ -32,16 +32,18 @@ def corrupt(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
     options: TableOptions,
-    kind: Annotated[Kind, Option(help="How labels are confused.")] = "symmetric",
+    kind: Annotated[Kind, Option(help="Kind of noise.")] = "symmetric",
     rate: Annotated[float | None, Option(min=0, max=1, help="Share of labels made wrong.")] = None,
     matrix: Annotated[
         Path | None, Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
     ] = None,
-    exact: Annotated[bool, Option("--exact", help="Exact counts, not draws.")] = False,
+    exact: Annotated[
+        bool, Option("--exact", help="Make exactly this share wrong, not only on average.")
+    ] = False,
     seed: Annotated[int, Option(min=0, help="Seed of the noise.")] = 0,
-    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
 ) -> None:
-    """Make labels wrong on purpose; the right ones are kept apart in the file."""
+    """Make labels wrong on purpose, for experiments; the file keeps the right ones."""
     inputs = (*options.inputs, matrix)
     check_output(output, inputs, force=force, suffixes=[".features"])
     table = options.read()

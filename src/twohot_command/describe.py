@@ -43,7 +43,7 @@ def describe(
     *,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", help="Folder for description.json and the pictures."),
+        Option("--output", "-o", help="Folder for description.json and the figures."),
     ] = None,
     options: TableOptions,
     superclasses: Annotated[
@@ -55,7 +55,7 @@ def describe(
     ] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Describe classes, their correlations and superclasses, by the given labels."""
+    """Describe classes, their correlations and superclasses."""
     check_report(output)
     table = options.read()
     with Console(stderr=True).status("Reading features …"):

@@ -28,17 +28,17 @@ SHOWN_CONFUSIONS = 4
 
 
 def evaluate(
-    probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
+    probe: Annotated[Path, Argument(help="A probe file, from `twohot fit` or `probe.save`.")],
     *,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", help="Folder for evaluation.json and the confusion's picture."),
+        Option("--output", "-o", help="Folder for evaluation.json and a figure of the confusions."),
     ] = None,
     options: TrustedRowsOptions,
     verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare what a probe predicts with labels that are known to be right."""
+    """Measure the accuracy of a probe on labels that are known to be right."""
     check_report(output)
     fitted = load(probe)
     with features_for(fitted, probe, options, quiet=quiet) as whole:

@@ -109,30 +109,32 @@ def extract(
         ),
     ],
     path_column: Annotated[
-        str | None, Option(help="Column of image paths, seen from the folder of the file.")
+        str | None, Option(help="Column of image paths, relative to the folder of the file.")
     ] = None,
     text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
     label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
     id_column: Annotated[
-        str | None, Option(help="Column that names the rows, by default id, else their position.")
+        str | None, Option(help="Column of row ids; by default id, else the position.")
     ] = None,
-    root: Annotated[Path, Option(help="Where torchvision keeps the data set.")] = Path("data"),
+    root: Annotated[Path, Option(help="Folder of the datasets of torchvision.")] = Path("data"),
     labels: Annotated[
         Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
     ] = "clean",
     missing: Missing = None,
     unlabelled: Annotated[
-        bool, Option("--unlabelled", help="Take no labels: any images of a folder, any table.")
+        bool, Option("--unlabelled", help="Read no labels: all images of a folder, or any table.")
     ] = False,
-    batch_size: Annotated[int, Option(min=1, help="Items in the model at a time.")] = 64,
+    batch_size: Annotated[int, Option(min=1, help="Number of items per batch.")] = 64,
     dtype: Annotated[
-        Literal["float16", "float32"], Option(help="How features are stored.")
+        Literal["float16", "float32"], Option(help="Number type of the stored features.")
     ] = "float16",
     strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
     quiet: Quiet = False,
-    force: Annotated[bool, Option("--force", help="Replace an output made otherwise.")] = False,
+    force: Annotated[
+        bool, Option("--force", help="Replace an output that was made differently.")
+    ] = False,
 ) -> None:
-    """Turn images or texts into a feature file; run it again to resume after an interruption."""
+    """Compute features of images or texts; run it again to continue after an interruption."""
     of_tables = {
         "path_column": path_column,
         "text_column": text_column,

@@ -50,18 +50,18 @@ def fit(
     method: Annotated[
         Literal["auto", "plain"],
         Option(
-            help="What predicts held-out labels best, or a plain probe as `forecast` may advise."
+            help="auto: the label model; plain: a plain probe, if `twohot forecast` advises it."
         ),
     ] = "auto",
-    figure: Annotated[Path | None, Option(help="Picture of what was tried, .png or .svg.")] = None,
+    figure: Annotated[Path | None, Option(help="Figure of the candidates, .png or .svg.")] = None,
     folds: Folds = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed of the folds.")] = 0,
     scheduler: Scheduler = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
-    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Choose penalty, rounds and student from the noisy labels, and fit the probe."""
+    """Choose a method with the noisy labels, and fit a probe."""
     check_output(output, options.inputs, force=force)
     if figure is not None:
         kinds = tuple(METADATA)

@@ -37,14 +37,14 @@ def forecast(
         Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
     ] = None,
     options: GroupedTableOptions,
-    ridge: Annotated[float, Option(help="Penalty at which the theory is asked.")] = 10.0,
-    rounds: Annotated[int, Option(min=2, help="Rounds that the theory is asked about.")] = 3,
+    ridge: Annotated[float, Option(help="Penalty that the theory uses.")] = 10.0,
+    rounds: Annotated[int, Option(min=2, help="Number of rounds that the theory uses.")] = 3,
     folds: Folds = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed of the folds.")] = 0,
     verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say which probe to fit and how many labels are wrong, or that nothing will help."""
+    """Forecast which probe to fit and how many labels are wrong, or that nothing will help."""
     check_report(output)
     whole = options.read()
     table = whole.take(options.rows_of(whole))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 from xml.sax.saxutils import quoteattr
@@ -16,7 +17,15 @@ from xml.sax.saxutils import quoteattr
 import typer
 from typer import Option
 
-from twohot.audit import CHECK_FILES, FILES, ISSUE_PARTS, LabelIssues
+from twohot.audit import (
+    CHECK_FILES,
+    FILES,
+    ISSUE_PARTS,
+    LabelIssues,
+    read_audit_folder,
+    read_certificate,
+    share_wrong_bounds,
+)
 from twohot.base import ArgumentError, check_choice, check_output, whole_file
 from twohot_command.terminal import say
 
@@ -28,15 +37,27 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 FailAbove = Annotated[
     str | None,
-    Option(metavar="<share>", help="Exit with code 3 if more labels are wrong: 5% or 0.05."),
+    Option(
+        metavar="<share>", help="Exit with code 3 if more labels are wrong, such as 5% or 0.05."
+    ),
 ]
 FailOn = Annotated[
     str,
-    Option(help="With --fail-above: compare the estimate, or the lower or upper end of its range."),
+    Option(
+        metavar=f"<{'|'.join(COMPARED)}>",
+        help="With --fail-above: compare the estimate, or the lower or upper end of its range.",
+    ),
 ]
-JUnit = Annotated[Path | None, Option(help="With --fail-above: file for it as JUnit XML.")]
+JUnit = Annotated[
+    Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
+]
+Certificate = Annotated[
+    Path | None,
+    Option(help="With --fail-above: certificate.json of these labels, whose bounds are compared."),
+]
 Annotations = Annotated[
-    bool, Option("--annotations", help="With --fail-above: print it as GitHub annotates it.")
+    bool,
+    Option("--annotations", help="With --fail-above: print the result as a GitHub annotation."),
 ]
 
 
@@ -48,17 +69,22 @@ class Gate:
     fail_on: str  # a key of COMPARED
     junit: Path | None  # where the verdict is written
     annotations: bool  # whether it is printed for GitHub, too
+    certificate: Path | None = None  # whose bounds are compared, not those of the model
 
     @contextmanager
-    def closing(self, issues: LabelIssues, source: str) -> Iterator[None]:
+    def closing(self, issues: LabelIssues, source: str, audit: Path) -> Iterator[None]:
         """Say what was found; let what is left be done; exit with code 3 if it is too much."""
         if self.fail_above is None:
             yield
             return
         low, high = issues.noise_interval
+        sure = ""
+        if self.certificate is not None:
+            low, high = share_wrong_bounds(self.certificate, read_audit_folder(audit))
+            sure = f" (95% sure, by {self.certificate})"
         share = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
         is_failed = share > self.fail_above
-        found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong"
+        found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong{sure}"
         line = f"{found}, {'more than' if is_failed else 'within'} {self.fail_above:.2%}."
         if self.junit is not None:
             with whole_file(self.junit) as file:
@@ -79,11 +105,17 @@ def gate_of(
     audit: Path,
     *,
     annotations: bool,
+    certificate: Path | None,
     force: bool,
 ) -> Gate:
     """Return the gate that options ask for, of an audit in a folder."""
     check_choice("fail_on", fail_on, tuple(COMPARED))
-    asked = {"junit": junit, "annotations": annotations or None}
+    if certificate is not None:
+        if fail_on == "estimate":
+            problem = "is not what a certificate has"
+            raise ArgumentError({"fail_on": fail_on}, problem, "pass lower or upper.")
+        read_certificate(certificate)
+    asked = {"junit": junit, "annotations": annotations or None, "certificate": certificate}
     for name, value in asked.items():
         if fail_above is None and value is not None:
             advice = "pass {fail_above} too."
@@ -94,22 +126,24 @@ def gate_of(
             advice = "choose another name."
             raise ArgumentError({"junit": junit}, "is what the audit writes itself", advice)
         check_output(junit, inputs, force=force, name="junit")
-    return Gate(None if fail_above is None else _share(fail_above), fail_on, junit, annotations)
+    allowed = None if fail_above is None else share_of("fail_above", fail_above)
+    return Gate(allowed, fail_on, junit, annotations, certificate)
 
 
-def _share(text: str) -> float:
-    """Return a share as a number, of "5%" or "0.05".
+def share_of(name: str, text: str) -> float:
+    """Return the share that an option has as text, "5%" or "0.05".
 
     Examples
     --------
-    >>> _share("5%"), _share("0.05")
-    (0.05, 0.05)
+    >>> share_of("until", "2.9%"), share_of("until", "0.05")
+    (0.029, 0.05)
     """
     found = SHARE.fullmatch(text)
-    share = float(found[1]) / (100 if found[2] else 1) if found else math.inf
+    # Of decimals: 2.9 / 100 is less than 0.029 in floating point.
+    share = float(Fraction(found[1]) / (100 if found[2] else 1)) if found else math.inf
     if share > 1:
         advice = "pass a share of the labels, as 5% or 0.05."
-        raise ArgumentError({"fail_above": text}, "is not allowed", advice)
+        raise ArgumentError({name: text}, "is not allowed", advice)
     return share
 
 

@@ -42,7 +42,9 @@ from twohot_command.terminal import PacedLines, choosing, say, shown
 
 Scheduler: TypeAlias = Annotated[
     str | None,
-    Option(help="Dask scheduler whose workers do it, tcp://…; they must reach all paths."),
+    Option(
+        help="Address of a Dask scheduler, tcp://…; its workers must be able to read all paths."
+    ),
 ]
 # Seconds until a scheduler that does not answer counts as not there.
 PATIENCE = 10

@@ -46,7 +46,7 @@ COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
 
 def predict(
-    probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
+    probe: Annotated[Path, Argument(help="A probe file, from `twohot fit` or `probe.save`.")],
     *,
     output: Annotated[
         Path,
@@ -57,16 +57,16 @@ def predict(
         ),
     ],
     options: NewRowsOptions,
-    split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
+    split: Annotated[str | None, Option(help="Split to predict; by default all rows.")] = None,
     probabilities: Annotated[
         bool, Option("--probabilities", help="Add a column for the probability of every class.")
     ] = False,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Predict images, texts or features, with probability and second candidate."""
+    """Predict labels of images, texts or features, with their probabilities."""
     sources = (options.source, *(options.others or ()))
     in_parts = is_part_folder(output)
     if in_parts:

@@ -72,11 +72,11 @@ Missing: TypeAlias = Annotated[
 
 Folds: TypeAlias = Annotated[
     int | None,
-    Option(min=2, help="Hold out every row once, in this many folds; five by default."),
+    Option(min=2, help="Number of folds for cross-validation; five by default."),
 ]
 
 SpreadsheetSafe: TypeAlias = Annotated[
-    bool, Option("--spreadsheet-safe", help="Guard CSV cells that a spreadsheet would execute.")
+    bool, Option("--spreadsheet-safe", help="Protect CSV cells that a spreadsheet would execute.")
 ]
 
 
@@ -84,8 +84,8 @@ SpreadsheetSafe: TypeAlias = Annotated[
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
     Argument(
-        help="A folder of images, a CSV or Parquet file of image paths or texts, or features as "
-        "`twohot extract` makes them."
+        help="A folder of images, a CSV or Parquet file of image paths or texts, or features "
+        "from `twohot extract`."
     ),
 ]
 
@@ -130,10 +130,10 @@ class FeatureOptions:
         Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
     ] = None
     id_column: Annotated[
-        str | None, Option(help="Column that names the rows, by default id, else their position.")
+        str | None, Option(help="Column of row ids; by default id, else the position.")
     ] = None
     item_column: Annotated[
-        str | None, Option(help="Column of texts or image paths that the rows came from.")
+        str | None, Option(help="Column of the texts or image paths of the rows.")
     ] = None
 
     def words(
@@ -222,11 +222,13 @@ class TableOptions(FeatureOptions):
         bool,
         Option(
             "--merge-spellings",
-            help="Read labels that differ in case, blanks or stored accents alone as the most "
-            "frequent of them.",
+            help="Merge labels that differ only in case, blanks or the encoding of accents; the "
+            "most frequent spelling is used.",
         ),
     ] = False
-    split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
+    split: Annotated[str | None, Option(help="Split to use, or all; by default train, if any.")] = (
+        None
+    )
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:
@@ -305,8 +307,8 @@ class GroupedTableOptions(TableOptions):
     group_column: Annotated[
         str | None,
         Option(
-            help="Column of rows that belong together, a patient or a document: they are held out "
-            "together. It is no feature."
+            help="Column of groups, such as patients or documents. Rows of a group stay in one "
+            "fold. It is not a feature."
         ),
     ] = None
 
@@ -336,7 +338,9 @@ class TrustedRowsOptions(TableOptions):
     """Where rows are whose labels are known to be right, and that no probe was fitted on."""
 
     source: ItemsOrFeatures
-    split: Annotated[str | None, Option(help="Split to use, or all; test if there is one.")] = None
+    split: Annotated[str | None, Option(help="Split to use, or all; by default test, if any.")] = (
+        None
+    )
 
     def chosen_split(self, table: FeatureTable) -> str:
         """Return the split to use: by default the one to test on, if there is one."""

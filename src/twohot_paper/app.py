@@ -87,26 +87,23 @@ def reproduce(
     *,
     features: Annotated[
         list[Path] | None,
-        Option(help="Feature file with splits train and test and true labels; repeat it for more."),
+        Option(help="Feature file with splits train and test and true labels; repeat for more."),
     ] = None,
-    features_dir: Annotated[
-        Path | None, Option(help="Folder; all its feature files are used.")
-    ] = None,
-    output: Annotated[Path, Option("--output", "-o", help="Folder for all results.")] = Path(
-        "paper"
-    ),
+    features_dir: Annotated[Path | None, Option(help="Folder of feature files.")] = None,
+    output: Annotated[Path, Option("--output", "-o", help="Folder to write to.")] = Path("paper"),
     log: Annotated[
-        Path | None, Option(help="File of finished runs; default runs.jsonl in the output folder.")
+        Path | None,
+        Option(help="File of finished runs; by default runs.jsonl in the output folder."),
     ] = None,
     seeds: Annotated[
         int | None, Option(min=1, help="Number of draws of noisy labels (3 in the paper).")
     ] = None,
-    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of runs in parallel.")] = 1,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of parallel runs.")] = 1,
     records_only: Annotated[
-        bool, Option("--records-only", help="Use only finished runs; start no others.")
+        bool, Option("--records-only", help="Draw figures from finished runs only.")
     ] = False,
 ) -> None:
-    """Reproduce the paper: run what is missing, draw the figures and judge the claims."""
+    """Reproduce the paper: run experiments, draw the figures and judge the claims."""
     more = [Path(name) for name in names if _is_file(name)]
     wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
     chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 from twohot.audit.remaining import (
     GAP_WEIGHTS,
@@ -18,6 +19,7 @@ from twohot.audit.remaining import (
     SecondLooks,
     corrected_bound,
     fewest_looks,
+    most_marked,
 )
 from twohot.base import ArgumentError
 
@@ -324,6 +326,18 @@ def test_without_disagreement_and_errors_the_correction_is_small():
     kept, repaired = SecondLooks(5_000, 5_000, 0), SecondLooks(40, 40, 0)
     assert corrected_bound(12, kept, repaired).bound == 12
     assert corrected_bound(12, SecondLooks(0, 0, 0), SecondLooks(0, 0, 0)).bound == 12
+
+
+@pytest.mark.parametrize(("n_rows", "n_again"), [(40, 10), (17, 1), (25, 25)])
+def test_marked_rows_are_bounded_in_all_but_a_share_of_draws(n_rows, n_again):
+    alpha = 0.05
+    most = [
+        most_marked(SecondLooks(n_rows, n_again, n_differ), alpha)
+        for n_differ in range(n_again + 1)
+    ]
+    for n_marked in range(n_rows + 1):
+        chances = hypergeom(n_rows, n_marked, n_again).pmf(np.arange(n_again + 1))
+        assert chances[np.array(most) < n_marked].sum() <= alpha
 
 
 @pytest.mark.parametrize(

@@ -251,8 +251,8 @@ def test_the_kept_records_are_of_the_plan_and_the_pages_are_theirs() -> None:
     rows, before = report.compare(RECORDS, RECORDS), report.compare(RECORDS, BEFORE)
     page = (ROOT / "docs" / "audit_benchmark.md").read_text(encoding="utf-8")
     details = ROOT / "docs" / "audit_benchmark_settings.md"
-    assert page == report.render(rows, before, details.name)
-    assert len(page.split()) <= 1_600
+    assert page == report.render(rows, before, details.name, "figures/audit_benchmark.png")
+    assert len(page.split()) <= 600
     assert details.read_text(encoding="utf-8") == report.render_settings(rows)
 
 
@@ -265,6 +265,7 @@ def test_the_command_measures_once_and_writes_both_pages(
         measured.append(len(task.given))
         return peer_record({"LDA": 0.5}).result
 
+    (tmp_path / "figures").mkdir()
     monkeypatch.setitem(run.MEASURES, PeerRun, peers_of)
     monkeypatch.setitem(run.MEASURES, OurRun, lambda _: our_record(0.6).result)
     command = ["--records", str(tmp_path / "runs.jsonl"), "--settings", "digits, none, all"]

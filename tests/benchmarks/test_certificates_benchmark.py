@@ -106,7 +106,11 @@ def test_the_kept_records_are_of_the_plan_and_the_page_is_theirs() -> None:
     n_found = sum(map(len, (found.lists, found.coverage, found.cost, found.erring)))
     assert n_found == len(runs()) == len(log.identities())
     page = (ROOT / "docs" / "certificates_benchmark.md").read_text(encoding="utf-8")
-    assert page == report.render(log)
+    assert page == report.render(
+        found, "certificates_benchmark_lines.md", "figures/certificates_benchmark.png"
+    )
+    lines = (ROOT / "docs" / "certificates_benchmark_lines.md").read_text(encoding="utf-8")
+    assert lines == report.render_lines(found)
 
 
 def test_the_command_simulates_once_and_writes_the_page(
@@ -120,9 +124,12 @@ def test_the_command_simulates_once_and_writes_the_page(
         return ListResult(9, 3, 3, cells, {"100": 0.05, "300": 0.056})
 
     monkeypatch.setitem(run.MEASURES, ListRun, measure)
+    (tmp_path / "figures").mkdir()
     command = ["--records", str(tmp_path / "runs.jsonl"), "--only", "lists"]
     command += ["--runs", "digits, pair", "--output", str(tmp_path / "page.md")]
     for _ in range(2):
         run.main(command)
     assert measured == ["digits, pair 0.3, all, 1000 draws"]
-    assert "| digits, pair 0.3, all, 1000 draws |" in (tmp_path / "page.md").read_text("utf-8")
+    assert "| digits, pair 0.3, all, 1000 draws |" in (tmp_path / "page_lines.md").read_text(
+        "utf-8"
+    )

@@ -6,11 +6,12 @@ import pytest
 
 from benchmarks.pages import NOT_MEASURED
 from benchmarks.solver import problems
-from benchmarks.solver.document import render
+from benchmarks.solver.document import render, render_details
 from benchmarks.solver.passes import PLL, CountGeneralized, CountRounds
 from benchmarks.solver.plan import SMALL_L2, SizeOf, plan, read_results
 from benchmarks.solver.problems import Size, Source
 from benchmarks.solver.reference import CompareLateRound
+from benchmarks.solver.run import write_pages
 from benchmarks.solver.timings import TimeOverProducts
 from twohot import DistilledProbe
 from twohot_paper import Log, identity, run_plan
@@ -55,14 +56,25 @@ def test_results_are_those_of_the_probes_in_the_order_of_the_plan(log: Log) -> N
     assert results.minutes > 0
 
 
-def test_the_page_shows_what_was_measured_and_says_what_was_not(log: Log) -> None:
-    text = render(read_results(log))
-    assert "digits, float32: K=10, N=1,797, d=64" in text
-    assert text.count("| digits, float32 | λ") == 2 + 4  # cross-entropy, then generalised
-    assert "| the sixth round at ridge 1000 |" in text
-    assert "so on 1 of 1 problems" in text
-    assert f"| ≥ 40 | {NOT_MEASURED} | {NOT_MEASURED} |" in text
-    assert "## Real features\n\nNot measured: `--features` was not given." in text
+def test_the_pages_show_what_was_measured_and_say_what_was_not(log: Log) -> None:
+    results = read_results(log)
+    page = render(results, "details.md", "figure.png")
+    assert "| the sixth round at ridge 1000 |" in page
+    assert "so on 1 of 1 problems" in page
+    assert f"| ≥ 40 | {NOT_MEASURED} | {NOT_MEASURED} |" in page
+    assert "[Another page](details.md)" in page
+    details = render_details(results)
+    assert "digits, float32: K=10, N=1,797, d=64" in details
+    assert details.count("| digits, float32 | λ") == 2 + 4  # cross-entropy, then generalised
+    assert "## Real features\n\nNot measured: `--features` was not given." in details
+
+
+def test_a_page_is_written_with_its_second_page_and_its_figure(log: Log, tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    write_pages(read_results(log), tmp_path / "fits.md")
+    assert "(fits_details.md)" in (tmp_path / "fits.md").read_text(encoding="utf-8")
+    assert "## Late rounds" in (tmp_path / "fits_details.md").read_text("utf-8")
+    assert (tmp_path / "figures" / "fits.png").stat().st_size > 10_000
 
 
 def test_a_fit_is_timed_in_turn_with_its_products() -> None:

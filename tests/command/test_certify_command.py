@@ -2,12 +2,14 @@
 
 import json
 import re
+import shutil
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 from label_tables import NAMES, blobs, column, everything, run, write_table, wrong_every
 
+from twohot.audit import read_audit_folder, review_of, write_review_certificate
 from twohot.tables.csv_file import read_csv, write_csv
 
 N_ROWS = 900
@@ -239,3 +241,163 @@ def test_certificates_hold_no_path_and_no_time(done) -> None:
     assert run("certify", audit, checked, "--force").exit_code == 0
     assert (audit / "certificate.json").read_bytes() == first
     assert str(audit) not in json.dumps(json.loads(first))
+
+
+# A certificate in the gate ------------------------------------------------------------------------
+
+
+def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) -> None:
+    folder, _, _ = audited
+    audit, checked = done
+    assert run("certify", audit, checked, "--force").exit_code == 0
+    made = audit / "certificate.json"
+
+    def gate(allowed, *asked, made=made):
+        target = tmp_path / allowed / "-".join(map(str, asked)).replace("/", "_")
+        asked = ["--fail-above", allowed, "--certificate", made, *asked]
+        return run("audit", folder / "table.csv", "-o", target, "--quiet", *asked)
+
+    failed = gate("5%")
+    assert failed.exit_code == 3, failed.output
+    found = re.search(
+        r"Failed: at least (\d+\.\d\d)% of the labels .*\(95% sure, by", failed.output
+    )
+    assert 10 < float(found[1]) < 20  # every fifth label is wrong
+    assert gate("20%").exit_code == 0
+    assert gate("20%", "--fail-on", "upper").exit_code == 3  # nothing is known of the other rows
+    refused = gate("5%", "--fail-on", "estimate")
+    assert refused.exit_code == 1
+    assert "--fail-on='estimate' is not what a certificate has: pass lower or" in refused.output
+    for made, says in (
+        (audit / "check.json", "is a draw: pass the certificate.json made from it"),
+        (audit / "issues.csv", "is none that twohot wrote"),
+        (audit / "none.json", "is not there: pass the certificate.json that twohot certify or"),
+    ):
+        refused = gate("6%", made=made)
+        assert refused.exit_code == 1
+        assert says in refused.output
+    assert not any(tmp_path.glob("6%/*"))  # nothing was computed
+
+
+def test_a_certificate_of_other_labels_is_no_gate(done, table, tmp_path) -> None:
+    audit, checked = done
+    assert run("certify", audit, checked, "--force").exit_code == 0
+    asked = ["--fail-above", "5%", "--certificate", audit / "certificate.json"]
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *asked)
+    assert result.exit_code == 1
+    assert "is of other labels: they changed after the check: draw and check" in result.output
+
+
+# A second attempt, and a review ------------------------------------------------------------------
+
+
+def test_a_second_attempt_has_half_the_rate(audited, tmp_path) -> None:
+    folder, true, _ = audited
+    audit = tmp_path / "audit"
+    shutil.copytree(folder / "audit", audit)
+    for name in ("certified.csv", "certificate.json", "certified.html"):
+        (audit / name).unlink(missing_ok=True)
+    first = column(audit / "check.csv", "id")
+    unsure = fill(audit, [""] * N_ROWS, tmp_path / "one.csv", **dict.fromkeys(first, "unsure"))
+    early = run("certify", audit, "--extend", 100)
+    assert early.exit_code == 1
+    assert "draw rows first" in early.output
+    assert run("certify", audit, unsure).exit_code == 0
+    assert "pass more than 45, the number of rows" in run("certify", audit, "--extend", 9).output
+    extended = run("certify", audit, "--extend", 150)
+    assert extended.exit_code == 0, extended.output
+    assert "Drawn besides: 105 rows. The next list has a rate of 0.05." in extended.output
+    verdicts = dict(zip(*(column(audit / "check.csv", name) for name in NEEDED), strict=True))
+    assert {row for row, said in verdicts.items() if said} == set(first)
+    known = {row: said for row, said in verdicts.items() if said}
+    changed = fill(audit, true, tmp_path / "two.csv")
+    refused = run("certify", audit, changed)
+    assert refused.exit_code == 1
+    assert "checked has another verdict on row" in refused.output
+    result = run("certify", audit, fill(audit, true, tmp_path / "two.csv", **known))
+    assert result.exit_code == 0, result.output
+    assert "Attempt 2 has a rate of 5%; the lists of all attempts together have at" in result.output
+    assert run("verify", audit / "certificate.json").exit_code == 0
+    fields = json.loads((audit / "certificate.json").read_text())
+    assert (fields["fdr"], fields["n_checked"]) == (0.1, [45, 150])
+
+
+NEEDED = ("id", "verdict")
+
+
+def test_more_rows_follow_an_empty_list_only(done) -> None:
+    audit, checked = done
+    assert run("certify", audit, checked, "--force").exit_code == 0
+    result = run("certify", audit, "--extend", 100)
+    assert result.exit_code == 1
+    assert "--extend=100 is for an empty list, and this one has" in result.output
+    for asked in ([], [checked, "--extend", 100]):
+        result = run("certify", audit, *asked)
+        assert result.exit_code == 1
+        assert "pass the finished check, or --extend=… to draw" in result.output
+
+
+def test_a_review_is_written_and_its_certificate_verified(audited, tmp_path) -> None:
+    folder, true, _ = audited
+    audit = folder / "audit"
+    result = run("review", audit, "--until", "2.9%", "--twice", "10%", "--no-open")
+    assert result.exit_code == 0, result.output
+    assert f"Review until at most 2.9% of the labels are wrong: {audit / 'review.html'}" in (
+        result.output
+    )
+    page = (audit / "review.html").read_text("utf-8")
+    data = json.loads(page.partition('id="report-data">')[2].partition("</script>")[0])
+    assert data["task"]["target"] == 26  # of 900
+    assert not {"wrong", "confidence", "secondConfidence", "undecided"} & data.keys()
+    rows = read_audit_folder(audit)
+    review = review_of(rows, until=0.029)
+    while review.bound > review.target:
+        row = review.next().row
+        is_right = rows.label_name(int(rows.given_labels[row])) == true[row]
+        review.decide("right" if is_right else "wrong")
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    said = f"Valid: At most {review.bound} of 900 labels"
+    for source, order in (
+        (audit, ""),
+        (audit / "issues.csv", "The order of the list was not compared"),
+        (folder / "table.csv", "The order of the list was not compared"),
+    ):
+        result = run("verify", path, source)
+        assert result.exit_code == 0, result.output
+        assert said in result.output
+        assert "It holds for the verdicts given" in result.output
+        assert order in result.output
+    asked = ["--quiet", "--fail-on", "upper", "--certificate", path, "--fail-above"]
+    passed = run("audit", folder / "table.csv", "-o", tmp_path / "one", *asked, "25%")
+    assert passed.exit_code == 0, passed.output
+    failed = run("audit", folder / "table.csv", "-o", tmp_path / "two", *asked, "19%")
+    assert failed.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["--until", "0.1%"], "--until=0.001 is less than one of 900 labels: review every row"),
+        (["--until", "many"], "--until='many' is not allowed: pass a share of the labels"),
+        (["--until", "1%", "--twice", "200%"], "--twice='200%' is not allowed"),
+        (["--until", "1%", "--images", "."], "--images=. is for paths of images, which"),
+    ],
+)
+def test_a_review_that_cannot_be_is_refused(audited, asked, says) -> None:
+    folder, _, _ = audited
+    result = run("review", folder / "audit", "--no-open", *asked)
+    assert result.exit_code == 1
+    assert says in result.output
+
+
+def test_the_certificate_of_a_list_needs_its_audit(audited, done, tmp_path) -> None:
+    folder, _, _ = audited
+    audit, checked = done
+    assert run("certify", audit, checked, "--force").exit_code == 0
+    with_labels = run("verify", audit / "certificate.json", folder / "table.csv")
+    assert with_labels.exit_code == 0, with_labels.output
+    alone = shutil.copy(audit / "certificate.json", tmp_path)
+    refused = run("verify", alone, folder / "table.csv")
+    assert refused.exit_code == 1
+    assert "is of a list, whose order is that of its audit: pass the folder" in refused.output

@@ -33,14 +33,14 @@ def test_commands_that_read_labels_have_the_same_options(name):
         "--label-column": "Column or array that holds the labels.",
         "--feature-column": "Column that holds features, or a pattern such as 'e*'; repeat it for "
         "more.",
-        "--id-column": "Column that names the rows, by default id, else their position.",
-        "--item-column": "Column of texts or image paths that the rows came from.",
+        "--id-column": "Column of row ids; by default id, else the position.",
+        "--item-column": "Column of the texts or image paths of the rows.",
         "--labels": "Separate label file: .csv, .parquet or .npy.",
         "--classes": "Text file that names one class per line.",
         "--missing": "Text that means no label; repeat it for more.",
-        "--merge-spellings": "Read labels that differ in case, blanks or stored accents alone as "
-        "the most frequent of them.",
-        "--split": "Split to use, or all; train if there is one.",
+        "--merge-spellings": "Merge labels that differ only in case, blanks or the encoding of "
+        "accents; the most frequent spelling is used.",
+        "--split": "Split to use, or all; by default train, if any.",
     }.items() <= options.items()
     assert "options" not in inspect.signature(command_function(name)).parameters
 

@@ -1,7 +1,7 @@
 """The check of the built site finds what it is for, and passes over what is right."""
 
 import pytest
-from check_site import missing_names, problems, public_modules
+from check_site import missing_names, missing_pages, problems, public_modules
 
 from twohot_command.commands import COMMANDS
 
@@ -52,6 +52,15 @@ def test_what_is_wrong_is_said(site, body, said):
 def test_a_style_sheet_that_fetches_fonts_is_said(site):
     (site / "site.css").write_text('@font-face { src: url("https://fonts.example.org/a.woff") }')
     assert list(problems(site)) == ["site.css fetches https://fonts.example.org/a.woff"]
+
+
+def test_the_list_of_pages_leads_to_pages(site):
+    write(site, "")
+    link = "- [Home](https://twohot.readthedocs.io/en/stable/{}.html): It opens the site.\n"
+    (site / "llms.txt").write_text(link.format("index") + link.format("gone"), encoding="utf-8")
+    assert list(missing_pages(site)) == ["llms.txt leads to gone.html, which is not there"]
+    (site / "llms.txt").write_text("# twohot\n", encoding="utf-8")
+    assert list(missing_pages(site)) == ["llms.txt has no links"]
 
 
 def test_every_public_name_and_command_needs_its_place(site):

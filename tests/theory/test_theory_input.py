@@ -225,7 +225,9 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"perturbed": np.eye(2)}, "gram and perturbed differ in shape"),
         ({"n_leading": 3}, "n_leading must be below the matrix size 3, got 3"),
     ],
-    "shrinkage_factors": [({"eigenvalues": [1.0, -2.0]}, "not those of a Gram matrix: it has the eigenvalue")],
+    "shrinkage_factors": [
+        ({"eigenvalues": [1.0, -2.0]}, "not those of a Gram matrix: it has the eigenvalue")
+    ],
     "OUTPUTS.of": [
         ({"true_labels": [-1]}, r"true_labels\[0\]=-1 .* pass integers from 0 to 2"),
         ({"given_labels": [3]}, r"given_labels\[0\]=3 .* pass integers from 0 to 2"),

@@ -4,11 +4,15 @@ from twohot.audit.certificate_file import CERTIFICATE_FILES as CERTIFICATE_FILES
 from twohot.audit.certificate_file import CHECK_FILES as CHECK_FILES
 from twohot.audit.certificate_file import certify_folder as certify_folder
 from twohot.audit.certificate_file import check_no_draw as check_no_draw
+from twohot.audit.certificate_file import extend_check as extend_check
+from twohot.audit.certificate_file import read_certificate as read_certificate
 from twohot.audit.certificate_file import read_check as read_check
 from twohot.audit.certificate_file import review_of as review_of
+from twohot.audit.certificate_file import share_wrong_bounds as share_wrong_bounds
 from twohot.audit.certificate_file import verify_certificate as verify_certificate
 from twohot.audit.certificate_file import write_check as write_check
 from twohot.audit.certificate_file import write_review_certificate as write_review_certificate
+from twohot.audit.certificate_file import write_review_page as write_review_page
 from twohot.audit.checked_rows import read_checked as read_checked
 from twohot.audit.data_issues import DataIssues as DataIssues
 from twohot.audit.data_issues import find_data_issues as find_data_issues
@@ -31,6 +35,8 @@ from twohot.audit.issue_files import labels_digest as labels_digest
 from twohot.audit.issue_files import write_issue_parts as write_issue_parts
 from twohot.audit.issue_files import write_reviewed as write_reviewed
 from twohot.audit.issues import LabelIssues as LabelIssues
+from twohot.audit.neighbours import Explanation as Explanation
+from twohot.audit.neighbours import explain_label as explain_label
 from twohot.audit.remaining import CertifiedReview as CertifiedReview
 from twohot.audit.remaining import Remaining as Remaining
 from twohot.audit.remaining import SecondLooks as SecondLooks
@@ -43,5 +49,3 @@ from twohot.audit.report import review_rows as review_rows
 from twohot.audit.report import review_summary as review_summary
 from twohot.audit.report import row_counts as row_counts
 from twohot.audit.report import rows_of_issues as rows_of_issues
-from twohot.audit.why import Explanation as Explanation
-from twohot.audit.why import explain_label as explain_label

@@ -1,11 +1,15 @@
 """A check and its certificate as files: what was drawn, the verdicts, and the list that follows.
 
     check.csv         id, item, given_label, verdict: a person fills the last column in
+    check.html        the same as a page, which saves check_done.csv
     check.json        what fixes the draw: rate, rows, seed, digest of the doubts and labels
     certified.csv     the list: id, item, given_label, suggested_label
+    certified.html    the guarantee, the list, and the bound at every threshold
     certificate.json  check.json, the verdicts, and what follows; `verify_certificate` redoes it
+    review.html       a review with a stopping rule, which saves its own certificate.json
 
-The certificate of a review has its seed, its log of row, kind and verdict, and the bound.
+The certificate of a review has its seed, its log of row, kind and verdict, and the bound. The page
+writes it, so that its text is fixed: names sorted, in ASCII, with the sha256 of all other fields.
 
 The files are in the folder of the audit. All that theorem 1 needs to be fixed before the check is
 in check.json, so that a change of doubts, labels, seed or rate afterwards is refused.
@@ -15,7 +19,8 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,13 +33,24 @@ from twohot.audit.guaranteed_list import (
     POOL_PER_FLAGGED,
     CheckDraw,
     GuaranteedList,
+    attempt_level,
     certify,
+    doubt_order,
     draw_check,
     rows_needed,
     smallest_list,
 )
-from twohot.audit.remaining import CertifiedReview, Look
+from twohot.audit.remaining import (
+    CertifiedReview,
+    Look,
+    SecondLooks,
+    corrected_bound,
+    most_marked,
+    rows_again,
+    second_looks,
+)
 from twohot.base import (
+    NO_LABEL,
     ArgumentError,
     BoolArray,
     FileThereError,
@@ -43,18 +59,24 @@ from twohot.base import (
     as_text,
     cause_of,
     check_count,
+    check_within,
     counted,
     first_few,
     is_missing,
     parse_json,
     write_json,
 )
-from twohot.review import ReviewRows
-from twohot.tables import RowIds, csv_columns, frame_columns, unguarded, write_csv
+from twohot.review import ReviewRows, label_names_digest, write_verdict_page
+from twohot.tables import RowIds, csv_columns, file_cells, frame_columns, unguarded, write_csv
 
-CHECK_FILES = ("check.csv", "check.json")
-CERTIFICATE_FILES = ("certified.csv", "certificate.json")
+CHECK_FILES = ("check.csv", "check.json", "check.html")
+CERTIFICATE_FILES = ("certified.csv", "certificate.json", "certified.html")
+REVIEW_FILE = "review.html"
 FORMAT_VERSION = 1
+# Of the digest of an audit, by which a page keeps its verdicts.
+KEY_DIGITS = 16
+SHARE_ALPHA = 0.05  # of each end of the share of wrong labels
+KINDS = {False: "list", True: "random"}  # of the looks of a review
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
 # What check.csv asks for; "unsure" counts as right.
@@ -68,6 +90,12 @@ class FolderCheck:
     rows: ReviewRows
     draw: CheckDraw
     fdr: float  # fixed with the draw
+    n_checked: tuple[int, ...]  # rows of the draw in each attempt; all but the last gave no list
+
+    @property
+    def level(self) -> float:
+        """The rate of this attempt."""
+        return attempt_level(self.fdr, len(self.n_checked))
 
 
 # A draw of the rows of an audit -------------------------------------------------------------------
@@ -208,7 +236,7 @@ def check_no_draw(folder: Path) -> None:
 
 
 def _drawn_already(folder: Path) -> FileThereError:
-    there = " and ".join(name for name in CHECK_FILES if (folder / name).exists())
+    there = " and ".join(name for name in CHECK_FILES[:2] if (folder / name).exists())
     problem = f"{folder} already holds {there}, and a second draw voids both"
     return FileThereError("", problem, "fill that one in, or choose another folder.")
 
@@ -221,33 +249,111 @@ def write_check(
     n_checked: int | None = None,
     seed: int = 0,
     spreadsheet_safe: bool = False,
+    image_root: Path | None = None,
 ) -> FolderCheck:
-    """Draw rows to check and write check.json and check.csv, in this order.
+    """Draw rows to check and write check.json, check.html and check.csv, in this order.
 
-    A check.json that is there alone must be of the same draw.
+    A check.json without a check.csv must be of the same draw.
     """
     check_no_draw(folder)
     quality, n_flagged = rows.label_quality, int(rows.is_label_issue.sum())
     draw = plan_check(quality, n_flagged, fdr, n_checked=n_checked, seed=seed)
-    fields = {"fdr": fdr, "n_checked": len(draw.rows), "seed": seed, "digest": doubts_digest(rows)}
-    fixed = folder / "check.json"
+    fields = {
+        "fdr": fdr,
+        "n_checked": [len(draw.rows)],
+        "n_pool": len(draw.pool),
+        "n_labelled": rows.n_rows - rows.n_unlabelled,
+        "seed": seed,
+        "digest": doubts_digest(rows),
+        "labels": rows.given_labels_digest(),
+        "checked": [],
+    }
+    fixed = folder / CHECK_FILES[1]
     if fixed.exists() and not fields.items() <= _read(fixed).items():
         raise _drawn_already(folder)
-    _write(fixed, fields)
-    ids = rows.id_texts()
+    return _write_draw(folder, rows, fields, image_root, spreadsheet_safe=spreadsheet_safe)
+
+
+def extend_check(
+    folder: Path,
+    rows: ReviewRows,
+    n_checked: int,
+    *,
+    spreadsheet_safe: bool = False,
+    image_root: Path | None = None,
+) -> FolderCheck:
+    """Draw more rows after a check that gave no list; the verdicts so far are in the files.
+
+    The next list is certified at half the rate of this one.
+    """
+    fields = _read(folder / CERTIFICATE_FILES[1])
+    check = read_check(folder, rows)
+    if fields.get("n_checked") != list(check.n_checked):
+        problem = f"{folder} has no certificate of its last draw"
+        raise ArgumentError("", problem, "certify that first: more rows follow an empty list.")
+    if fields["listed"]:
+        problem = f"is for an empty list, and this one has {len(fields['listed'])} labels"
+        advice = "leave it out: a list that was seen is not certified again."
+        raise ArgumentError({"extend": n_checked}, problem, advice)
+    if n_checked <= check.n_checked[-1]:
+        advice = f"pass more than {check.n_checked[-1]}, the number of rows so far."
+        raise ArgumentError({"extend": n_checked}, "is no larger draw", advice)
+    check.draw.extended(n_checked)  # raises if the pool has fewer rows
+    known = _read(folder / CHECK_FILES[1])
+    known |= {"n_checked": [*check.n_checked, n_checked], "checked": fields["checked"]}
+    known = {name: value for name, value in known.items() if name != "sha256"}
+    return _write_draw(folder, rows, known, image_root, spreadsheet_safe=spreadsheet_safe)
+
+
+def _write_draw(
+    folder: Path,
+    rows: ReviewRows,
+    fields: dict[str, Any],
+    image_root: Path | None,
+    *,
+    spreadsheet_safe: bool,
+) -> FolderCheck:
+    check, ids = _check_of(fields, rows), rows.id_texts()
+    known = {row: "wrong" if wrong else "right" for row, wrong in fields["checked"]}
     # In the order of the rows: that of the draw, or of the doubts, would tell the reviewer more.
+    drawn = np.sort(check.draw.rows)
     lines = (
-        (ids[row], rows.item(row), rows.label_name(int(rows.given_labels[row])), "")
-        for row in np.sort(draw.rows).tolist()
+        (
+            ids[row],
+            rows.item(row),
+            rows.label_name(int(rows.given_labels[row])),
+            known.get(ids[row], ""),
+        )
+        for row in drawn.tolist()
     )
-    write_csv(folder / "check.csv", CHECK_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
-    return FolderCheck(rows, draw, fdr)
+    _write(folder / CHECK_FILES[1], fields)
+    task = {
+        "mode": "check",
+        "key": f"check {fields['digest'][:KEY_DIGITS]} {len(drawn)}",
+        "known": known,
+        "next": {"check_done.csv": f"twohot certify {folder} check_done.csv"},
+    }
+    sentences = (
+        f"Give each of the {len(drawn)} rows a verdict. Not sure counts as right.",
+        "Verdicts are kept in this browser. Save them as check_done.csv when all are given.",
+    )
+    write_verdict_page(
+        folder / CHECK_FILES[2],
+        rows,
+        drawn,
+        task,
+        title="Check of the labels",
+        sentences=sentences,
+        image_root=image_root,
+    )
+    write_csv(folder / CHECK_FILES[0], CHECK_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    return check
 
 
 def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
     """Return the check of a folder, which must be of its audit as it is now."""
-    fields = _read(folder / "check.json")
-    _check_digest(fields, folder / "check.json", rows)
+    fields = _read(folder / CHECK_FILES[1])
+    _check_digest(fields, folder / CHECK_FILES[1], rows)
     return _check_of(fields, rows)
 
 
@@ -260,10 +366,12 @@ def _check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> No
 
 def _check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
     """Draw the rows of a check again."""
+    first, *more = fields["n_checked"]
     n_flagged = int(rows.is_label_issue.sum())
-    asked = {"n_checked": fields["n_checked"], "seed": fields["seed"]}
+    asked = {"n_checked": first, "seed": fields["seed"]}
     draw = plan_check(rows.label_quality, n_flagged, fields["fdr"], **asked)
-    return FolderCheck(rows, draw, fields["fdr"])
+    draw = draw.extended(more[-1]) if more else draw
+    return FolderCheck(rows, draw, fields["fdr"], (first, *more))
 
 
 def _write(path: Path, fields: Mapping[str, Any]) -> None:
@@ -298,14 +406,24 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def certify_folder(
-    check: FolderCheck, checked: Any, folder: Path, *, spreadsheet_safe: bool = False
+    check: FolderCheck,
+    checked: Any,
+    folder: Path,
+    *,
+    spreadsheet_safe: bool = False,
+    image_root: Path | None = None,
 ) -> GuaranteedList:
-    """Certify the list of a check that was done, and write certified.csv and certificate.json."""
+    """Certify the list of a check that was done, and write it with its certificate and page."""
     rows, draw = check.rows, check.draw
     classes = np.array(rows.classes, dtype=object)
     wrong = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
-    listed = certify(draw, wrong, check.fdr)
-    ids = rows.id_texts()
+    ids, fields = rows.id_texts(), _read(folder / CHECK_FILES[1])
+    pairs = [[ids[row], said] for row, said in zip(draw.rows, wrong.tolist(), strict=True)]
+    for (row, before), (_, said) in zip(fields["checked"], pairs, strict=False):
+        if before != said:
+            advice = "pass the verdict of the first attempt: it is part of that certificate."
+            raise ArgumentError("checked", f"has another verdict on row {row!r}", advice)
+    listed = certify(draw, wrong, check.level)
     lines = (
         (
             ids[row],
@@ -315,12 +433,34 @@ def certify_folder(
         )
         for row in listed.rows.tolist()
     )
-    write_csv(folder / "certified.csv", LIST_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
-    pairs = zip(draw.rows.tolist(), wrong.tolist(), strict=True)
-    fields = _read(folder / "check.json")
-    fields |= {"checked": [[ids[row], is_wrong] for row, is_wrong in pairs]}
-    _write(folder / "certificate.json", fields | _outcome(listed, ids))
+    path, made, page = (folder / name for name in CERTIFICATE_FILES)
+    write_csv(path, LIST_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    _write(made, fields | {"checked": pairs} | _outcome(listed, ids))
+    _write_list_page(page, check, listed, image_root)
     return listed
+
+
+def _write_list_page(
+    path: Path, check: FolderCheck, listed: GuaranteedList, image_root: Path | None
+) -> None:
+    """Write the guarantee with the bound of every length of the list, for a slider."""
+    pool, bounds = check.draw.pool, listed.bounds
+    is_left = ~np.isin(pool, check.draw.rows)
+    task = {
+        "mode": "list",
+        "mostRight": bounds.most_right[is_left],
+        "length": len(listed.rows),
+        "confidence": f"{bounds.confidence:.0%}",
+    }
+    write_verdict_page(
+        path,
+        check.rows,
+        pool[is_left],
+        task,
+        title="A list of wrong labels",
+        sentences=[str(listed)],
+        image_root=image_root,
+    )
 
 
 def _outcome(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
@@ -334,13 +474,7 @@ def _outcome(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
     }
 
 
-def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedReview) -> None:
-    """Write the certificate of a review of the rows of an audit, `review_of` these rows."""
-    ids = rows.id_texts()
-    fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
-    fields |= {"digest": doubts_digest(rows), "bound": review.bound, "says": str(review)}
-    looks = [[ids[look.row], look.is_random, look.verdict] for look in review.looks]
-    _write(path, fields | {"looks": looks})
+# A review of a folder -----------------------------------------------------------------------------
 
 
 def review_of(
@@ -350,28 +484,189 @@ def review_of(
     return CertifiedReview(-rows.label_quality, until=until, seed=seed, alpha=alpha)
 
 
-def verify_certificate(path: Path, rows: ReviewRows) -> GuaranteedList | CertifiedReview:
-    """Redo a certificate from the audit that it is of, and raise unless all of it agrees.
+def write_review_page(
+    folder: Path,
+    rows: ReviewRows,
+    *,
+    until: float,
+    seed: int = 0,
+    twice: float = 0.0,
+    n_wrong: float | None = None,
+    image_root: Path | None = None,
+) -> Path:
+    """Write the page of a review that stops when at most a share of the labels is wrong.
+
+    Parameters
+    ----------
+    folder : path
+        Of the audit.
+    rows : ReviewRows
+        Its rows.
+    until : float
+        Share of the labels that may stay wrong.
+    seed : int
+        Of the random rows.
+    twice : float
+        Share of the rows that are shown a second time if their label is kept; repairs then are,
+        too. By default no row is.
+    n_wrong : float, optional
+        Estimate of the wrong labels, which the page shows before the first random row; by default
+        the sum of `probability_wrong`.
+    image_root : path, optional
+        Where relative paths of pictures start.
+    """
+    check_within("twice", twice, 0, 1)
+    review = review_of(rows, until=until, seed=seed)
+    fixed: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "until": until,
+        "alpha": review.alpha,
+        "seed": seed,
+        "twice": twice,
+        "digest": doubts_digest(rows),
+        "labels": rows.given_labels_digest(),
+        "id_column": rows.ids.column,
+    }
+    known = ("until", "alpha", "seed", "twice")
+    task = {
+        "mode": "review",
+        "key": f"review {fixed['digest'][:KEY_DIGITS]} {until} {seed} {twice}",
+        "target": review.target,
+        "estimate": np.nansum(rows.probability_wrong) if n_wrong is None else n_wrong,
+        "certificate": fixed,
+        "known": {},
+        "next": {"certificate.json": f"twohot verify certificate.json {folder}"},
+        **{name: fixed[name] for name in known},
+    }
+    sentences = (
+        "Not sure counts as wrong and still remaining.",
+        "Neither the doubt nor how a row was drawn is shown: a verdict must depend on its row.",
+        "Verdicts are kept in this browser. Export saves certificate.json, Decisions the labels.",
+    )
+    write_verdict_page(
+        folder / REVIEW_FILE,
+        rows,
+        doubt_order(-rows.label_quality),
+        task,
+        title="Review with a certificate",
+        sentences=sentences,
+        image_root=image_root,
+    )
+    return folder / REVIEW_FILE
+
+
+def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedReview) -> None:
+    """Write the certificate of a review of the rows of an audit, `review_of` these rows."""
+    ids = rows.id_texts()
+    fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
+    fields |= {"digest": doubts_digest(rows), "labels": rows.given_labels_digest()}
+    fields |= {"id_column": rows.ids.column, "twice": 0, "again": [], "corrected": None}
+    looks = [[ids[look.row], KINDS[look.is_random], look.verdict] for look in review.looks]
+    _write(path, fields | {"bound": review.bound, "looks": looks})
+
+
+# Verification -------------------------------------------------------------------------------------
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Return the fields of a certificate, of a list or of a review, as they were written."""
+    if not path.is_file():
+        advice = "pass the certificate.json that twohot certify or the page of a review saved."
+        raise FileNotFoundError(f"{path} is not there: {advice}")
+    fields = _read(path)
+    if not {"looks", "listed"} & fields.keys():
+        raise ArgumentError("", f"{path} is a draw", "pass the certificate.json made from it.")
+    return fields
+
+
+def verify_certificate(
+    path: Path, rows: ReviewRows | None = None, *, data: Path | None = None
+) -> GuaranteedList | CertifiedReview:
+    """Redo a certificate from what it is of, and raise unless all of it agrees.
 
     Parameters
     ----------
     path : path
         A certificate.json, of a list or of a review.
-    rows : ReviewRows
-        The rows of the audit.
+    rows : ReviewRows, optional
+        The rows of the audit. Without them the certificate of a review is redone from the labels
+        of `data` alone: all of it but which rows the list holds, which theorem 3 does not need.
+    data : path, optional
+        The file with the labels that were audited.
 
     Returns
     -------
     GuaranteedList or CertifiedReview
         What it certifies, computed again.
     """
-    fields = _read(path)
-    _check_digest(fields, path, rows)
+    fields = read_certificate(path)
+    labels = None if data is None else _labels_of(data, fields, path)
+    if rows is not None:
+        _check_digest(fields, path, rows)
+    try:
+        if "looks" in fields:
+            return _verified_review(fields, path, rows, labels)
+        if rows is None:
+            problem = f"{path} is of a list, whose order is that of its audit"
+            raise ArgumentError("", problem, "pass the folder of the audit.")
+        return _verified_list(fields, path, rows)
+    except (LookupError, TypeError, AttributeError) as error:
+        problem = f"{path} is no certificate that twohot wrote ({cause_of(error)})"
+        raise ArgumentError("", problem, "pass it as it was written.") from error
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelsOfData:
+    """The labels of a file, which are those of a certificate."""
+
+    ids: RowIds
+    is_labelled: BoolArray
+
+
+def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
+    """Return the labels of a file: the column whose digest is that of the certificate."""
+    columns = file_cells(data)
+    for cells in columns.values():
+        names = ["" if is_missing(cell) else as_text(cell) for cell in cells.tolist()]
+        if label_names_digest(names) != fields.get("labels"):
+            continue
+        column = fields.get("id_column", "")
+        if column not in ("", *columns):
+            problem = f"{data} has no column {column!r}, which names the rows in {path}"
+            raise ArgumentError("", problem, "pass the file that was audited.")
+        ids = (
+            RowIds.of_column(column, columns[column]) if column else RowIds.by_position(len(names))
+        )
+        return _LabelsOfData(ids, np.array([bool(name) for name in names]))
+    problem = f"{data} does not hold the labels of {path}: they were changed, or are other rows"
+    advice = "pass the file as it was audited, or the folder of the audit."
+    raise ArgumentError("", problem, advice)
+
+
+def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
+    """Return the least and the most share of wrong labels by a certificate, each 95 % sure.
+
+    The draw for a list is of the most doubtful rows, and says nothing about the others. It bounds
+    the share from below. A review bounds it from both sides. The labels must be those that were
+    checked; the doubts may differ in the last digit, as they do between two machines.
+    """
+    fields = read_certificate(path)
+    if fields.get("labels") != rows.given_labels_digest():
+        problem = f"{path} is of other labels: they changed after the check"
+        raise ArgumentError("", problem, "draw and check again, or leave it out.")
+    n_labelled = rows.n_rows - rows.n_unlabelled
     if "looks" in fields:
-        return _verified_review(fields, path, rows)
-    if "checked" not in fields:
-        raise ArgumentError("", f"{path} is a draw", "pass the certificate.json made from it.")
-    return _verified_list(fields, path, rows)
+        labels = _LabelsOfData(rows.ids, rows.given_labels != NO_LABEL)
+        review = _verified_review(fields, path, None, labels)
+        least = review.remaining.found - review.remaining.unsure
+        return least / n_labelled, (least + review.bound) / n_labelled
+    n_pool, n_wrong = fields["n_pool"], sum(wrong for _, wrong in fields["checked"])
+    n_checked = len(fields["checked"])
+    right, wrong = (
+        most_marked(SecondLooks(n_pool, n_checked, count), SHARE_ALPHA)
+        for count in (n_checked - n_wrong, n_wrong)
+    )
+    return (n_pool - right) / n_labelled, (n_labelled - n_pool + wrong) / n_labelled
 
 
 def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> GuaranteedList:
@@ -380,7 +675,7 @@ def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> G
     if [row for row, _ in fields["checked"]] != [ids[row] for row in check.draw.rows]:
         problem = f"{path} has verdicts on other rows than those that its seed draws"
         raise ArgumentError("", problem, "pass it as twohot certify wrote it.")
-    listed = certify(check.draw, np.array([wrong for _, wrong in fields["checked"]]), check.fdr)
+    listed = certify(check.draw, np.array([wrong for _, wrong in fields["checked"]]), check.level)
     again = _outcome(listed, ids)
     changed = [name for name in again if again[name] != fields.get(name)]
     if changed:
@@ -390,13 +685,37 @@ def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> G
     return listed
 
 
-def _verified_review(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> CertifiedReview:
-    place = {name: row for row, name in enumerate(rows.id_texts())}
+def _verified_review(
+    fields: Mapping[str, Any], path: Path, rows: ReviewRows | None, labels: _LabelsOfData | None
+) -> CertifiedReview:
+    if rows is not None:
+        ids: Iterable[str] = rows.id_texts()
+        doubt = -rows.label_quality
+    elif labels is not None:
+        ids = labels.ids
+        doubt = np.where(labels.is_labelled, 0.0, np.nan)
+    else:
+        problem = f"{path} says nothing without the labels that it is of"
+        raise ArgumentError("", problem, "pass the folder of the audit, or the file of its labels.")
+    place = {name: row for row, name in enumerate(ids)}
+    kinds = {kind: is_random for is_random, kind in KINDS.items()}
+    looks = [Look(place.get(row, -1), kinds[kind], said) for row, kind, said in fields["looks"]]
+    if rows is None:  # the rows of the list, in their order; of others the doubt does not matter
+        chosen = [look.row for look in looks if not look.is_random and look.row >= 0]
+        doubt[chosen] += np.arange(len(chosen), 0, -1)
     asked = {name: fields[name] for name in ("until", "seed", "alpha")}
-    review = review_of(rows, **asked)
-    review.replay(Look(place.get(name, -1), *said) for name, *said in fields["looks"])
-    if (review.bound, str(review)) != (fields["bound"], fields["says"]):
-        problem = f"{path} claims a bound of {fields['bound']}, and its log gives {review.bound}"
+    review = CertifiedReview(doubt, **asked)
+    review.replay(looks)
+    again = {place.get(row, -1): said for row, *said in fields["again"]}
+    sample = rows_again(doubt_order(doubt), review.seed, fields["twice"])
+    found = second_looks(review.looks, again, sample) if fields["twice"] else None
+    with suppress(ArgumentError):  # too few second looks for a bound
+        review.corrected = None if found is None else corrected_bound(review.bound, *found)
+    corrected = None if review.corrected is None else review.corrected.bound
+    if (review.bound, corrected) != (fields["bound"], fields["corrected"]):
+        claimed = f"{fields['bound']} (corrected: {fields['corrected']})"
+        problem = f"{path} claims a bound of {claimed}, and its log gives {review.bound}"
+        problem += f" (corrected: {corrected})"
         advice = "a verdict or the bound was changed: pass it as it was written."
         raise ArgumentError("", problem, advice)
     return review

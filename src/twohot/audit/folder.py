@@ -202,7 +202,8 @@ def read_summary(path: Path) -> dict[str, Any]:
         fields = parse_json(path.read_text(encoding="utf-8"))
         version = fields["format_version"]
         needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
-        found = {name: fields[name] for name in needed} | {"issues": fields.get("issues", "")}
+        found = {name: fields[name] for name in needed}
+        found |= {"issues": fields.get("issues", ""), "noise_rate": fields.get("noise_rate")}
         found["spellings"] = fields.get("spellings", {})  # summaries of 0.1 have none
         _check_fields(found)
     except (ValueError, LookupError, TypeError) as error:

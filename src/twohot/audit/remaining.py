@@ -48,7 +48,7 @@ verdict before the next one is shown.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
@@ -253,6 +253,8 @@ class CertifiedReview:
         How many labels may stay wrong.
     looks : list of Look
         All decisions, in their order. With the seed and the doubts they are the whole certificate.
+    corrected : CorrectedBound or None
+        The bound for a reviewer who errs; of a certificate whose rows were shown a second time.
 
     Examples
     --------
@@ -279,6 +281,7 @@ class CertifiedReview:
             raise ArgumentError({"until": until}, problem, advice)
         self._drawn = seeded_order(self._list, check_count("seed", seed, 0))
         self.until, self.seed, self.alpha = until, seed, alpha
+        self.corrected: CorrectedBound | None = None
         self._restart(len(doubt))
 
     def _restart(self, n_rows: int) -> None:
@@ -420,19 +423,75 @@ def corrected_bound(
         sum(getattr(each, name) for each in (kept, repaired)) for name in ("n_again", "n_differ")
     )
     n_rows = kept.n_rows + repaired.n_rows
-    error_rate = _most_marked(SecondLooks(n_rows, n_again, n_differ), alpha) / max(n_rows, 1)
+    error_rate = most_marked(SecondLooks(n_rows, n_again, n_differ), alpha) / max(n_rows, 1)
     if error_rate >= 0.5:
         problem = (
             f"differ in {n_differ} of {counted(n_again, 'row')}: up to half of all may be wrong"
         )
         raise ArgumentError("", f"second looks {problem}", "show more rows a second time.")
-    seen = bound + _most_marked(kept, alpha) + _most_marked(repaired, alpha)
+    seen = bound + most_marked(kept, alpha) + most_marked(repaired, alpha)
     return CorrectedBound(
         math.ceil(seen / (1 - error_rate)), error_rate, n_differ / max(n_again, 1)
     )
 
 
-def _most_marked(looks: SecondLooks, alpha: float) -> int:
+def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
+    """Return the rows that are shown a second time if their label is kept, by a seeded draw.
+
+    Examples
+    --------
+    >>> rows_again(np.arange(20), seed=0, share=0.1)
+    array([19,  3])
+    """
+    n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
+    return seeded_order(rows, seed + 1)[:n_again]
+
+
+def second_looks(
+    looks: Iterable[Look], again: Mapping[int, Sequence[Verdict]], sample: IntArray
+) -> tuple[SecondLooks, SecondLooks] | None:
+    """Return what second looks say of kept and of repaired labels; None while some are due.
+
+    Parameters
+    ----------
+    looks : iterable of Look
+        The first looks, which the bound counts.
+    again : mapping
+        Of each row that was shown again, the verdicts of the second look and, where that differs
+        from the first, of the third one, which decides.
+    sample : array of int
+        Rows that are shown again if their label is kept; see `rows_again`. All repairs are.
+
+    Examples
+    --------
+    >>> looks = [Look(0, False, "wrong"), Look(3, True, "right"), Look(1, True, "right")]
+    >>> second_looks(looks, {0: ["wrong"], 3: ["wrong", "right"]}, sample=np.array([3, 2]))
+    (SecondLooks(n_rows=2, n_again=1, n_differ=1), SecondLooks(n_rows=1, n_again=1, n_differ=0))
+    """
+    first = {look.row: look.verdict for look in looks}
+    sampled = set(sample.tolist())
+    due = {
+        row
+        for row, verdict in first.items()
+        if verdict == "wrong" or (verdict == "right" and row in sampled)
+    }
+    others = again.keys() - due
+    if others:
+        problem = f"has {counted(len(others), 'row')} that no second look was due for"
+        raise ArgumentError("again", problem, f"pass the log as it was written ({min(others)}).")
+    n_due = {row: 1 + (seen[0] != first[row]) for row, seen in again.items()}
+    if any(len(again.get(row, ())) < n_due.get(row, 1) for row in due):
+        return None
+
+    def of(verdict: Verdict) -> SecondLooks:
+        n_rows = sum(found == verdict for found in first.values())
+        rows = [row for row in due if first[row] == verdict]
+        return SecondLooks(n_rows, len(rows), sum(again[row][0] != verdict for row in rows))
+
+    return of("right"), of("wrong")
+
+
+def most_marked(looks: SecondLooks, alpha: float) -> int:
     """Return the most rows of all that may differ, given how many of a uniform sample do."""
     for name in ("n_again", "n_differ"):
         most = looks.n_rows if name == "n_again" else looks.n_again

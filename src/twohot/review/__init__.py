@@ -17,6 +17,7 @@ from twohot.review.embedding_map import map_embeddings as map_embeddings
 from twohot.review.own_file import BEFORE as BEFORE
 from twohot.review.own_file import open_own_parts as open_own_parts
 from twohot.review.page import write_review as write_review
+from twohot.review.page import write_verdict_page as write_verdict_page
 from twohot.review.records import NO_ROW as NO_ROW
 from twohot.review.records import AlikeClasses as AlikeClasses
 from twohot.review.records import ChoiceCurve as ChoiceCurve
@@ -29,6 +30,7 @@ from twohot.review.records import ReviewSummary as ReviewSummary
 from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
 from twohot.review.records import WrongShare as WrongShare
+from twohot.review.records import label_names_digest as label_names_digest
 from twohot.review.reviewers import Agreement as Agreement
 from twohot.review.reviewers import MergedReviews as MergedReviews
 from twohot.review.reviewers import merge_reviews as merge_reviews

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
+    IntArray,
     check_count,
     json_safe,
     page_templates,
@@ -65,6 +66,10 @@ SCRIPTS = (
 # The same in a notebook, which keeps what is stored.
 STORED = SCRIPTS.index("storage")
 NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
+# Those of a page of verdicts.
+VERDICT_SCRIPTS = ("state", "decision_file", "storage", "elements", "certificate", "verdicts")
+# Columns that would show a reviewer how doubtful a label is.
+DOUBTS = ("wrong", "confidence", "secondConfidence", "undecided")
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
@@ -137,9 +142,7 @@ def write_review(
     target = Path(path)
     files = PictureFiles(target.parent, Path(image_root or "."), embed_limit, thumbnail_size)
     text = review_page(rows, summary, files, next_step=next_step)
-    with whole_file(target) as file:
-        # Half characters are spelt out; in the JSON that is their escape.
-        file.write(text.encode("utf-8", "backslashreplace"))
+    _write_page(target, text)
     return rows.report_id()
 
 
@@ -180,7 +183,11 @@ def review_page(
     style = read_template("review.css")
     script = joined_script(NOTEBOOK_SCRIPTS if in_notebook else SCRIPTS)
     headline, sentences = _answer(rows, summary)
-    return PAGES.get_template("review.html").render(
+    return _rendered(
+        "review.html",
+        data,
+        script,
+        style,
         report=report,
         next_step=next_step,
         in_notebook=in_notebook,
@@ -191,12 +198,87 @@ def review_page(
         spellings=[] if summary.verdicts else data["spellings"],
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
+    )
+
+
+def write_verdict_page(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    shown: IntArray,
+    task: Mapping[str, Any],
+    *,
+    title: str,
+    sentences: Sequence[str] = (),
+    image_root: str | os.PathLike[str] | None = None,
+    embed_limit: int = EMBED_LIMIT,
+    thumbnail_size: int = THUMBNAIL_SIZE,
+) -> None:
+    """Write a page in which a person gives verdicts for a certificate, or that shows one.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    rows : ReviewRows
+        Every row of the data.
+    shown : array of int
+        The rows of the page, in its order.
+    task : mapping
+        What the page is for, as its script reads it. `mode` is "review" (until a bound is
+        reached), "check" (rows that were drawn) or "list" (one that was certified).
+    title : str
+        Of the page.
+    sentences : sequence of str
+        What the page says in its help; of a list, its guarantee.
+    image_root, embed_limit, thumbnail_size
+        Of pictures, as for `write_review`.
+    """
+    target, mode = Path(path), task["mode"]
+    picture_files = PictureFiles(
+        target.parent, Path(image_root or "."), embed_limit, thumbnail_size
+    )
+    pictures, warning = row_pictures(rows, shown, picture_files)
+    report = rows.report_id()
+    columns = row_columns(rows, shown)
+    data = {
+        "report": report,
+        "nextStep": APPLY_COMMAND.format(file=f"decisions-{report}.csv"),
+        **{name: column for name, column in columns.items() if name not in DOUBTS},
+        **pictures,
+        "findings": [],
+        "spellings": spelling_columns(rows.classes, rows.counts().class_sizes),
+        "task": task,
+    }
+    text = _rendered(
+        "verdicts.html",
+        data,
+        joined_script(VERDICT_SCRIPTS),
+        read_template("review.css") + read_template("verdicts.css"),
+        title=title,
+        mode=mode,
+        sentences=[*sentences, *warning],
+        file="check_done.csv" if mode == "check" else "certificate.json",
+        has_items=rows.items is not None,
+    )
+    _write_page(target, text)
+
+
+def _rendered(template: str, data: Mapping[str, Any], script: str, style: str, **words: Any) -> str:
+    """Return one file that holds its data, script and style."""
+    return PAGES.get_template(template).render(
         data=embedded_json(data),
         style=style,
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
+        **words,
     )
+
+
+def _write_page(target: Path, text: str) -> None:
+    with whole_file(target) as file:
+        # Half characters are spelt out; in the JSON that is their escape.
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def embedded_json(data: Any) -> str:

@@ -179,8 +179,12 @@ class ReviewRows:
 
     def given_labels_digest(self) -> str:
         """Return the sha256 of the given labels by name."""
-        names = [self.label_name(code) for code in self.given_labels.tolist()]
-        return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+        return label_names_digest([self.label_name(code) for code in self.given_labels.tolist()])
+
+
+def label_names_digest(names: Sequence[str]) -> str:
+    """Return the sha256 of names in their order, of labels for instance."""
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

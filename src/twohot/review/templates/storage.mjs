@@ -67,6 +67,11 @@ async function storeRows(key, rows) {
   return isStored ? SAVED : isKept ? SECOND : LOST;
 }
 
+/* Store rows under a key of their own. */
+export function keepRows(key, rows) {
+  tellOf(storeRows(key, rows));
+}
+
 /* Merged spellings are a part of their own, of pairs of classes. */
 const SPELLINGS = partKey("spellings");
 const NAME = "twohot:reviewer";   /* of all reports */
@@ -200,7 +205,7 @@ function loadPart(part) {
 }
 
 /* Other pages may write into the same storage: what makes no sense is passed over. */
-function storedRows(key) {
+export function storedRows(key) {
   try {
     const rows = JSON.parse(latestText(key) ?? "{}")?.rows;
     return Array.isArray(rows) ? rows.filter(Array.isArray) : [];

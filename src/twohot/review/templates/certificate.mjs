@@ -1,0 +1,369 @@
+/* The arithmetic of a review with a stopping rule, as `twohot.audit.remaining` has it, where its theorems
+   and their proofs stand. Pure functions: nothing here knows of a page. Tests compare both languages. */
+
+/* Gaps of theorem 3 as multiples of the target, and their weights. */
+const GAPS = [1, 0.75, 0.5, 2, 8];
+const GAP_WEIGHTS = [0.4, 0.3, 0.2, 0.06, 0.04];
+const LARGEST_EXPONENT = 700;
+/* The review leaves the list when fewer than a share of its last rows were wrong, and returns to it for
+   some rows after a wrong label among the random ones. */
+const WINDOW = 50, LEAST_SHARE = 0.1, RETURN_ROWS = 100;
+/* Error probability of each of the three bounds that the correction for errors of the reviewer adds. */
+const CORRECTION_ALPHA = 0.005;
+/* Looks between two at one row: the reviewer should judge it anew, and not remember. */
+const LOOKS_BETWEEN = 20;
+
+/* ---- numbers ---- */
+
+/* As Python rounds: a half goes to the even neighbour. */
+function rounded(value) {
+  const below = Math.floor(value);
+  return value - below === 0.5 ? below + (below % 2) : Math.round(value);
+}
+
+/* log n!, by Stirling's series for n + 1 + 9, whose next term is below 1e-12, and nine divisions. */
+function logFactorial(n) {
+  let product = 1;
+  for (let k = 1; k < 10; k++) product *= n + k;
+  const x = n + 10, y = 1 / (x * x);
+  return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x - Math.log(product);
+}
+
+let factorials = new Float64Array(0);
+/* log k! of k = 0, …, n. */
+function logFactorials(n) {
+  if (factorials.length <= n) factorials = Float64Array.from({ length: n + 1 }, (_, k) => logFactorial(k));
+  return factorials;
+}
+
+/* ---- the order of the random rows ---- */
+
+const WORD = 64;
+const GOLDEN = 0x9e3779b97f4a7c15n;
+
+function mixed(state) {
+  const once = BigInt.asUintN(WORD, (state ^ (state >> 30n)) * 0xbf58476d1ce4e5b9n);
+  const twice = BigInt.asUintN(WORD, (once ^ (once >> 27n)) * 0x94d049bb133111ebn);
+  return twice ^ (twice >> 31n);
+}
+
+/* Places of rows, sorted by the keys of SplitMix64 for a seed. */
+export function seededOrder(rows, seed) {
+  const start = mixed(BigInt.asUintN(WORD, BigInt(seed + 1) * GOLDEN));
+  const keys = BigUint64Array.from(rows, (row) => mixed(BigInt.asUintN(WORD, start + BigInt(row + 1) * GOLDEN)));
+  return Array.from(rows, (_, place) => place).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : rows[a] - rows[b]));
+}
+
+/* ---- what remains (theorem 3) ---- */
+
+export class Remaining {
+  constructor(nRows, target, alpha) {
+    Object.assign(this, { nRows, target, alpha, left: nRows, found: 0, unsure: 0, best: nRows });
+    const kept = GAPS.map((gap, k) => k).filter((k) => GAPS[k] * target >= 1);
+    const total = kept.reduce((sum, k) => sum + GAP_WEIGHTS[k], 0);
+    this.gaps = kept.map((k) => rounded(GAPS[k] * target));
+    this.weights = kept.map((k) => GAP_WEIGHTS[k] / total);
+    /* log L(w) of w = found, found + 1, … */
+    this.logLikelihood = new Float64Array(nRows + 1);
+  }
+
+  get bound() {
+    return Math.min(this.best - this.found, this.left) + this.unsure;
+  }
+
+  look(verdict, isRandom) {
+    const isWrong = verdict !== "right";
+    const all = this.logLikelihood;
+    if (isRandom) {
+      for (let w = 0; w < all.length; w++) all[w] += isWrong ? Math.log(w / this.left) : Math.log1p(-w / this.left);
+    }
+    this.left -= 1;
+    this.found += Number(isWrong);
+    this.unsure += Number(verdict === "unsure");
+    let kept = all.subarray(Number(isWrong)).subarray(0, this.left + 1);
+    if (!kept.length) kept = new Float64Array(this.left + 1);
+    else if (isRandom) kept = kept.subarray(0, this.lastPossible(kept) + 1);
+    this.logLikelihood = kept;
+    this.best = this.found + kept.length - 1;
+  }
+
+  /* The largest total that some log-likelihoods, of 0, 1, …, do not rule out; nothing speaks against 0. */
+  lastPossible(logLikelihood) {
+    /* One gap alone often rules out: the others are not computed then. */
+    const [gap] = this.gaps;
+    const enough = Math.log(2 / (this.alpha * this.weights[0]));
+    let last = logLikelihood.length - 1;
+    while (last > 0 && ((last >= gap && logLikelihood[last - gap] - logLikelihood[last] > enough) || this.evidence(last, logLikelihood) >= 1 / this.alpha)) last -= 1;
+    return last;
+  }
+
+  /* e(w) */
+  evidence(w, logLikelihood = this.logLikelihood) {
+    let sum = 0;
+    for (let k = 0; k < this.gaps.length; k++) {
+      if (this.gaps[k] <= w) sum += this.weights[k] * Math.exp(Math.min(logLikelihood[w - this.gaps[k]] - logLikelihood[w], LARGEST_EXPONENT));
+    }
+    return sum;
+  }
+
+  /* Random looks that reach a target if they find no wrong label; null if it is out of reach. */
+  looksNeeded(target) {
+    if (target < this.unsure) return null;
+    if (this.bound <= target) return 0;
+    let [low, high] = [-1, this.left];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.boundAfter(middle) <= target) high = middle;
+      else low = middle;
+    }
+    return Math.max(high, 0);
+  }
+
+  boundAfter(nRight) {
+    const { left } = this;
+    const log = logFactorials(this.nRows);
+    const length = Math.min(this.logLikelihood.length, left - nRight + 1);
+    /* Π (1 - μ) = binom(left - w, n) / binom(left, n) */
+    const after = this.logLikelihood.slice(0, length).map((value, w) => value + log[left - w] - log[left - w - nRight]);
+    return this.lastPossible(after) + this.unsure;
+  }
+}
+
+/* ---- which row comes next ---- */
+
+/* rows: their numbers in the data, the most doubtful first. Here a row is named by its place there. */
+export class CertifiedReview {
+  constructor(rows, { target, seed, alpha }) {
+    this.remaining = new Remaining(rows.length, target, alpha);
+    this.target = target;
+    this.drawn = seededOrder(rows, seed);
+    this.looks = [];   /* { i, isRandom, verdict } */
+    this.isReviewed = new Uint8Array(rows.length);
+    this.atList = this.atDrawn = this.returns = 0;
+    this.recent = [];   /* whether the last rows of the list were wrong */
+  }
+
+  get bound() {
+    return this.remaining.bound;
+  }
+
+  /* Whether the bound says anything: rows of the list alone do not. */
+  get hasBound() {
+    return !this.remaining.left || this.looks.some((look) => look.isRandom);
+  }
+
+  /* { i, isRandom } of the row to decide next, or null when all are reviewed. */
+  next() {
+    if (!this.remaining.left) return null;
+    const nWrong = this.recent.filter(Boolean).length;
+    const isRandom = !(this.returns || this.recent.length < WINDOW || nWrong >= LEAST_SHARE * WINDOW);
+    if (isRandom) {
+      while (this.isReviewed[this.drawn[this.atDrawn]]) this.atDrawn += 1;
+      return { i: this.drawn[this.atDrawn], isRandom };
+    }
+    while (this.isReviewed[this.atList]) this.atList += 1;
+    return { i: this.atList, isRandom };
+  }
+
+  decide(verdict) {
+    const look = this.next();
+    this.remaining.look(verdict, look.isRandom);
+    this.looks.push({ ...look, verdict });
+    this.isReviewed[look.i] = 1;
+    const isWrong = verdict !== "right";
+    if (look.isRandom) this.returns = isWrong ? RETURN_ROWS : 0;
+    else {
+      this.recent = [...this.recent, isWrong].slice(-WINDOW);
+      this.returns = Math.max(this.returns - 1, 0);
+    }
+  }
+}
+
+/* ---- a reviewer who errs ---- */
+
+/* The most rows of all that may differ, given how many of a uniform sample do. */
+function mostMarked({ nRows, nAgain, nDiffer }) {
+  const log = logFactorials(nRows);
+  const ways = (total, chosen) => (chosen < 0 || chosen > total ? -Infinity : log[total] - log[chosen] - log[total - chosen]);
+  const tail = (marked) => {
+    let sum = 0;
+    for (let x = 0; x <= nDiffer; x++) sum += Math.exp(ways(marked, x) + ways(nRows - marked, nAgain - x) - ways(nRows, nAgain));
+    return sum;
+  };
+  let [low, high] = [nDiffer, nRows - nAgain + nDiffer + 1];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (tail(middle) > CORRECTION_ALPHA) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/* { bound, errorRate, disagreement } of a reviewer who errs at random; the bound is null if up to half
+   of the verdicts may be wrong. */
+export function correctedBound(bound, kept, repaired) {
+  const both = { nRows: kept.nRows + repaired.nRows, nAgain: kept.nAgain + repaired.nAgain, nDiffer: kept.nDiffer + repaired.nDiffer };
+  const errorRate = mostMarked(both) / Math.max(both.nRows, 1);
+  const seen = bound + mostMarked(kept) + mostMarked(repaired);
+  return { bound: errorRate < 0.5 ? Math.ceil(seen / (1 - errorRate)) : null, errorRate, disagreement: both.nDiffer / Math.max(both.nAgain, 1) };
+}
+
+/* Rows that are shown again if their label is kept: a share of all, by a permutation of their own. */
+export function rowsAgain(rows, seed, share) {
+  return new Set(seededOrder(rows, seed + 1).slice(0, Math.ceil(share * rows.length)));
+}
+
+/* A review in which some rows are shown a second time: all repairs, and some labels that were kept. A
+   third look decides where the second differs. The bound counts first looks, which alone decide what
+   comes next. */
+export class CheckedReview {
+  constructor(rows, settings) {
+    this.review = new CertifiedReview(rows, settings);
+    this.isAgain = settings.twice ? rowsAgain(rows, settings.seed, settings.twice) : new Set();
+    this.twice = settings.twice;
+    this.verdicts = new Map();   /* i → verdicts, the first one first */
+    this.waiting = [];           /* { i, at }: rows to be shown again, and when they were shown */
+    this.nLooks = 0;
+  }
+
+  get isReached() {
+    return this.review.bound <= this.review.target;
+  }
+
+  /* The place of the row to decide next, or null: second looks when they are due, or nothing else is. */
+  next({ goesOn = false } = {}) {
+    const [oldest] = this.waiting;
+    const isAtEnd = (this.isReached && !goesOn) || !this.review.remaining.left;
+    if (oldest && (isAtEnd || this.nLooks - oldest.at >= LOOKS_BETWEEN)) return oldest.i;
+    return isAtEnd ? null : this.review.next().i;
+  }
+
+  /* Random looks that reach the target; null if it is out of reach. */
+  needed() {
+    const { review } = this;
+    /* Rows of the list change little before there is a bound. */
+    const moment = review.hasBound ? this.nLooks : 0;
+    if (this.known?.moment !== moment) this.known = { moment, value: review.remaining.looksNeeded(review.target) };
+    return this.known.value;
+  }
+
+  /* Take the verdict on a row that `next` gave. */
+  take(i, verdict) {
+    const seen = this.verdicts.get(i) ?? [];
+    if (!seen.length) this.review.decide(verdict);
+    else this.waiting.shift();
+    this.nLooks += 1;
+    this.verdicts.set(i, [...seen, verdict]);
+    if (this.needsAgain(i, [...seen, verdict])) this.waiting.push({ i, at: this.nLooks });
+  }
+
+  /* Whether a look may come now: a row that waits, or the one that the review asks for. */
+  expects(i) {
+    return this.waiting[0]?.i === i || this.review.next()?.i === i;
+  }
+
+  needsAgain(i, [first, second, third]) {
+    if (!this.twice || first === "unsure" || third !== undefined) return false;
+    if (second === undefined) return first === "wrong" || this.isAgain.has(i);
+    return second !== first;
+  }
+
+  /* The looks at rows that were shown again, in words of a certificate. */
+  again() {
+    return [...this.verdicts].filter(([, seen]) => seen.length > 1);
+  }
+
+  /* The bound for a reviewer who errs; null while second looks are due, and where none are asked for. */
+  corrected() {
+    if (!this.twice || this.waiting.length) return null;
+    const looks = (first) => {
+      const all = [...this.verdicts.values()].filter((seen) => seen[0] === first);
+      const again = all.filter((seen) => seen.length > 1);
+      return { nRows: all.length, nAgain: again.length, nDiffer: again.filter((seen) => seen[1] !== first).length };
+    };
+    return correctedBound(this.review.bound, looks("right"), looks("wrong"));
+  }
+}
+
+/* ---- words ---- */
+
+const percentOf = (count, total, digits = 2) => `${(100 * count / total).toFixed(digits).replace(/\.?0+$/, "")} %`;
+
+/* How far a review is: the model's estimate, named so, before the first random row, then the bound. */
+export function progressLine(checked, { until, estimate, alpha }) {
+  const { review } = checked;
+  const { remaining } = review;
+  const labels = `${remaining.nRows.toLocaleString("en")} labels`;
+  const sure = `${percentOf(1 - alpha, 1)}`;
+  if (!review.hasBound) {
+    const rest = Math.max(estimate - remaining.found, 0) + remaining.unsure;
+    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are still wrong; the bound follows with the first random rows.`;
+  }
+  const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure})`;
+  const target = percentOf(until, 1);
+  if (checked.isReached) return `${said}; ${target} is reached.`;
+  const needed = checked.needed();
+  return needed === null ? `${said}; ${remaining.unsure} rows without a clear verdict are more than ${target}.`
+    : `${said}; about ${needed.toLocaleString("en")} more decisions for ${target}.`;
+}
+
+/* What second looks say of the reviewer. */
+export function correctionLine(checked) {
+  if (!checked.twice) return "The certificate holds for the verdicts given: no row is shown twice.";
+  if (!checked.review.hasBound) return "Every repair and some kept labels are shown again: the bound is then corrected for errors of the reviewer.";
+  const corrected = checked.corrected();
+  const n = checked.waiting.length;
+  if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown again before the bound is corrected for errors of the reviewer.`;
+  const { nRows } = checked.review.remaining;
+  const disagreement = `Second looks differ in ${percentOf(corrected.disagreement, 1, 1)}`;
+  if (corrected.bound === null) return `${disagreement}: too many, or too few second looks, for a corrected bound.`;
+  return `${disagreement}. Corrected for errors of the reviewer, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong.`;
+}
+
+/* ---- a certificate as a file ---- */
+
+/* JSON as Python writes it, with sorted names and in ASCII: the digest is of this text. */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(", ")}]`;
+  if (value !== null && typeof value === "object") return `{${Object.keys(value).sort().map((name) => `${canonical(name)}: ${canonical(value[name])}`).join(", ")}}`;
+  if (typeof value === "number" && value && Math.abs(value) < 1e-4) return value.toExponential().replace(/e-(\d)$/, "e-0$1");
+  return JSON.stringify(value).replace(/[^ -~]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/* The text of certificate.json, with the digest of its fields. */
+export function sealed(fields) {
+  return canonical({ ...fields, sha256: sha256(canonical(fields)) });
+}
+
+/* FIPS 180-4, of ASCII text: what browsers offer themselves is missing on pages without https. */
+export function sha256(text) {
+  const fraction = (value) => (Math.abs(value - Math.trunc(value)) * 2 ** 32) | 0;
+  const primes = [];
+  for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
+  const rounds = primes.map((prime) => fraction(Math.cbrt(prime)));
+  const state = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
+  const length = Math.ceil((text.length + 9) / 64) * 16;
+  const words = new Int32Array(length);
+  for (let k = 0; k < text.length; k++) words[k >> 2] |= text.charCodeAt(k) << (24 - 8 * (k % 4));
+  words[text.length >> 2] |= 0x80 << (24 - 8 * (text.length % 4));
+  words[length - 2] = Math.floor(text.length / 2 ** 29);
+  words[length - 1] = text.length << 3;
+  const turned = (word, n) => (word >>> n) | (word << (32 - n));
+  const w = new Int32Array(64);
+  for (let block = 0; block < length; block += 16) {
+    w.set(words.subarray(block, block + 16));
+    for (let k = 16; k < 64; k++) {
+      const s0 = turned(w[k - 15], 7) ^ turned(w[k - 15], 18) ^ (w[k - 15] >>> 3);
+      const s1 = turned(w[k - 2], 17) ^ turned(w[k - 2], 19) ^ (w[k - 2] >>> 10);
+      w[k] = w[k - 16] + s0 + w[k - 7] + s1;
+    }
+    let [a, b, c, d, e, f, g, h] = state;
+    for (let k = 0; k < 64; k++) {
+      const one = (h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g)) + rounds[k] + w[k]) | 0;
+      const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
+    }
+    [a, b, c, d, e, f, g, h].forEach((word, k) => { state[k] = (state[k] + word) | 0; });
+  }
+  return state.map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
+}

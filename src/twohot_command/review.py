@@ -1,0 +1,61 @@
+"""`twohot review`: a page that says how many labels are still wrong, and when to stop."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from twohot.audit import read_audit_folder, read_summary, write_review_page
+from twohot.base import ArgumentError
+from twohot.review import ReviewRows
+from twohot_command.gate import share_of
+from twohot_command.terminal import say, say_next
+
+
+def image_root(audit: Path, rows: ReviewRows, images: Path | None = None) -> Path | None:
+    """Return where paths of pictures start: as asked, or where the first one is found."""
+    if rows.item_kind != "image":
+        if images is not None:
+            raise ArgumentError({"images": images}, f"is for paths of images, which {audit} lacks.")
+        return None
+    beside = (Path(), audit, audit / "images", audit.parent)
+    found = (root for root in beside if (root / rows.item(0)).is_file())
+    return images or next(found, None)
+
+
+def review(
+    audit: Annotated[Path, Argument(help="Folder of the audit.")],
+    *,
+    until: Annotated[
+        str, Option(metavar="<share>", help="Share of the labels that may stay wrong: 1% or 0.01.")
+    ],
+    twice: Annotated[
+        str,
+        Option(
+            metavar="<share>",
+            help="Show a share of the rows twice, and every repair: the bound is then corrected "
+            "for errors of the reviewer.",
+        ),
+    ] = "0%",
+    images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,
+    no_open: Annotated[bool, Option("--no-open", help="Do not open the page.")] = False,
+) -> None:
+    """Review until at most a share of the labels is wrong, in a page that shows the bound."""
+    rows = read_audit_folder(audit)
+    noise_rate = read_summary(audit / "summary.json")["noise_rate"]
+    page = write_review_page(
+        audit,
+        rows,
+        until=share_of("until", until),
+        seed=seed,
+        twice=share_of("twice", twice),
+        n_wrong=None if noise_rate is None else noise_rate * (rows.n_rows - rows.n_unlabelled),
+        image_root=image_root(audit, rows, images),
+    )
+    say(f"Review until at most {until} of the labels are wrong: {page}")
+    say("Save certificate.json and the decisions there, then")
+    say_next("verify", "certificate.json", audit, first="  ")
+    if not no_open:
+        webbrowser.open(page.resolve().as_uri())

@@ -1,0 +1,191 @@
+"""Pages for certificates in a real browser: a review with a bound, a check, a certified list."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
+from audits import HOSTILE, audit_rows
+from twohot.audit import (
+    certify_folder,
+    read_audit_folder,
+    verify_certificate,
+    write_audit_folder,
+    write_check,
+    write_review_page,
+)
+from twohot.base import ArgumentError
+from twohot.review import ReviewSummary, apply_decisions, read_decisions
+from twohot.tables import read_csv, write_csv
+
+N_ROWS = 300
+POSITION = np.arange(N_ROWS)
+# The even rows are flagged, the last one is the most doubtful. The upper third of them is wrong.
+WRONG = (POSITION % 2 == 0) & (POSITION >= 200)
+WRONG[[7, 121]] = True
+DOUBT_WORDS = ("probab", "doubt", "suspicious", "random", "suggest", "confidence")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return audit_rows(
+        N_ROWS,
+        items=[HOSTILE[row % len(HOSTILE)] for row in range(N_ROWS)],
+        item_kind="text",
+        # The odd rows have a second candidate, as those in doubt have a suggestion.
+        second_labels=(POSITION // 2 + 2) % 4,
+    )
+
+
+class VerdictPage:
+    """A page of verdicts, which are given by keys."""
+
+    def __init__(self, browser, path: Path, downloads: Path) -> None:
+        self.browser, self.downloads, self.address = browser, downloads, path.resolve().as_uri()
+        browser.get(self.address)
+
+    def press(self, *keys: str) -> None:
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def said(self, name: str) -> str:
+        return self.browser.find_element(By.ID, name).get_property("textContent")
+
+    def row(self) -> int | None:
+        """The row that waits for a verdict, by what the page shows."""
+        names = self.browser.find_elements(By.CSS_SELECTOR, ".focus .id")
+        return int(names[0].text.removeprefix("Row ")) if names else None
+
+    def decide(self, n_most: int, is_wrong, wrong: str = "x", right: str = "r") -> int:
+        for count in range(n_most):
+            row = self.row()
+            if row is None:
+                return count
+            self.press(wrong if is_wrong(row) else right)
+        return n_most
+
+    def saved(self, name: str, button: str) -> Path:
+        target = self.downloads / name
+        target.unlink(missing_ok=True)
+        self.browser.find_element(By.ID, button).click()
+        waiting = WebDriverWait(self.browser, 60, 0.05)
+        waiting.until(lambda _: target.exists() and target.stat().st_size)
+        return target
+
+
+@pytest.fixture
+def verdicts(browser, downloads):
+    browser.get("file:///")
+    browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
+    browser.get_log("browser")
+    yield lambda path: VerdictPage(browser, path, downloads)
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path) -> None:
+    labels = [rows.label_name(code) for code in rows.given_labels]
+    write_csv(tmp_path / "labels.csv", ["note", "label"], [["x", label] for label in labels])
+    page = verdicts(write_review_page(tmp_path, rows, until=0.05, n_wrong=60))
+    assert page.said("bound").startswith("The model estimates that about 20 % of 300 labels are")
+    seen = page.browser.find_element(By.TAG_NAME, "main").text.lower()
+    assert not any(word in seen.partition("is the given label right?")[2] for word in DOUBT_WORDS)
+    assert page.browser.execute_script("return window.hacked") is None
+    assert page.decide(60, lambda row: bool(WRONG[row])) == 60
+    page.press("u", "u")
+    page.browser.refresh()
+    assert page.said("progress-text") == "58 decisions"
+    page.press("a")  # another class is right
+    assert page.row() is not None
+    page.press("l")
+    page.press("owl", Keys.ENTER)
+    page.press("s")
+    assert page.said("progress-text") == "61 decisions"
+    page.press("u", "u", "u")
+    given = page.browser.execute_script("return className(report.given[shown])")
+    page.press("l")
+    page.press(given, Keys.ENTER)  # the given label by its name: it is right
+    assert page.browser.execute_script("return verdictOf(log.at(-1))") == "right"
+    page.press("u")
+    n_more = page.decide(N_ROWS, lambda row: bool(WRONG[row]))
+    assert n_more < N_ROWS - 60
+    assert page.said("bound").startswith("At most ")
+    assert page.said("bound").endswith("% of 300 labels are still wrong (95 %); 5 % is reached.")
+    path = page.saved("certificate.json", "export")
+    full = verify_certificate(path, rows)
+    alone = verify_certificate(path, data=tmp_path / "labels.csv")
+    assert full.looks == alone.looks
+    assert full.bound == alone.bound <= full.target
+    assert f"At most {100 * full.bound / N_ROWS:.2f}".rstrip("0") in page.said("bound")
+    assert {look.row for look in full.looks if look.verdict == "wrong"} == {
+        look.row for look in full.looks if WRONG[look.row]
+    }
+    applied = apply_decisions(
+        rows, read_decisions(page.saved(f"decisions-{rows.report_id()}.csv", "export-decisions"))
+    )
+    assert np.flatnonzero(applied.excluded).tolist() == sorted(
+        look.row for look in full.looks if look.verdict == "wrong"
+    )
+    # The same labels in another order, or one changed, are not those of the certificate.
+    write_csv(tmp_path / "labels.csv", ["label"], [[label] for label in labels[::-1]])
+    with pytest.raises(ArgumentError, match="does not hold the labels of"):
+        verify_certificate(path, data=tmp_path / "labels.csv")
+
+
+def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
+    page = verdicts(write_review_page(tmp_path, rows, until=0.2, twice=0.2))
+    looks: dict[int, int] = {}
+
+    def is_wrong(row: int) -> bool:
+        looks[row] = looks.get(row, 0) + 1
+        # The second look at one row differs, and the third one decides.
+        return bool(WRONG[row]) and not (row == 298 and looks[row] == 2)
+
+    page.decide(2 * N_ROWS, is_wrong)
+    assert max(looks.values()) == looks[298] == 3
+    assert "Second looks differ in" in page.said("correction")
+    path = page.saved("certificate.json", "export")
+    found = verify_certificate(path, rows)
+    assert found.corrected is not None
+    assert found.corrected.disagreement > 0
+    again = {int(row): said for row, *said in json.loads(path.read_text())["again"]}
+    assert again[298] == ["right", "wrong"]
+    shown = {row for row, count in looks.items() if count > 1}
+    assert shown == again.keys()
+    assert {look.row for look in found.looks if look.verdict == "wrong"} <= shown
+    # A verdict is missing from what the browser keeps: what comes after it is not taken.
+    page.browser.execute_script(
+        "const kept = JSON.parse(localStorage[logKey(0)]); kept.rows.splice(30, 1);"
+        "localStorage[logKey(0)] = JSON.stringify(kept);"
+    )
+    page.browser.refresh()
+    assert page.said("progress-text") == "30 decisions"
+    assert "stored verdicts of another review, or after a gap, not taken" in page.said("status")
+
+
+def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None:
+    write_audit_folder(tmp_path, rows, ReviewSummary())
+    check = write_check(tmp_path, read_audit_folder(tmp_path), 0.1)
+    page = verdicts(tmp_path / "check.html")
+    seen = page.browser.find_element(By.TAG_NAME, "body").text.lower()
+    assert not any(word in seen for word in DOUBT_WORDS)
+    assert page.row() == min(check.draw.rows)
+    page.press("s", "u")
+    assert page.decide(N_ROWS, lambda _row: True, wrong="w") == len(check.draw.rows)
+    done = page.saved("check_done.csv", "export")
+    header, *lines = read_csv(done)
+    assert header == ["id", "item", "given_label", "verdict"]
+    assert [int(line[0]) for line in lines] == np.sort(check.draw.rows).tolist()
+    listed = certify_folder(check, done, tmp_path)
+    assert len(listed.rows) > 50
+    page = verdicts(tmp_path / "certified.html")
+    assert f"Of the {len(listed.rows)} most doubtful labels at most {listed.most_right}" in (
+        page.said("bound")
+    )
+    page.browser.find_element(By.ID, "length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+    assert page.said("bound").startswith("Of the 2 most doubtful labels at most 2 are right")
+    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#lines tr")) == 2
+    assert page.browser.execute_script("return window.hacked") is None
