@@ -200,9 +200,7 @@ class TriedSettings:
     """Settings that have results."""
 
     draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
-    left_out: dict[Setting, str] = field(
-        default_factory=dict
-    )  # those without a result, and the reason
+    left_out: dict[Setting, str] = field(default_factory=dict)  # reasons, if without a result
 
     def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
         """Return a sentence on the settings left out and the reasons; empty if there are none."""
@@ -257,9 +255,7 @@ def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
     """Return one file per data set: the one with most finished runs, ties to the largest."""
     n_runs = Counter(run.data for run in results if isinstance(run, ProbeRun))
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
-    chosen = {
-        each.paper_name or each.name: each for each in by_weight
-    }  # the last one of a name wins
+    chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of a name wins
     return [each for each in data if each in chosen.values()]
 
 
@@ -397,7 +393,7 @@ def truth_in_more(draws: Draws) -> Judged | None:
 
 
 def crosses(draws: Draws) -> Judged | None:
-    """Test that the largest output of mislabelled rows moves from the given to the true label."""
+    """Test that mislabelled rows start with more output at the given label, and end with less."""
     pairs = [
         (draw[name].noisy_true, draw[name].noisy_given)
         for draw in draws

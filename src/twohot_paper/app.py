@@ -164,7 +164,7 @@ def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
     for each in data.values():
         if each.paper_name is None:
             penalty = f"its penalty, {each.l2('base'):.3g}, is as strong as that of Flowers-102"
-            say(f"{each.name} is none of the paper's data sets: {penalty}.", stderr=True)
+            say(f"{each.name} is not one of the paper's data sets: {penalty}.", stderr=True)
     return data
 
 

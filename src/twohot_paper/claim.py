@@ -44,8 +44,8 @@ class ClaimVerdict:
     @property
     def in_short(self) -> str:
         """The condition, if any, and the basis, to be printed after the sign of the answer."""
-        told = [f"when {self.condition}" if self.condition else "", self.basis]
-        return "; ".join(filter(None, told)) or str(self.answer)
+        words = [f"when {self.condition}" if self.condition else "", self.basis]
+        return "; ".join(filter(None, words)) or str(self.answer)
 
     @property
     def with_basis(self) -> str:

@@ -53,9 +53,7 @@ class RunKind:
 
     run: type
     result: type
-    measure: Callable[
-        [Any, Mapping[str, str]], Any
-    ]  # takes a run and the paths of data sets by key
+    measure: Callable[[Any, Mapping[str, str]], Any]  # takes a run, and paths of data sets by key
 
 
 M = TypeVar("M", bound=type[Maker])

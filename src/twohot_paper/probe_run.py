@@ -275,7 +275,7 @@ class Fit:
 
 @lru_cache(maxsize=2)
 def prepared_data(path: str, *, prepared: bool) -> PreparedData:
-    """Return the rows of a file along their axes; the last result is cached."""
+    """Return the rows of a file along their axes; the last results are cached."""
     data = read_data_set(path)
     preparation, coordinates = prepare(
         data.X,

@@ -268,9 +268,9 @@ def judge_rows(
             preparation=preparation,
         )
     with notebook_bar(callback, "Trying classifiers", MOST_TRIED) as say:
-        said = None if say is None else lambda tried: say(_progress_line(tried))
+        report = None if say is None else lambda tried: say(_progress_line(tried))
         settings = Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)
-        library = Library(sample, settings, said, file)
+        library = Library(sample, settings, report, file)
         library.run()
         anchored = distil(sample, library)
         verdict = reach_verdict(anchored, labels.codes, say)

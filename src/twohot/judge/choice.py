@@ -153,8 +153,8 @@ class Choice:
         )
         low, high = self.interval
         share = f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})."
-        said = [f"Fitted: {self.name}", share] if self.learnt else [self.nothing_learnt()]
-        return "\n".join([*table, *said])
+        lines = [f"Fitted: {self.name}", share] if self.learnt else [self.nothing_learnt()]
+        return "\n".join([*table, *lines])
 
     def _repr_html_(self) -> str:
         title = f"{len(self.tried)} members on {self.n_rows} rows in {self.n_folds} folds"

@@ -153,13 +153,13 @@ def judge_by_probe(
         return judge_given(outputs, codes, together), ()
     del outputs  # it may be large
     found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
-    said = (
+    note = (
         f"The probe predicts {given.mean():.1%} of these labels, and a clone that was not fitted "
         f"on them {unseen.mean():.1%}, so it was fitted on these rows. Labels are judged by "
         f"{N_FOLDS} clones, each fitted without the rows that it judges. To use the probe itself, "
         "pass its probabilities."
     )
-    return judge_given(found, codes, together), (said,)
+    return judge_given(found, codes, together), (note,)
 
 
 def equal_rows(X: Any, n_rows: int) -> IntArray:

@@ -118,9 +118,7 @@ def softmax_deviations(logits: FloatArray) -> FloatArray:
     n_classes = logits.shape[-1]
     above = grown - grown.mean(axis=-1, keepdims=True)
     deviations = above / (n_classes + grown.sum(axis=-1, keepdims=True))
-    return np.asarray(
-        np.maximum(deviations, -1 / n_classes)
-    )  # rounding must not make an output negative
+    return np.asarray(np.maximum(deviations, -1 / n_classes))  # rounding may make it smaller
 
 
 def cross_entropy(logits: FloatArray, targets: FloatArray) -> FloatArray:
