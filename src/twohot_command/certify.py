@@ -157,6 +157,6 @@ def verify(
     else:
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
-            f"Second looks differ in {rate:.1%}. Corrected for errors of the reviewer, at most "
+            f"Second looks differ in {rate:.1%}. Corrected for reviewer errors, at most "
             f"{counted(most, 'label')} are wrong."
         )
