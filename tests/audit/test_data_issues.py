@@ -64,7 +64,7 @@ def test_clean_data_have_nothing_to_report() -> None:
     found = find_data_issues(X, find_label_issues(X, given))
     assert (found.duplicates, found.outliers.tolist(), found.alike_classes) == ((), [], ())
     assert found.messages == ()
-    assert repr(found) == "Nothing was found beside wrong labels."
+    assert repr(found) == "No other issues were found."
 
 
 def test_rows_between_two_classes_are_ambiguous(found) -> None:
