@@ -211,7 +211,7 @@ def test_every_row_is_reviewed_if_it_must_be():
 
 def test_a_review_says_how_far_it_is():
     review = CertifiedReview(DOUBT, until=0.02)
-    assert str(review) == "No bound yet: no row was drawn at random so far."
+    assert str(review) == "No bound yet: no random row was reviewed."
     said = set()
     while review.bound > review.target:
         review.decide(VERDICTS[bool(WRONG[review.next().row])])

@@ -162,7 +162,7 @@ def test_frames_are_taken_and_other_rows_refused() -> None:
     frame = pd.DataFrame(X, index=[f"r{i}" for i in range(N)])
     assert [group.tolist() for group in find_data_issues(frame, issues).duplicates] == [[3, 6]]
     for function in (find_data_issues, audited_rows):
-        with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass the rows"):
+        with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass all audited rows"):
             function(X[:9], issues)
 
 
@@ -204,7 +204,7 @@ def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
 
 def test_what_is_no_audit_is_named():
     X, true = blobs()
-    with pytest.raises(ValueError, match="issues is ndarray, and not what an audit found"):
+    with pytest.raises(ValueError, match="issues is ndarray, not LabelIssues"):
         find_data_issues(X, true)
     with pytest.raises(ValueError, match="random_state='x' seeds nothing"):
         find_data_issues(X, find_label_issues(X, true), random_state="x")
