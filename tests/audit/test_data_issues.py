@@ -162,7 +162,9 @@ def test_frames_are_taken_and_other_rows_refused() -> None:
     frame = pd.DataFrame(X, index=[f"r{i}" for i in range(N)])
     assert [group.tolist() for group in find_data_issues(frame, issues).duplicates] == [[3, 6]]
     for function in (find_data_issues, audited_rows):
-        with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass all audited rows"):
+        with pytest.raises(
+            ValueError, match="X has 9 rows and issues has 240: pass all audited rows"
+        ):
             function(X[:9], issues)
 
 

@@ -138,13 +138,15 @@ def plan_check(
             f"needs {counted(n_checked, 'checked row')}, and only "
             f"{counted(n_flagged, 'label')} are flagged"
         )
-        raise ArgumentError({"fdr": fdr}, problem, "review all flagged labels, or pass a larger rate.")
+        raise ArgumentError(
+            {"fdr": fdr}, problem, "review all flagged labels, or pass a larger rate."
+        )
     draw = draw_check(-label_quality, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
         problem = (
-            f"certifies no list of fewer than {counted(smallest, 'label')}, and only {n_flagged} are "
-            "flagged"
+            f"certifies no list of fewer than {counted(smallest, 'label')}, and only "
+            f"{n_flagged} are flagged"
         )
         advice = "pass a larger number or rate, or review all flagged labels."
         raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
@@ -290,7 +292,9 @@ def extend_check(
     check = read_check(folder, rows)
     if fields.get("n_checked") != list(check.n_checked):
         problem = f"{folder} has no certificate of its last draw"
-        raise ArgumentError("", problem, "run certify first: more rows can follow an empty list only.")
+        raise ArgumentError(
+            "", problem, "run certify first: more rows can follow an empty list only."
+        )
     if fields["listed"]:
         problem = f"needs an empty list, and this list has {len(fields['listed'])} labels"
         advice = "leave it out: a list that was seen cannot be certified again."
@@ -546,7 +550,8 @@ def write_review_page(
     sentences = (
         "“Not sure” counts as wrong and still remaining.",
         "The page shows no scores, because a verdict must depend on its row alone.",
-        "Verdicts are stored in this browser. Export saves certificate.json; Decisions saves the labels.",
+        "Verdicts are stored in this browser.",
+        "Export saves certificate.json; Decisions saves the labels.",
     )
     write_verdict_page(
         folder / REVIEW_FILE,
@@ -580,7 +585,9 @@ def read_certificate(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{path} does not exist: {advice}")
     fields = _read(path)
     if not {"looks", "listed"} & fields.keys():
-        raise ArgumentError("", f"{path} is a draw, not a certificate", "pass the certificate.json made from it.")
+        raise ArgumentError(
+            "", f"{path} is a draw, not a certificate", "pass the certificate.json made from it."
+        )
     return fields
 
 
@@ -701,7 +708,9 @@ def _verified_review(
         doubt = np.where(labels.is_labelled, 0.0, np.nan)
     else:
         problem = f"{path} cannot be verified without its labels"
-        raise ArgumentError("", problem, "pass the folder of the audit, or the file with its labels.")
+        raise ArgumentError(
+            "", problem, "pass the folder of the audit, or the file with its labels."
+        )
     place = {name: row for row, name in enumerate(ids)}
     kinds = {kind: is_random for is_random, kind in KINDS.items()}
     looks = [Look(place.get(row, -1), kinds[kind], said) for row, kind, said in fields["looks"]]

@@ -84,9 +84,9 @@ def classes_alike(
 def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> FloatArray:
     """Return pairs of neighbours across two classes, relative to one class split at random.
 
-    If classes a and b were one, a share of 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)) of the pairs of
-    neighbours in a and b would be across them. The result is 0 for classes with too few rows and
-    for a class with itself.
+    If classes a and b were one, a share of 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)) of the pairs
+    of neighbours in a and b would be across them. The result is 0 for classes with too few rows,
+    and for a class with itself.
     """
     own = np.broadcast_to(codes[nearby.rows][:, np.newaxis], nearby.neighbours.shape)
     other = codes[nearby.neighbours]
@@ -109,16 +109,16 @@ CONFLICT = (
     "distinguished. The score is the probability that this label is wrong."
 )
 COPY = (
-    "Rows that are nearly the same. A near-duplicate of a training row among the test rows makes the "
-    "accuracy too high. The score is the probability that this label is wrong."
+    "Rows that are nearly the same. A near-duplicate of a training row among the test rows makes "
+    "the accuracy too high. The score is the probability that this label is wrong."
 )
 OUTLIER = (
     "Rows unlike all others, which may belong to no class. The score is the mean cosine of the "
     "nearest rows."
 )
 AMBIGUOUS = (
-    "Two classes are about equally probable, whatever the label is. The score is the probability of "
-    "the more probable one."
+    "Two classes are about equally probable, whatever the label is. The score is the probability "
+    "of the more probable one."
 )
 
 
@@ -136,7 +136,7 @@ class DataIssues:
 
     @property
     def conflicting(self) -> tuple[IntArray, ...]:
-        """Groups of near-duplicates with different given labels: the strongest evidence of errors."""
+        """Groups of near-duplicates with different given labels, strong evidence of errors."""
         given = self.issues.given
         return tuple(group for group in self.duplicates if _differ(given[group]))
 
@@ -260,6 +260,6 @@ def _sentences(found: DataIssues) -> Iterator[str]:
         )
     if found.n_searched < n_rows:
         yield (
-            f"Near-duplicates, outliers and overlapping classes were searched in a random sample of "
-            f"{found.n_searched:,} of {n_rows:,} rows."
+            f"Near-duplicates, outliers and overlapping classes were searched in a random sample "
+            f"of {found.n_searched:,} of {n_rows:,} rows."
         )

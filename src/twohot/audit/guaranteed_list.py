@@ -52,7 +52,7 @@ The threshold and the rate may be chosen after the check.
 Proof. Number the right rows by their place in the order. If they were all rows, N0 = N, the numbers
 of the checked ones would be such a subset. If N0 < N, put the right rows first in a list of all
 rows; then the (c + 1)-th smallest number in the list is that of the (c + 1)-th checked right row,
-or exceeds N0 if there is none. Above t there are fewer than c + 1 checked right rows, and so at most
+or exceeds N0 if there is none. Above t there are fewer than c + 1 checked right rows, so at most
 B_c right rows. A longer prefix has no fewer right labels. ∎
 
 `right_bounds` uses B_c = max {k : P(H(k) ≤ c) > δ'}, where the hypergeometric H(k) is the number of
@@ -79,8 +79,8 @@ from twohot.base import (
     counted,
 )
 
-# The pool has 1.5 times the flagged rows, so that the check covers the end of the list, and at least
-# twice the drawn rows, so that at least as many are left to list.
+# The pool has 1.5 times the flagged rows, so that the check covers the end of the list. It has at
+# least twice the drawn rows, so that at least as many are left to list.
 POOL_PER_FLAGGED = Fraction(3, 2)
 POOL_PER_CHECKED = 2
 # q (n + 1) R / m of the expected list. In simulations the list then has 0.87 of the wrong labels of
@@ -124,7 +124,7 @@ class RowsNeeded:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds for every threshold: prefixes of the pool with length 1, 2, …"""
+    """Bounds for every threshold: the prefixes of the pool of length 1, 2 and so on."""
 
     right_checked: IntArray  # (n_pool,), C: checked right labels above the threshold
     unchecked: IntArray  # (n_pool,), R: unchecked rows above it
@@ -363,7 +363,7 @@ def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) 
     )
     if binom.sf(bounds.right_checked[best] - 1, n_checked[best], float(level)) <= REFUTED_AT:
         return said + f"This is too many for {float(level):g}: more checked rows would not help."
-    # For this prefix C + 1 ≈ 1 + n · share · prefix / pool; the rule compares it with q n · prefix / pool.
+    # Here C + 1 ≈ 1 + n · share · prefix / pool, which the rule compares with q n · prefix / pool.
     excess = max(float(level) - share[best], float(level) / EXPECTED_RESOLUTION)
     more = math.ceil(len(draw.pool) / n_above[best] / excess)
     return said + f"Check about {max(more, n + 1)} rows."
@@ -467,7 +467,7 @@ def miss_probability(n_pool: int, n_checked: int, bounds: IntArray) -> float:
     probability = (counts == 0).astype(float)  # of each number, while no bound has failed
     missed, at = 0.0, 0
     for c, to in enumerate(bounds + 1):
-        # P(x of the next rows are drawn | j so far) = C(to - at, x) C(N - to, n - j - x) / C(N - at,
+        # P(x of the next rows are drawn, after j) = C(to - at, x) C(N - to, n - j - x) / C(N - at,
         # n - j): three vectors, by x, by j + x and by j.
         new = counts[None, :] - counts[:, None]
         is_possible = (new >= 0) & (probability > 0)[:, None]

@@ -60,8 +60,8 @@ ROW_FIELDS = (
 class LabelIssues:
     """The result of an audit: a verdict on the label of every row, in the order of the data.
 
-    `issues["label_quality"]` is a column; `issues[:5]` and `issues[mask]` are some of the rows, with
-    the estimates of all rows. `issues.rows` are the flagged rows, most suspicious first.
+    `issues["label_quality"]` is a column; `issues[:5]` and `issues[mask]` are some rows, with the
+    estimates of all rows. `issues.rows` are the flagged rows, most suspicious first.
     `issues.to_pandas()` and `issues.to_polars()` return data frames; the pandas frame has the index
     of the data. A loop over `issues` yields one dict per row.
 

@@ -1,7 +1,7 @@
 """An upper bound on the labels that are still wrong, valid at every moment of a review.
 
 A reviewer looks at rows one after another. Most rows are chosen, most suspicious first; some are
-drawn at random from all rows that are left. Only the random rows bound how many wrong labels remain.
+drawn at random from all rows that are left. Only random rows bound how many wrong labels remain.
 
 Conventions
 -----------
@@ -16,9 +16,9 @@ For an integer w let μ(w) = (w - found) / left just before a random look, and
     L(w) = Π over random looks of μ(w)^X (1 - μ(w))^(1 - X),
     e(w) = Σ_k v_k L(w - g_k) / L(w)
 
-for fixed gaps g_k > 0 and weights v_k that sum to one. With probability at least 1 - α, e(W) < 1 / α
-at all times at once. Call w possible if e(w) < 1 / α so far, and let `best` be the largest possible
-w. Then at most best - found wrong labels remain, whenever the reviewer stops.
+for fixed gaps g_k > 0 and weights v_k that sum to one. With probability at least 1 - α,
+e(W) < 1 / α at all times at once. Call w possible if e(w) < 1 / α so far, and let `best` be the
+largest possible w. Then at most best - found wrong labels remain, whenever the reviewer stops.
 
 Proof. If W = w, the probability of X = 1 is μ(w) at each random look, whatever was chosen before,
 because chosen looks and their outcomes are functions of the past. So each factor of a ratio has

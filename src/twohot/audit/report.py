@@ -355,7 +355,9 @@ def _check_page_path(path: str | os.PathLike[str]) -> None:
         advice = f"pass a file, such as {str(target / 'report.html')!r}."
         raise ArgumentError({"path": text}, "is a folder", advice)
     if not target.parent.is_dir():
-        raise ArgumentError({"path": text}, "is in a folder that does not exist", "create the folder.")
+        raise ArgumentError(
+            {"path": text}, "is in a folder that does not exist", "create the folder."
+        )
     check_writable(target.parent, {"path": text})
 
 

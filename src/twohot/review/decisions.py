@@ -333,9 +333,9 @@ def in_words(label: str | None) -> str:
 
 
 # The decision file: one line per row --------------------------------------------------------------
-# Its columns are the fields of `Decision`, in any order. Fields with a default may be missing, as in
-# files of older reports. A spreadsheet may have saved it with semicolons or tabs. decision_file.mjs
-# accepts and refuses the same files.
+# Its columns are the fields of `Decision`, in any order. Fields with a default may be missing, as
+# in files of older reports. A spreadsheet may have saved it with semicolons or tabs.
+# decision_file.mjs accepts and refuses the same files.
 
 
 REQUIRED = [field.name for field in fields(Decision) if field.default is MISSING]

@@ -1,6 +1,6 @@
 """The review page: one HTML file that works offline in a browser.
 
-The file contains its style, scripts and data. Text from a user's data is never trusted: the template
+The file contains its style, scripts and data. Text from a user's data is not trusted: the template
 escapes it, the JSON contains no character that is special in HTML, and the scripts set text by
 `textContent` only. A Content-Security-Policy allows only the file's own scripts, by their hashes,
 and pictures.

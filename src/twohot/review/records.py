@@ -1,7 +1,7 @@
 """Records of a review: the rows of the data, and the summary of the audit.
 
-Labels are positions in `classes`; NO_LABEL means no label. Rows with `is_label_issue` are *flagged*:
-a person reviews them.
+Labels are positions in `classes`; NO_LABEL means no label. Rows with `is_label_issue` are
+*flagged*: a person reviews them.
 """
 
 import hashlib
