@@ -171,7 +171,7 @@ def test_a_page_needs_a_file_in_a_folder_that_is_there(tmp_path):
     with pytest.raises(ValueError, match=r"path='.*/rep/report.html' is in a folder that does not"):
         ISSUES.report(tmp_path / "rep" / "report.html")
     for folder in (f"{tmp_path}/audit/", tmp_path):
-        with pytest.raises(ValueError, match=r"is a folder: pass the file to write, '.*html'"):
+        with pytest.raises(ValueError, match=r"is a folder: pass a file, such as '.*html'"):
             ISSUES.report(folder)
     if Path("/proc").is_dir():  # where no file can be made; said before the rows are looked at
         with pytest.raises(ValueError, match=r"path='/proc/r.html' cannot be written"):

@@ -260,7 +260,7 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
     failed = gate("5%")
     assert failed.exit_code == 3, failed.output
     found = re.search(
-        r"Failed: at least (\d+\.\d\d)% of the labels .*\(95% sure, by", failed.output
+        r"Failed: at least (\d+\.\d\d)% of the labels .*\(95% confidence, by", failed.output
     )
     assert 10 < float(found[1]) < 20  # every fifth label is wrong
     assert gate("20%").exit_code == 0

@@ -187,7 +187,7 @@ def verdicts_of_draw(
     others = found.rows[~np.isin(found.rows, draw.rows)]
     if len(others):
         names = first_few([ids[row] for row in others])
-        problem = f"has {counted(len(others), 'row')} that were not drawn ({names})"
+        problem = f"has {counted(len(others), 'row')} outside the draw ({names})"
         advice = "pass verdicts on all drawn rows, and no others."
         raise ArgumentError("checked", problem, advice)
     missing = draw.rows[~np.isin(draw.rows, found.rows)]
