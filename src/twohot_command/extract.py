@@ -82,7 +82,7 @@ def say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") 
     """Print which items could not be read, and why; `others` is where the rest is listed."""
     if not extraction.skipped:
         return
-    say(f"{counted(len(extraction.skipped), 'item')} skipped, because they could not be read:")
+    say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
     for skipped in extraction.skipped[:N_LISTED]:
         what = f"row {skipped.id}" if items.kind == "text" else skipped.item
         say(f"  {what}: {skipped.reason}")

@@ -231,7 +231,9 @@ def changed(rows, **columns):
 def test_a_draw_of_another_audit_is_refused(rows, check, tmp_path, columns):
     assert len(check.draw.rows) == 45
     other = changed(rows, **columns)
-    with pytest.raises(ArgumentError, match="belongs to another audit: labels or scores changed after"):
+    with pytest.raises(
+        ArgumentError, match="belongs to another audit: labels or scores changed after"
+    ):
         read_check(tmp_path, other)
 
 
@@ -284,7 +286,9 @@ def test_a_file_of_another_version_is_refused(rows, certificate):
 
 def test_a_draw_is_no_certificate(rows, check, tmp_path):
     assert len(check.draw.rows) == 45
-    with pytest.raises(ArgumentError, match=r"check\.json is a draw, not a certificate: pass the certificate"):
+    with pytest.raises(
+        ArgumentError, match=r"check\.json is a draw, not a certificate: pass the certificate"
+    ):
         verify_certificate(tmp_path / "check.json", rows)
 
 

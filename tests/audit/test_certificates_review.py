@@ -229,7 +229,9 @@ def test_rows_without_a_verdict_may_be_too_many():
     review = CertifiedReview(DOUBT[:60], until=0.02)
     for _ in range(60):
         review.decide("unsure")
-    assert str(review).endswith("(95% confidence); 60 rows without a clear verdict are more than 2%.")
+    assert str(review).endswith(
+        "(95% confidence); 60 rows without a clear verdict are more than 2%."
+    )
 
 
 def test_undo_replays_the_log():

@@ -82,7 +82,8 @@ def test_a_new_class_is_written_and_an_excluded_row_loses_its_label_or_goes(tmp_
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("yak", ".*'yak'.*use new classes"), ("007", ", where '007' would become '7': ")]
+    ("name", "message"),
+    [("yak", ".*'yak'.*use new classes"), ("007", ", where '007' would become '7': ")],
 )
 def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
     classes = ("3", "5", "7", "9")
@@ -137,5 +138,7 @@ def test_a_file_is_not_corrected_twice_by_one_audit(tmp_path):
 def test_images_of_a_folder_are_in_no_file(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     rows = audit_rows(N_ROWS, ids=RowIds(NAMES, "path"))
-    with pytest.raises(ValueError, match=r"is a file, but the audited rows are images of a folder: pass"):
+    with pytest.raises(
+        ValueError, match=r"is a file, but the audited rows are images of a folder: pass"
+    ):
         write_corrected_file(own, tmp_path / "b.csv", rows, APPLIED)

@@ -143,5 +143,5 @@ def test_the_demo_replaces_nothing_but_a_demo(demo_folder, demo, tmp_path):
         (tmp_path / "summary.json").write_text(content)
         result = run("demo", "-o", str(tmp_path))
         assert result.exit_code == 1
-        assert "holds other files than those of a demo" in result.output
+        assert "has files that are not from a demo" in result.output
         assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]

@@ -117,7 +117,7 @@ def test_spellings_that_one_merges_are_no_disagreement() -> None:
         ),
         (
             {"a.csv": ANNA, "b.csv": [replace(made(0, "accept"), report="r0")]},
-            r"report 'r0', and the audit has report '\w+' \(in b.csv\): pass the folder of the reviewed",
+            r"report 'r0', and the audit has report '\w+' \(in b.csv\): pass the folder",
         ),
         (
             {"a.csv": ANNA, "b.csv": [made(99, "accept")]},

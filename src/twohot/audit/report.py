@@ -55,11 +55,11 @@ MOST_PARTS = 8
 # Name of the detail on how well labels are predicted.
 MODEL = "label model"
 NO_MATRICES = (
-    "Matrices of {n_classes:,} classes are left out, here and in summary.json: see {table} for the "
-    "confused labels."
+    "Matrices of {n_classes:,} classes are left out of the report and summary.json: see {table} "
+    "for confused labels."
 )
 SOME_ROWS = (
-    "This page has the {n_shown:,} most suspicious of the flagged rows, without nearest rows and "
+    "The report has the {n_shown:,} most suspicious of the flagged rows, without nearest rows and "
     "without a map, because the data have so many rows."
 )
 
