@@ -35,6 +35,8 @@ from twohot.audit.issue_files import labels_digest as labels_digest
 from twohot.audit.issue_files import write_issue_parts as write_issue_parts
 from twohot.audit.issue_files import write_reviewed as write_reviewed
 from twohot.audit.issues import LabelIssues as LabelIssues
+from twohot.audit.neighbours import Explanation as Explanation
+from twohot.audit.neighbours import explain_label as explain_label
 from twohot.audit.remaining import CertifiedReview as CertifiedReview
 from twohot.audit.remaining import Remaining as Remaining
 from twohot.audit.remaining import SecondLooks as SecondLooks
@@ -47,5 +49,3 @@ from twohot.audit.report import review_rows as review_rows
 from twohot.audit.report import review_summary as review_summary
 from twohot.audit.report import row_counts as row_counts
 from twohot.audit.report import rows_of_issues as rows_of_issues
-from twohot.audit.why import Explanation as Explanation
-from twohot.audit.why import explain_label as explain_label

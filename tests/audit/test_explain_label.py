@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.audit import neighbours as averaging_weights
-from twohot.audit.why import explain_label
+from twohot.audit.neighbours import explain_label
 from twohot.rows.open import open_rows
 from twohot.theory import LabelAveraging, average_labels
 
