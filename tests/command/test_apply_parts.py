@@ -201,7 +201,7 @@ def test_other_files_than_were_audited(audit, decided, tmp_path):
     report = json.loads((audit / "audit" / "summary.json").read_text())["report"]
     write_csv(stranger, COLUMNS[:2] + COLUMNS[4:], [(report, "1", "reject", "")])
     source = audit / "embeddings"
-    assert "row 1 was decided and is not in the audit" in refused(stranger, to=source)
+    assert "row 1 was decided but is not in the audit" in refused(stranger, to=source)
     inside = run(
         "apply", decided, "--audit", audit / "audit", "--to", source, "-o", source / "clean"
     )

@@ -128,8 +128,8 @@ def test_the_demo_counts_what_its_audit_found(demo, demo_folder):
     wrong, found = data.given_labels != data.true_labels, rows.is_label_issue
     right = rows.suggested_labels == data.true_labels
     assert (
-        f"Audit: {found.sum()} labels flagged, {(found & wrong).sum()} of the {wrong.sum()} wrong "
-        f"ones among them; the suggestion is right for {(found & right).sum()}."
+        f"Audit: {found.sum()} labels flagged, including {(found & wrong).sum()} of the "
+        f"{wrong.sum()} wrong labels; the suggestion is right for {(found & right).sum()}."
     ) in demo.output
     assert f"Review them in a browser: {demo_folder / 'report.html'}" in demo.output
 

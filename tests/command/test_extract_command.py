@@ -107,7 +107,7 @@ def test_a_second_run_has_nothing_to_do(photos):
     refused = run(*arguments)
     assert refused.exit_code == 1
     assert "made from something else" in refused.stderr
-    assert "holds 11 rows" in run(*arguments, "--force").stdout
+    assert "has 11 rows" in run(*arguments, "--force").stdout
 
 
 def test_unreadable_files_are_listed_but_not_without_end(photos):

@@ -244,7 +244,7 @@ def test_a_probe_of_images_says_that_a_table_lists_texts(photos):
     assert result.exit_code == 1
     assert (
         "tickets.csv lists texts in its column 'text', but p.safetensors was fitted on features "
-        "of images, by 'pixels': pass a probe of texts, or name the column of the texts by "
-        "the images."
+        "of images, from 'pixels': pass a probe of texts, or name the column of the images by "
+        "--item-column=…."
     ) in result.output
     assert not (photos / "out.csv").exists()

@@ -103,7 +103,7 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     assert "has 3 rows of 90 features, no labels. 1 item went through" in again.output
     assert "  new/2.png: is not an image in a format that Pillow reads" in again.output
     assert list(read_features("new.features").items) == ["new/0.png", "new/1.png", "new/3.png"]
-    assert "holds already, from the same content, 3 rows" in run(*arguments, "new.features").output
+    assert "is up to date and has 3 rows" in run(*arguments, "new.features").output
 
     # Features with labels or without are the same; the files are told apart.
     labelled = ["extract", "photos", *PIXELS, "-o"]
