@@ -122,7 +122,7 @@ def _print_pairs(structure: ClassStructure) -> None:
     """Print correlations of three kinds of pairs, or two means if there is no spread."""
     correlation, statistics, caption = structure.correlation, structure.statistics, None
     if statistics is None:
-        caption = "Spread and superclasses are left out: too many features."
+        caption = "Too many features for the spread and for superclasses."
         means = {"same class": correlation.same_class, "other class": correlation.other_class}
         rows = [(name, "", _number(mean), "") for name, mean in means.items()]
     else:

@@ -46,7 +46,7 @@ def test_a_list_is_certified_and_verified(audited, done) -> None:
     _, true, said = audited
     audit, checked = done
     n_pool = -(-3 * column(audit / "issues.csv", "is_label_issue").count("true") // 2)
-    assert f"Drawn at random from the {n_pool} most doubtful rows: 45 rows to check." in said
+    assert f"Drawn from the {n_pool} most suspicious rows: 45 rows to check." in said
     assert f"twohot certify {audit} {audit / 'check.csv'}" in said
     result = run("certify", audit, checked, "--fdr", 0.1)
     assert result.exit_code == 0, result.output

@@ -155,5 +155,5 @@ def test_splits_are_listed_and_one_is_described(digits, tmp_path):
 def test_many_features_have_means_without_a_spread(source, monkeypatch):
     monkeypatch.setattr(description, "MAX_FEATURES", 63)
     output = run(source, "--verbose").output
-    assert "Spread and superclasses are left out: too many features" in output
+    assert "Too many features for the spread" in output
     assert {"same class", "other class"} <= {row[0] for row in cells(output)}
