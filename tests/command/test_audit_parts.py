@@ -178,7 +178,7 @@ def test_what_parts_cannot_have(source, tmp_path):
     probe = tmp_path / "p.safetensors"
     assert run("fit", source, "-o", probe, "--label-column", "kind", "--quiet").exit_code == 0
     refused = audited(source, tmp_path / "audit", "--probe", probe)
-    assert "judges rows in memory, and these are read in parts: leave it out" in refused.output
+    assert "judges rows in memory, but these are read in parts: leave it out" in refused.output
     write_csv(tmp_path / "c.csv", ["report", "id", "decision", "label"], [["r", "x", "reject", ""]])
     unknown = audited(source, tmp_path / "audit", "--checked", tmp_path / "c.csv")
     assert "names 1 row that is not in the data ('x')" in unknown.output

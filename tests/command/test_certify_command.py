@@ -272,7 +272,7 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
     assert gate("20%", "--fail-on", "upper").exit_code == 3  # nothing is known of the other rows
     refused = gate("5%", "--fail-on", "estimate")
     assert refused.exit_code == 1
-    assert "--fail-on='estimate' is not what a certificate has: pass lower or" in refused.output
+    assert "--fail-on='estimate' is not in a certificate: pass lower or" in refused.output
     for made, says in (
         (audit / "check.json", "is a draw: pass the certificate.json made from it"),
         (audit / "issues.csv", "is none that twohot wrote"),
