@@ -278,7 +278,7 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
             audit / "check.json",
             "is a draw, not a certificate: pass the certificate.json made from it",
         ),
-        (audit / "issues.csv", "is none that twohot wrote"),
+        (audit / "issues.csv", "was not written by twohot"),
         (audit / "none.json", "is not there: pass the certificate.json that twohot certify or"),
     ):
         refused = gate("6%", made=made)

@@ -169,7 +169,7 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
     assert "is a file: pass the name of a folder" in refused(tmp_path / "file")
     assert "does not end in .csv or .parquet" in refused(tmp_path / "all.txt")
     one = refused(tmp_path / "all.parquet", "--scheduler", "tcp://127.0.0.1:9")
-    assert "is one file, and workers write one for each part" in one
+    assert "is one file, but workers write one file per part" in one
     folder = tmp_path / "predictions"
     assert "--id-column='nr' is missing" in refused(folder, "--id-column", "nr")
     monkeypatch.setattr("twohot_command.parts.PATIENCE", 0.5)

@@ -273,6 +273,7 @@ def test_workers_without_a_limit_of_memory_or_still_to_come_have_room(n_workers)
 @pytest.mark.parametrize("moment", [1, 8])
 def test_an_audit_says_how_it_resumes(moment, tmp_path, monkeypatch):
     """Whether anything was finished yet or not, in the words of its own arguments."""
+    monkeypatch.setattr("twohot.judge.sample.SAMPLE_ROWS", 200)  # more rows stay on the cluster
     file = tmp_path / "audit.npz"
     kept = "no step was finished" if moment == 1 else "finished steps are stored there"
     again = rf"start a cluster and run this again with checkpoint='{file}' to resume: {kept}\."

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from twohot.base import ArgumentError, BoolArray, FloatArray, IntArray, check_count, is_integer
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_count,
+    is_integer,
+)
 from twohot.judge.folds import (
     assign_folds,
     duplicate_groups,
@@ -20,8 +28,9 @@ from twohot.judge.folds import (
     numbered,
     ungroup_most,
 )
+from twohot.judge.nearest import nearest_rows
 from twohot.probes import LABELS
-from twohot.rows import Coordinates, shares_of_labels
+from twohot.rows import Block, Coordinates, shares_of_labels
 
 # Chosen, the usual number in cross-validation.
 N_FOLDS = 5
@@ -29,8 +38,8 @@ N_FOLDS = 5
 NO_GROUP = -1
 
 # Names of arrays stored with the rows: codes of the labels, NO_LABEL for rows without one;
-# `all_groups` and `shared` of a `Sample`.
-GIVEN, GROUP, SHARED = "given", "group", "shared"
+# `all_groups` and `shared` of a `Sample`; the groups if copies of rows of the sample join theirs.
+GIVEN, GROUP, SHARED, JOINED = "given", "group", "shared", "joined"
 
 # Cost: maximum number of rows, and of rows times classes, for fitting the weights. They determine
 # the weights of ten members to a few hundredths.
@@ -104,8 +113,12 @@ class Sample:
 
     def attach_labels(self, codes: IntArray) -> None:
         """Store the labels (n_rows,) and groups of all rows, which determine the fits."""
+        rows = self.whole.rows
         for name, values in {GIVEN: codes, GROUP: self.all_groups, SHARED: self.shared}.items():
-            self.whole.rows.attach(name, values)
+            rows.attach(name, values)
+        if JOINED not in rows.columns:
+            basis = self.reading.astype(rows.dtype)
+            rows.derive(JOINED, joined_groups, self.points, self.groups, self.copy_distance, basis)
 
 
 def sample_size(n_rows: int, n_classes: int) -> int:
@@ -177,6 +190,24 @@ def draw_sample(
         n_copies=n_copies,
         n_split=n_split,
     )
+
+
+def joined_groups(
+    block: Block, points: FloatArray, groups: IntArray, copy_distance: float, basis: FloatArray
+) -> IntArray:
+    """Return the group of each row, or that of the row of the sample of which it is a copy.
+
+    Rows without a label join no group, because all fits may predict them. A kernel.
+    """
+    group = np.array(block.columns[GROUP])
+    alone = np.flatnonzero((group == NO_GROUP) & (block.columns[GIVEN] != NO_LABEL))
+    if len(alone):
+        own = (block.prepared() @ basis)[alone]
+        nearest, _ = nearest_rows(points, 1, of=own, n_jobs=1)
+        gaps = directions(own) - directions(points[nearest[:, 0]])
+        is_copy = np.linalg.norm(gaps, axis=1) <= copy_distance
+        group[alone[is_copy]] = groups[nearest[is_copy, 0]]
+    return group
 
 
 def directions(points: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ from twohot.judge.label_model import (
     z_score,
 )
 from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
-from twohot.judge.sample import GIVEN, GROUP, NO_GROUP, SHARED, Sample, directions
+from twohot.judge.sample import GIVEN, GROUP, JOINED, NO_GROUP, SHARED, Sample
 from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits, one_hot
 from twohot.rows import Block
 
@@ -208,7 +208,6 @@ class BlockJudge:
     points: FloatArray  # (n, m), of the sample
     groups: IntArray  # (n,)
     fold_of: IntArray  # of each group; one of them if a splitter splits copies
-    copy_distance: float  # maximum distance of the directions of copies
     basis: FloatArray  # (d, m), maps prepared rows to points
     noise: FloatArray  # (K, K)
     linear: "FoldLogits"  # weighted sum of the linear members
@@ -248,7 +247,6 @@ class BlockJudge:
             points=sample.points,
             groups=sample.groups,
             fold_of=fold_of,
-            copy_distance=sample.copy_distance,
             basis=sample.reading.astype(rows.dtype),
             noise=stage.model.noise,
             linear=linear,
@@ -260,44 +258,31 @@ class BlockJudge:
 
     def log_probabilities(self, block: Block) -> FloatArray:
         """Return log p (rows, K) of the true classes."""
-        points = block.prepared() @ self.basis
-        group, nearest = self._nearest(points, block)
+        points, group = block.prepared() @ self.basis, block.columns[JOINED]
         folds = np.where(group >= 0, self.fold_of[group], NO_FOLD)
         logits = self.linear.of(points, folds)
         if self.discriminant is not None:
             weight, basis, moments, shrinkage = self.discriminant
             found = weight * centre(left_out_logits(block, basis, moments, shrinkage))
-            # This fit has used other labels of the row's group, or its copy.
+            # It has seen the other labels of the row's group, or the label of a copy.
             others = block.columns[SHARED] | (group != block.columns[GROUP])
             found[others] = self.others.of(points[others], folds[others])
             logits = logits + found
-        for weight, n_voters in self.voters:
-            logits = logits + weight * vote_logits(nearest[:, :n_voters], self.voted)
+        if self.voters:
+            nearest = self._nearest(points, group)
+            for weight, n_voters in self.voters:
+                logits = logits + weight * vote_logits(nearest[:, :n_voters], self.voted)
         return log_softmax(logits)
 
-    def _nearest(self, points: FloatArray, block: Block) -> tuple[IntArray, IntArray]:
-        """Return the group of each row, and its nearest sample rows of other groups."""
-        group = block.columns[GROUP].copy()
-        n_nearest = max([1, *(n_voters for _, n_voters in self.voters)])
+    def _nearest(self, points: FloatArray, group: IntArray) -> IntArray:
+        """Return the nearest rows of the sample, of other groups, for each row."""
+        n_nearest = max(n_voters for _, n_voters in self.voters)
         nearest = np.empty((len(points), n_nearest), dtype=np.intp)
-        single = group == NO_GROUP
-        nearest[single], _ = nearest_rows(self.points, n_nearest, of=points[single], n_jobs=1)
-        # The label of a copy is no evidence. Rows without a label use all rows.
-        first = nearest[single, 0]
-        gaps = directions(points[single]) - directions(self.points[first])
-        is_copy = np.linalg.norm(gaps, axis=1) <= self.copy_distance
-        is_copy &= block.columns[GIVEN][single] != NO_LABEL
-        group[np.flatnonzero(single)[is_copy]] = self.groups[first[is_copy]]
-        held = group != NO_GROUP
-        nearest[held], _ = nearest_rows(
-            self.points,
-            n_nearest,
-            of=points[held],
-            groups=self.groups,
-            own=group[held],
-            n_jobs=1,
-        )
-        return group, nearest
+        alone, held = (np.flatnonzero((group == NO_GROUP) == each) for each in (True, False))
+        nearest[alone], _ = nearest_rows(self.points, n_nearest, of=points[alone], n_jobs=1)
+        others = {"groups": self.groups, "own": group[held]}
+        nearest[held], _ = nearest_rows(self.points, n_nearest, of=points[held], n_jobs=1, **others)
+        return nearest
 
 
 @dataclass(frozen=True, eq=False)
