@@ -174,6 +174,37 @@ def test_undo_takes_back_one_step_after_another(page) -> None:
     assert told == [[0, 1], [0], [0], [0, 1]]
 
 
+def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_path) -> None:
+    # Three rows differ in spelling alone: one is decided before the merge, and one after it again.
+    rows = audit_rows(24, classes=SPELLED)
+    write_review(tmp_path / "r.html", rows, ReviewSummary())
+    loaded = """loadDecisions();
+    const [before, taken, after] = ["0", "8", "16"].map((id) => placeOf.get(id));
+    const seen = [];
+    const record = () => seen.push([[...decisions].map(([i, made]) => [report.id[i], made.kind]).sort(),
+      [...merges].map((pair) => pair.map(className))]);
+    const group = report.spellings.find((each) => each.some(([code]) => className(code) === "cat"));
+    """
+    code = """decide([[before, { kind: "accept", label: labelOf(before, "accept") }]]);
+    toggleMerge(group); record();
+    undo(); record();
+    toggleMerge(group);
+    answer([[taken, { ...answerOf(taken), note: "mine" }]]);
+    decide([[after, { kind: "reject", label: report.given[after] }]]);
+    return seen;"""
+    storage = Storage()
+    merged, undone = run_page(tmp_path / "r.html", loaded + code, storage=storage)
+    assert merged == [[["0", "accept"], ["16", "accept"], ["8", "accept"]], [["cat", "CAT"]]]
+    assert undone == [[["0", "accept"]], []]
+    # What the merge decided is known after a reload; a note leaves it as it is.
+    code = "record(); toggleMerge(group); record(); undo(); record(); return [seen, [...notes.values()]]"
+    (seen, notes) = run_page(tmp_path / "r.html", loaded + code, storage=storage)
+    decided = [["0", "accept"], ["16", "reject"], ["8", "accept"]]
+    assert seen[0] == seen[2] == [decided, [["cat", "CAT"]]]
+    assert seen[1] == [decided[:2], []]
+    assert notes == ["mine"]
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_modules_import_what_there_is_from_those_before_them(name) -> None:
     folder = Path(write_review.__code__.co_filename).parent / "templates"

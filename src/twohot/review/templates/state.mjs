@@ -60,18 +60,14 @@ export function hasSecond(i) {
   return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
 }
 
-/* ---- spellings of one class that are merged ---- */
-
-export const merges = new Map();   /* code of a spelling → code of the class that it becomes */
-
 /* ---- decisions and notes ---- */
 
 export const decisions = new Map();
 export const notes = new Map();
-const past = [];   /* steps that can be undone: each a list of [row, answer before] */
+const past = [];   /* steps that can be undone: { answers, spellings } before; no spellings if these stayed */
 const watchers = [];
 
-/* Call back with the rows that changed, after each step and each undo. */
+/* Call back with the rows that changed, and whether merged spellings did, after each step and each undo. */
 export function watch(callback) {
   watchers.push(callback);
 }
@@ -103,18 +99,19 @@ export function decide(changes) {
   answer(changes.map(([i, decision]) => [i, { ...answerOf(i), decision }]));
 }
 
-/* Take one step: changes are [row, { decision, note }]. */
-export function answer(changes) {
-  past.push(changes.map(([i]) => [i, answerOf(i)]));
-  put(changes);
+/* Take one step: changes are [row, { decision, note }]; spellings are those that are merged then, if
+   these change too. */
+export function answer(changes, spellings = null) {
+  past.push({ answers: changes.map(([i]) => [i, answerOf(i)]), spellings: spellings && new Map(merges) });
+  put(changes, spellings);
 }
 
 /* Undo the last step; the rows it touched, or null if there is none. */
 export function undo() {
   const step = past.pop();
   if (!step) return null;
-  put(step);
-  return step.map(([i]) => i);
+  put(step.answers, step.spellings);
+  return step.answers.map(([i]) => i);
 }
 
 export function canUndo() {
@@ -129,8 +126,41 @@ export function keep(i, { decision, note }) {
   else notes.delete(i);
 }
 
-function put(changes) {
+function put(changes, spellings = null) {
   for (const [i, answered] of changes) keep(i, answered);
+  if (spellings) keepSpellings(spellings);
   const rows = changes.map(([i]) => i);
-  for (const callback of watchers) callback(rows);
+  for (const callback of watchers) callback(rows, spellings !== null);
+}
+
+/* ---- spellings of one class ----
+   A group of report.spellings is merged in one step with the decisions that follow from it, which have
+   the mark byMerge: they go when the group is separated. Any later decision of a row has no mark. */
+
+/* Codes of spellings that are merged → codes of the classes that they become. */
+export const merges = new Map();
+
+/* Set which spellings are merged, without a step and without telling. */
+export function keepSpellings(spellings) {
+  const pairs = [...spellings];
+  merges.clear();
+  for (const [old, into] of pairs) merges.set(old, into);
+}
+
+export function isMerged([[into], ...others]) {
+  return others.every(([code]) => merges.get(code) === into);
+}
+
+/* Merge a group and accept what differs in spelling alone, or take both back; the number of rows. */
+export function toggleMerge(group) {
+  const codes = group.map(([code]) => code);
+  const isIn = (label) => codes.includes(label);
+  const isTakenBack = isMerged(group);
+  const spellings = new Map([...merges].filter(([code]) => !isIn(code)));
+  if (!isTakenBack) for (const code of codes.slice(1)) spellings.set(code, codes[0]);
+  const rows = report.row.map((_, i) => i).filter((i) => isDoubted(i) && isIn(report.given[i]) && isIn(report.suggested[i])
+    && (isTakenBack ? decisions.get(i)?.byMerge : !decisions.has(i)));
+  const made = (i) => (isTakenBack ? undefined : { kind: "accept", label: labelOf(i, "accept"), byMerge: true });
+  answer(rows.map((i) => [i, { ...answerOf(i), decision: made(i) }]), spellings);
+  return rows.length;
 }

@@ -2,7 +2,7 @@
    which other windows hear of, and IndexedDB, which a killed browser cannot lose: browsers write
    localStorage to disk seconds later, and a transaction of strict durability before it completes. */
 
-import { NO_LABEL, answerOf, decisionFor, decisions, keep, labelOf, merges, notes, placeOf, report, reviewer, watch } from "./state.mjs";
+import { NO_LABEL, answerOf, decisionFor, decisions, keep, keepSpellings, labelOf, merges, notes, placeOf, report, reviewer, watch } from "./state.mjs";
 
 /* Decisions are stored in parts of this many rows of the data: one key press writes one part. */
 const PART = 500;
@@ -42,17 +42,19 @@ function tellOf(written) {
   written.then((found) => { if (number === writes || found === LOST) tell(found); });
 }
 
-watch((rows) => {
+watch((rows, isRespelt) => {
   const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
-  tellOf(Promise.all([...parts].map(storePart)).then((found) => Math.min(...found)));
+  const written = [...[...parts].map(storePart), ...(isRespelt ? [storeRows(SPELLINGS, [...merges])] : [])];
+  tellOf(Promise.all(written).then((found) => Math.min(SAVED, ...found)));
 });
 
-/* A part is { rows, at }: [id, decision or null, note] of every row that is answered, and who decided if
-   that was in a file of another reviewer. */
+/* A part is { rows, at }: [id, decision or null, note] of every row that is answered; then who decided if
+   that was in a file of another reviewer, and whether merged spellings did. */
 async function storePart(part) {
   const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
     const { decision, note = "" } = answerOf(i);
-    return [report.id[i], decision ? storedForm(decision) : null, note, ...(decision?.reviewer ? [decision.reviewer] : [])];
+    const [by, byMerge] = [decision?.reviewer ?? "", decision?.byMerge ?? false];
+    return [report.id[i], decision ? storedForm(decision) : null, note, ...(by || byMerge ? [by] : []), ...(byMerge ? [byMerge] : [])];
   });
   rows.push(...(elsewhere.get(part) ?? []));
   return storeRows(partKey(part), rows);
@@ -75,13 +77,6 @@ export function keepRows(key, rows) {
 /* Merged spellings are a part of their own, of pairs of classes. */
 const SPELLINGS = partKey("spellings");
 const NAME = "twohot:reviewer";   /* of all reports */
-
-/* Merge spellings as a map from codes to codes says, and keep that. */
-export function mergeSpellings(merged) {
-  merges.clear();
-  for (const [old, into] of merged) merges.set(old, into);
-  tellOf(storeRows(SPELLINGS, [...merges]));
-}
 
 export function nameReviewer(name) {
   reviewer.name = name;
@@ -178,9 +173,8 @@ export function takeCopies(kept) {
 
 export function loadDecisions() {
   for (const part of rowsOfPart.keys()) loadPart(part);
-  merges.clear();
   const isOne = (pair) => report.spellings.some((group) => pair.every((label) => group.some(([code]) => code === label)));
-  for (const pair of storedRows(SPELLINGS)) if (isOne(pair)) merges.set(pair[0], pair[1]);
+  keepSpellings(storedRows(SPELLINGS).filter(isOne));
   try {
     reviewer.name = localStorage.getItem(NAME) ?? "";
   } catch {
@@ -192,12 +186,13 @@ function loadPart(part) {
   for (const i of rowsOfPart.get(part)) keep(i, {});
   const others = [];
   for (const entry of storedRows(partKey(part))) {
-    const [id, stored, note, by] = entry;
+    const [id, stored, note, by, byMerge] = entry;
     const i = placeOf.get(id);
     if (i === undefined) others.push(entry);
     else {
       const decision = storedDecision(i, stored);
-      if (decision && typeof by === "string") decision.reviewer = by;
+      if (decision && typeof by === "string" && by) decision.reviewer = by;
+      if (decision && byMerge === true) decision.byMerge = true;
       keep(i, { decision, note: typeof note === "string" ? note : null });
     }
   }
