@@ -181,8 +181,8 @@ def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_p
     loaded = """loadDecisions();
     const [before, taken, after] = ["0", "8", "16"].map((id) => placeOf.get(id));
     const seen = [];
-    const record = () => seen.push([[...decisions].map(([i, made]) => [report.id[i], made.kind]).sort(),
-      [...merges].map((pair) => pair.map(className))]);
+    const made = () => [...decisions].map(([i, { kind }]) => [report.id[i], kind]).sort();
+    const record = () => seen.push([made(), [...merges].map((pair) => pair.map(className))]);
     const group = report.spellings.find((each) => each.some(([code]) => className(code) === "cat"));
     """
     code = """decide([[before, { kind: "accept", label: labelOf(before, "accept") }]]);
@@ -197,12 +197,44 @@ def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_p
     assert merged == [[["0", "accept"], ["16", "accept"], ["8", "accept"]], [["cat", "CAT"]]]
     assert undone == [[["0", "accept"]], []]
     # What the merge decided is known after a reload; a note leaves it as it is.
-    code = "record(); toggleMerge(group); record(); undo(); record(); return [seen, [...notes.values()]]"
+    code = """record(); toggleMerge(group); record(); undo(); record();
+    return [seen, [...notes.values()]]"""
     (seen, notes) = run_page(tmp_path / "r.html", loaded + code, storage=storage)
     decided = [["0", "accept"], ["16", "reject"], ["8", "accept"]]
     assert seen[0] == seen[2] == [decided, [["cat", "CAT"]]]
     assert seen[1] == [decided[:2], []]
     assert notes == ["mine"]
+
+
+def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
+    start = """loadDecisions();
+    const make = (i, kind) => decide([[i, { kind, label: labelOf(i, kind) }]]);
+    const signatures = () => Object.fromEntries(parseCsv(decisionsAsCsv()).slice(1).map((fields) =>
+      [report.row.indexOf(Number(fields[1])), fields.at(-1)]));
+    """
+    code = """make(0, "reject"); make(1, "accept"); make(1, "reject");
+    const seen = [signatures()];
+    nameReviewer("Anna"); undo();
+    seen.push(signatures());
+    nameReviewer("Ben"); make(2, "reject"); make(0, "accept");
+    seen.push(signatures());
+    return seen;"""
+    storage = Storage()
+    unnamed, first, both = run_page(page, start + code, storage=storage)
+    assert unnamed == {"0": "", "1": ""}
+    # The first name is that of all before it, also of one that an undo brought back.
+    assert first == {"0": "Anna", "1": "Anna"}
+    assert both == {"0": "Ben", "1": "Anna", "2": "Ben"}
+    code = 'nameReviewer("Cleo"); make(3, "reject"); return signatures()'
+    assert run_page(page, start + code, storage=storage) == {**both, "3": "Cleo"}
+    # Lines of a file without a name are taken over by the reviewer who imports them.
+    code = """nameReviewer("Dora");
+    const line = ([i, by]) => [report.report, report.id[i], "accept", "", by];
+    const header = ["report", "id", "decision", "label", "reviewer"];
+    const lines = [header, ...[[0, ""], [1, "Eve"]].map(line)];
+    answer(changesFromCsv(csvText(lines)).changes);
+    nameReviewer("Finn"); return signatures()"""
+    assert run_page(page, start + code) == {"0": "Dora", "1": "Eve"}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -1,7 +1,7 @@
 /* The file of decisions that a reviewer exports and imports. `twohot apply` takes and refuses the
    same files: both run the cases of tests/decision_cases.py. */
 
-import { KINDS, NO_LABEL, OPEN, SPELLING, answerOf, className, counted, decisionFor, decisions, labelOf, merges, notes, placeOf, report, reviewer } from "./state.mjs";
+import { KINDS, NO_LABEL, OPEN, SPELLING, answerOf, className, counted, decisionFor, decisions, labelOf, merges, notes, placeOf, report, reviewer, signed } from "./state.mjs";
 
 const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "label", "note", "reviewer"];
 const REQUIRED = ["report", "id", "decision", "label"];
@@ -55,9 +55,8 @@ export function changesFromCsv(text) {
     const made = line.decision === OPEN ? undefined : importedDecision(i, line, code);
     if (decision && made && !sameOutcome(decision, made, spellings)) throw new Error(`row ${line.id} is decided twice`);
     if (made) checkReviewer(i, line, made, spellings);
-    if (made && line.reviewer && line.reviewer !== reviewer.name) made.reviewer = line.reviewer;
     if (line.note && !written.includes(line.note)) written.push(line.note);
-    changes.set(i, { decision: decision ?? made, written });
+    changes.set(i, { decision: decision ?? (made && signed({ ...made, reviewer: line.reviewer })), written });
   }
   return { spellings, changes: [...changes].map(([i, { decision, written }]) => {
     const before = answerOf(i);

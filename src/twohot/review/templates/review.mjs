@@ -262,6 +262,7 @@ function onTabKey(event) {
 function onStorage(event) {
   if (event.key !== null && !event.key.startsWith(partKey(""))) return;
   loadDecisions();
+  byId("reviewer").value = reviewer.name;
   showSpellings();
   redraw(page.view);
 }

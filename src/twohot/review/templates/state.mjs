@@ -1,7 +1,8 @@
 /* The rows of the page as columns, flagged ones first, and what was decided and noted, with undo.
    A row is named here by its position in the columns; report.row is its place in the user's data, by
    which rows are sorted, and report.id what it is called there.
-   A decision is { kind, label }: the label that follows is a class, the name of a new one, or none. */
+   A decision is { kind, label }: the label that follows is a class, the name of a new one, or none; and
+   { reviewer }, the name of who made it, if that is known. */
 
 export const report = JSON.parse(document.getElementById("report-data").textContent);
 /* Ids that are the places of the rows are not written twice. */
@@ -14,7 +15,7 @@ export const NO_LABEL = -1;
 export const KINDS = ["accept", "reject", "second", "relabel", "new_class", "exclude"];
 export const OPEN = "open";   /* in files: not decided, the line is there for its note */
 export const SPELLING = "spelling";   /* in files: of no row, two spellings become one */
-/* Who reviews: the name of all decisions that came from no other reviewer's file. */
+/* Who reviews: the name of the decisions that follow. */
 export const reviewer = { name: "" };
 /* Decisions are by id: another audit of the same labels shows its rows in another order. */
 export const placeOf = new Map(report.id.map((id, i) => [id, i]));
@@ -96,7 +97,20 @@ export function newClasses() {
 
 /* Take one step: changes are [row, decision or undefined]. */
 export function decide(changes) {
-  answer(changes.map(([i, decision]) => [i, { ...answerOf(i), decision }]));
+  answer(changes.map(([i, decision]) => [i, { ...answerOf(i), decision: decision && signed(decision) }]));
+}
+
+/* A decision with the name of the reviewer, unless it has one; a name that is given later is another's. */
+export function signed(decision) {
+  return { ...decision, reviewer: decision.reviewer || reviewer.name };
+}
+
+/* Set who reviews; decisions that were made before any name was given take this one, also those that an
+   undo brings back. */
+export function keepReviewer(name) {
+  reviewer.name = name;
+  const before = past.flatMap((step) => step.answers.map(([, { decision }]) => decision));
+  for (const decision of [...decisions.values(), ...before]) if (decision) decision.reviewer ||= name;
 }
 
 /* Take one step: changes are [row, { decision, note }]; spellings are those that are merged then, if
@@ -160,7 +174,7 @@ export function toggleMerge(group) {
   if (!isTakenBack) for (const code of codes.slice(1)) spellings.set(code, codes[0]);
   const rows = report.row.map((_, i) => i).filter((i) => isDoubted(i) && isIn(report.given[i]) && isIn(report.suggested[i])
     && (isTakenBack ? decisions.get(i)?.byMerge : !decisions.has(i)));
-  const made = (i) => (isTakenBack ? undefined : { kind: "accept", label: labelOf(i, "accept"), byMerge: true });
+  const made = (i) => (isTakenBack ? undefined : signed({ kind: "accept", label: labelOf(i, "accept"), byMerge: true }));
   answer(rows.map((i) => [i, { ...answerOf(i), decision: made(i) }]), spellings);
   return rows.length;
 }

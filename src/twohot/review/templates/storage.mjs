@@ -2,7 +2,7 @@
    which other windows hear of, and IndexedDB, which a killed browser cannot lose: browsers write
    localStorage to disk seconds later, and a transaction of strict durability before it completes. */
 
-import { NO_LABEL, answerOf, decisionFor, decisions, keep, keepSpellings, labelOf, merges, notes, placeOf, report, reviewer, watch } from "./state.mjs";
+import { NO_LABEL, answerOf, decisionFor, decisions, keep, keepReviewer, keepSpellings, labelOf, merges, notes, placeOf, report, watch } from "./state.mjs";
 
 /* Decisions are stored in parts of this many rows of the data: one key press writes one part. */
 const PART = 500;
@@ -42,14 +42,16 @@ function tellOf(written) {
   written.then((found) => { if (number === writes || found === LOST) tell(found); });
 }
 
-watch((rows, isRespelt) => {
+watch(storeChanges);
+
+function storeChanges(rows, isRespelt) {
   const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
   const written = [...[...parts].map(storePart), ...(isRespelt ? [storeRows(SPELLINGS, [...merges])] : [])];
   tellOf(Promise.all(written).then((found) => Math.min(SAVED, ...found)));
-});
+}
 
 /* A part is { rows, at }: [id, decision or null, note] of every row that is answered; then who decided if
-   that was in a file of another reviewer, and whether merged spellings did. */
+   that is known, and whether that was by merging spellings. */
 async function storePart(part) {
   const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
     const { decision, note = "" } = answerOf(i);
@@ -78,9 +80,11 @@ export function keepRows(key, rows) {
 const SPELLINGS = partKey("spellings");
 const NAME = "twohot:reviewer";   /* of all reports */
 
+/* Keep who reviews, and with it the name of every decision so far: a later name changes none. */
 export function nameReviewer(name) {
-  reviewer.name = name;
+  keepReviewer(name);
   storeText(NAME, name);
+  if (name) storeChanges([...decisions.keys()], false);
 }
 
 /* A code, the name of a new class in an array, or the kind. */
@@ -175,11 +179,13 @@ export function loadDecisions() {
   for (const part of rowsOfPart.keys()) loadPart(part);
   const isOne = (pair) => report.spellings.some((group) => pair.every((label) => group.some(([code]) => code === label)));
   keepSpellings(storedRows(SPELLINGS).filter(isOne));
+  let name = "";
   try {
-    reviewer.name = localStorage.getItem(NAME) ?? "";
+    name = localStorage.getItem(NAME) ?? "";
   } catch {
-    reviewer.name = "";
+    /* A browser that keeps nothing has no name either. */
   }
+  keepReviewer(name);
 }
 
 function loadPart(part) {
