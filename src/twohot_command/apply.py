@@ -46,6 +46,7 @@ from twohot.tables import (
     read_record,
 )
 from twohot_command.parts import check_apart, writing_parts
+from twohot_command.review import image_root
 from twohot_command.sources import SpreadsheetSafe, option_words, spellings_in_words
 from twohot_command.terminal import Quiet, say, say_next
 
@@ -266,21 +267,15 @@ def _say_merged(
     words = ["apply", *others, settled, *option_words(asked)]
     # The page would fill in the name of its decisions, which is there already.
     next_step = f"twohot {join(words)}".replace("{", "{{").replace("}", "}}")
-    root = _image_root(rows, asked["to"], asked["audit"])
+    to, folder = asked["to"], asked["audit"]
+    places = [*([] if to is None else [to, to.parent]), Path(), folder.parent]
+    root = image_root(folder, rows, places, default=Path())
     write_disputed(table, rows, merged, spreadsheet_safe=asked["spreadsheet_safe"])
     write_settle_page(page, rows, merged, image_root=root, next_step=next_step)
     keep = "keeps its given label" if len(merged.disputed) == 1 else "keep their given labels"
     say(f"Reviewers disagree on {counted(len(merged.disputed), 'row')}, which {keep}: {table}")
     say(f"Settle them in {page}, export the decisions, then")
     say_next(*words, first="  ")
-
-
-def _image_root(rows: ReviewRows, to: Path | None, folder: Path) -> Path:
-    """Return where relative paths of pictures start: where the first of them is found."""
-    first = next(iter(rows.items or ()), "")
-    beside = [] if to is None else [to, to.parent]
-    places = [*beside, Path(), folder.parent]
-    return next((place for place in places if (place / first).is_file()), Path())
 
 
 def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:

@@ -208,6 +208,18 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     assert read_csv("out.csv")[3][1] == "fox"
 
 
+def test_long_texts_are_settled(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # No path is as long as this.
+    rows = audit_rows(12, items=("long " * 1000,) * 12, item_kind="text")
+    report = write_audit_folder("audit", rows, ReviewSummary())
+    for name, kind in (("a.csv", "accept"), ("b.csv", "reject")):
+        write_csv(name, COLUMNS, [[report, "0", kind, ""]])
+    result = run("a.csv", "b.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert Path("out.settle.html").exists()
+
+
 @pytest.mark.usefixtures("reviewed_twice")
 def test_nothing_is_written_where_a_list_to_settle_would_be_replaced() -> None:
     Path("out.settle.html").write_text("mine")
