@@ -270,7 +270,7 @@ def _say_merged(
     to, folder = asked["to"], asked["audit"]
     places = [*([] if to is None else [to, to.parent]), Path(), folder.parent]
     root = image_root(folder, rows, places, default=Path())
-    write_disputed(table, rows, merged, spreadsheet_safe=asked["spreadsheet_safe"])
+    write_disputed(table, rows, merged)
     write_settle_page(page, rows, merged, image_root=root, next_step=next_step)
     keep = "keeps its given label" if len(merged.disputed) == 1 else "keep their given labels"
     say(f"Reviewers disagree on {counted(len(merged.disputed), 'row')}, which {keep}: {table}")

@@ -21,6 +21,7 @@ from twohot.tables.csv_file import read_csv
 
 ROWS = audit_rows(12, items=tuple(f"item {i}" for i in range(12)), item_kind="text")
 REPORT = ROWS.report_id()
+FORMULA = HOSTILE[5]
 
 
 def made(row: int, decision: str, label: str = "", **more: str) -> Decision:
@@ -186,22 +187,25 @@ def test_disputed_rows_are_listed_and_put_on_a_page(tmp_path) -> None:
     reviews = {
         "a.csv": [Decision(name, "2", "new_class", "yak", reviewer=HOSTILE[0])],
         "b.csv": [Decision(name, "2", "relabel", hostile), Decision(name, "3", "exclude", "")],
-        "c.csv": [Decision(name, "3", "reject", "")],
+        "c.csv": [Decision(name, "3", "reject", "", reviewer=FORMULA)],
     }
     merged = merge_reviews(rows, reviews)
     write_disputed(tmp_path / "d.csv", rows, merged)
+    # What a spreadsheet would compute is guarded, without being asked for.
+    written = (tmp_path / "d.csv").read_text("utf-8")
+    assert f"'{FORMULA}" in written.replace('""', '"')
     assert read_csv(tmp_path / "d.csv")[1:] == [
         ["2", "item 2", "dog", "fox", HOSTILE[0], "yak"],
         ["2", "item 2", "dog", "fox", "b", hostile],
         ["3", "item 3", "dog", "dog", "b", ""],
-        ["3", "item 3", "dog", "dog", "c", "dog"],
+        ["3", "item 3", "dog", "dog", FORMULA, "dog"],
     ]
     report = write_settle_page(tmp_path / "p.html", rows, merged)
     data = parse_json(json_of(tmp_path / "p.html"))
     assert (report, data["report"]) == (f"{name}-settled", f"{name}-settled")
     assert sorted(data["id"]) == ["2", "3"]
     by_row = dict(zip(data["id"], data["verdicts"], strict=True))
-    assert by_row == {"2": [[HOSTILE[0], "yak"], ["b", 3]], "3": [["b", None], ["c", 1]]}
+    assert by_row == {"2": [[HOSTILE[0], "yak"], ["b", 3]], "3": [["b", None], [FORMULA, 1]]}
     text = (tmp_path / "p.html").read_text("utf-8")
     assert "2 rows to settle" in text
     assert HOSTILE[0] not in text.replace("\\u003c", "")

@@ -244,21 +244,18 @@ def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
 DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", "label")
 
 
-def write_disputed(
-    path: str | os.PathLike[str],
-    rows: ReviewRows,
-    merged: MergedReviews,
-    *,
-    spreadsheet_safe: bool = False,
-) -> None:
-    """Write what each reviewer wants of the rows on which they disagree: no label if excluded."""
+def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews) -> None:
+    """Write what each reviewer wants of the rows on which they disagree: no label if excluded.
+
+    Several people wrote this text, for others to open: it is always safe for spreadsheets.
+    """
     ids = rows.id_texts()
     lines = (
         (ids[row], rows.item(row), *_labels(rows, row), name, label or "")
         for row, verdicts in merged.disputed.items()
         for name, label in verdicts.items()
     )
-    write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=True)
 
 
 def _labels(rows: ReviewRows, row: int) -> tuple[str, str]:
