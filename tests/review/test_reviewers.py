@@ -12,6 +12,7 @@ from twohot.base import parse_json
 from twohot.review.decisions import SPELLING, Decision, accept_above, apply_decisions
 from twohot.review.reviewers import (
     Agreement,
+    _kappa_and_variance,
     cohen_kappa,
     merge_reviews,
     write_disputed,
@@ -135,19 +136,48 @@ def test_files_that_do_not_go_together_are_refused(files, message) -> None:
         merge_reviews(ROWS, files)
 
 
-def test_kappa_is_that_of_scikit_learn_and_its_interval_covers() -> None:
-    rng = np.random.default_rng(0)
-    n_covered, truth = 0, 0.6
-    for _ in range(400):
-        first = rng.choice(3, size=60, p=[0.5, 0.3, 0.2])
-        # With this probability the second knows what the first said; else it draws likewise.
-        drawn = rng.choice(3, size=60, p=[0.5, 0.3, 0.2])
-        second = np.where(rng.random(60) < truth, first, drawn)
-        kappa, low, high = cohen_kappa(list(zip(first.tolist(), second.tolist(), strict=True)))
-        assert kappa == pytest.approx(cohen_kappa_score(first, second))
-        assert low <= kappa <= high
-        n_covered += low <= truth <= high
-    assert 0.93 <= n_covered / 400 <= 0.99
+# Shares of rows by the labels of two reviewers: agreement by chance, better and worse than that.
+EVEN, SKEWED, THREE = np.full(2, 0.5), np.array([0.8, 0.2]), np.array([0.5, 0.3, 0.2])
+TABLES = {
+    f"{len(labels)} labels, {labels[0]} of the first, kappa {kappa}": (
+        kappa * np.diag(labels) + (1 - kappa) * np.outer(labels, labels)
+    )
+    for labels in (EVEN, SKEWED, THREE)
+    for kappa in (0.94, 0.6, 0.2, 0)
+}
+TABLES["kappa -0.8"] = np.array([[0.05, 0.45], [0.45, 0.05]])
+TABLES["two labels, kappa -0.6"] = np.array([[0.03, 0.67], [0.27, 0.03]])
+TABLES["three labels, kappa -0.4"] = np.array([[2, 30, 10], [10, 2, 14], [20, 10, 2]]) / 100
+
+
+@pytest.mark.parametrize("shares", TABLES.values(), ids=TABLES)
+def test_kappa_is_that_of_scikit_learn_and_its_interval_covers(shares) -> None:
+    rng = np.random.default_rng(1)
+    marginals = shares.sum(1) @ shares.sum(0)
+    truth = (np.trace(shares) - marginals) / (1 - marginals)
+    for n_rows, most in ((20, 1.0), (60, 0.99)):
+        n_covered = n_defined = 0
+        for _ in range(400):
+            cells = rng.choice(shares.size, size=n_rows, p=shares.ravel())
+            first, second = np.divmod(cells, len(shares))
+            found = cohen_kappa(list(zip(first.tolist(), second.tolist(), strict=True)))
+            if np.isnan(found[0]):
+                continue
+            kappa, low, high = found
+            assert -1 <= low <= kappa + 1e-12
+            assert kappa - 1e-12 <= high <= 1
+            n_covered, n_defined = n_covered + (low <= truth <= high), n_defined + 1
+        assert 0.92 <= n_covered / n_defined <= most
+    assert kappa == pytest.approx(cohen_kappa_score(first, second))
+
+
+def test_the_variance_of_kappa_is_that_of_its_estimates() -> None:
+    rng, n_rows = np.random.default_rng(0), 2000
+    for shares in TABLES.values():
+        drawn = rng.multinomial(n_rows, shares.ravel(), size=2000).reshape(-1, *shares.shape)
+        kappas = [_kappa_and_variance(counts)[0] for counts in drawn]
+        variance = _kappa_and_variance(shares)[1]
+        assert n_rows * np.var(kappas) == pytest.approx(variance, rel=0.15)
 
 
 def test_agreement_of_several_is_a_mean_over_pairs_by_the_rows_they_share() -> None:

@@ -8,18 +8,19 @@ applied until somebody settles the row, whose decision is final.
     kappa   (p_o - p_e) / (1 - p_e), Cohen's: 1 is full agreement, 0 that of chance
 """
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import t as student
 
-from twohot.base import NO_LABEL, ArgumentError, counted, first_few
+from twohot.base import NO_LABEL, ArgumentError, FloatArray, counted, first_few
 from twohot.review.decisions import (
     MOST_NAME,
     OPEN,
@@ -217,26 +218,43 @@ def _agreement(verdicts: Verdicts) -> Agreement:
 def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
     """Return Cohen's kappa of two labels a row, and its 95 % interval; NaN where not defined.
 
-    The interval is Wilson's for p_o, with p_e as it was found. This overestimates the error a
-    little (Fleiss, Cohen and Everitt, 1969), and stays open where the reviewers agree on all rows.
-    It is not defined without rows, and where both gave one and the same label to all of them.
+    The interval has the full variance of kappa (Fleiss, Cohen and Everitt, 1969) and a quantile q
+    of Student's t. As Agresti and Coull do for a share, it counts q^2 more rows than there are,
+    half of them agreeing, of all labels alike: it stays open where the reviewers agree on all rows,
+    or on none. Kappa is not defined without rows, and where both gave one label to all of them.
 
     Examples
     --------
     >>> pairs = [("cat", "cat")] * 20 + [("dog", "dog")] * 15 + [("cat", "dog")] * 5
     >>> [round(number, 2) for number in cohen_kappa(pairs)]
-    [0.75, 0.48, 0.89]
+    [0.75, 0.45, 0.91]
     """
-    n = len(pairs)
-    first, second = (Counter(labels) for labels in zip(*pairs, strict=True)) if n else ({}, {})
-    by_chance = sum(count * second[label] for label, count in first.items()) / max(n, 1) ** 2
-    if not n or by_chance == 1:
+    labels = {label: code for code, label in enumerate(dict.fromkeys(chain(*pairs)))}
+    if len(labels) < 2:
         return (np.nan,) * 3
-    n_same = sum(one == other for one, other in pairs)
-    interval = binomtest(n_same, n).proportion_ci(method="wilson")
-    shares = np.array([n_same / n, interval.low, interval.high])
-    kappa, low, high = ((shares - by_chance) / (1 - by_chance)).tolist()
-    return kappa, max(low, -1.0), high
+    counts = np.zeros((len(labels), len(labels)))
+    for one, other in pairs:
+        counts[labels[one], labels[other]] += 1
+    n = len(pairs)
+    quantile = float(student.ppf(0.975, max(n - 1, 1)))
+    agreeing = np.eye(len(labels))
+    more = agreeing / agreeing.sum() + (1 - agreeing) / (1 - agreeing).sum()
+    kappa = _kappa_and_variance(counts)[0]
+    centre, variance = _kappa_and_variance(counts + more * quantile**2 / 2)
+    half = quantile * math.sqrt(variance / n)
+    return kappa, max(centre - half, -1.0), min(centre + half, 1.0)
+
+
+def _kappa_and_variance(counts: FloatArray) -> tuple[float, float]:
+    """Return kappa of a table of two reviewers' labels, and n times its large-sample variance."""
+    shares = counts / counts.sum()
+    first, second, same = shares.sum(1), shares.sum(0), np.diag(shares)
+    p_o, p_e = float(np.trace(counts) / counts.sum()), float(first @ second)
+    either = second[:, None] + first
+    agreed = same @ ((1 - p_e) - np.diag(either) * (1 - p_o)) ** 2
+    differed = (1 - p_o) ** 2 * (np.sum(shares * either**2) - same @ np.diag(either) ** 2)
+    spread = agreed + differed - (p_o * p_e - 2 * p_e + p_o) ** 2
+    return 1 - (1 - p_o) / (1 - p_e), max(float(spread), 0.0) / (1 - p_e) ** 4
 
 
 # What is to be settled: a table, and a page ------------------------------------------------------
