@@ -133,8 +133,8 @@ def apply(
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
     merged = merge_reviews(rows, reviews)
-    disputed = _disputed_files(target, folder) if merged.disputed else []
-    for path in disputed:
+    disputed = _disputed_files(target, folder)
+    for path in disputed if merged.disputed else []:
         check_output(path, inputs, force=force)
     made = list(merged.decisions)
     if accept_all is not None:
@@ -255,10 +255,15 @@ def _say_merged(
     files: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> None:
-    """Say how far reviewers agree; write what they disagree on to two files, if they are named."""
+    """Say how far reviewers agree; write what they disagree on, if any, to two files."""
     if len(merged.agreement.reviewers) > 1:
         say(str(merged.agreement))
-    if not disputed:
+    if not merged.disputed:
+        # Not removed: what was settled may be looked at, and settled otherwise, on that page.
+        stale = [str(path) for path in disputed if path.exists()]
+        if stale:
+            old = f"{' and '.join(stale)} of an earlier run"
+            say(f"Note: nothing is left to settle: {old} are out of date.", stderr=True)
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"

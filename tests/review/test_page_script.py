@@ -233,8 +233,12 @@ def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
     const header = ["report", "id", "decision", "label", "reviewer"];
     const lines = [header, ...[[0, ""], [1, "Eve"]].map(line)];
     answer(changesFromCsv(csvText(lines)).changes);
+    // A colleague contradicts Eve, who may do so herself under another spelling.
+    const other = (by) => csvText([header, [report.report, report.id[1], "reject", "", by]]);
+    changesFromCsv(other("EVE "));
+    try { changesFromCsv(other("Finn")); } catch (error) { make(2, "reject"); }
     nameReviewer("Finn"); return signatures()"""
-    assert run_page(page, start + code) == {"0": "Dora", "1": "Eve"}
+    assert run_page(page, start + code) == {"0": "Dora", "1": "Eve", "2": "Dora"}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

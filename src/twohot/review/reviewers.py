@@ -89,7 +89,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
         The rows of the audit that was reviewed.
     reviews : mapping of str to sequence of Decision
         The decisions of each file, by its path. Where they do not name their reviewer, the file
-        does.
+        does. Names that differ in case or in blanks around them are one reviewer's.
 
     Returns
     -------
@@ -127,6 +127,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
     # An error names the file, where there are several.
     path = {file: [Path(file)] if len(reviews) > 1 else [] for file in reviews}
     names, found = _names(reviews), _Found({}, {}, {}, {})
+    spelt: dict[str, str] = {}  # a name as it is compared → as it is first written
     with errors_named(*(each for paths in path.values() for each in paths)):
         reader = DecisionReader(rows, [decision for _, decision in decisions])
     for file, decision in decisions:
@@ -135,7 +136,9 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
                 place = reader.place(decision)
                 if decision.decision != OPEN:
                     label = reader.label(decision, place)
-                    found.add(place, decision.reviewer or names[file], label, file, decision)
+                    name = decision.reviewer.strip() or names[file]
+                    name = spelt.setdefault(name.casefold(), name)
+                    found.add(place, name, label, file, decision)
     contested = [
         (place, verdicts)
         for place, verdicts in sorted(found.verdicts.items())
@@ -173,10 +176,10 @@ class _Found:
 
 def _names(reviews: Mapping[str, Sequence[Decision]]) -> dict[str, str]:
     """Return what the reviewer of each file is called who left no name."""
-    stems = Counter(Path(file).stem for file in reviews)
+    stems = Counter(Path(file).stem.casefold() for file in reviews)
     return {
-        file: Path(file).stem if stems[Path(file).stem] == 1 else file.removesuffix(".csv")
-        for file in reviews
+        file: path.stem if stems[path.stem.casefold()] == 1 else file.removesuffix(".csv")
+        for file, path in ((file, Path(file)) for file in reviews)
     }
 
 

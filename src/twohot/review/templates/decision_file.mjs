@@ -92,8 +92,14 @@ function importedSpellings(lines, code) {
 function checkReviewer(i, line, made, spellings) {
   const before = answerOf(i).decision;
   const owner = before?.reviewer ?? reviewer.name;
-  if (!before || !owner || !line.reviewer || owner === line.reviewer || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
+  if (!before || !owner || !line.reviewer || isSameName(owner, line.reviewer) || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
   throw new Error(`row ${line.id} is decided otherwise by ${owner} here than by ${line.reviewer} in the file: pass both files to twohot apply, which lists such rows to settle`);
+}
+
+/* Case aside, as twohot apply compares names. */
+function isSameName(one, other) {
+  const folded = (name) => stripped(name).toUpperCase().toLowerCase();
+  return folded(one) === folded(other);
 }
 
 /* The row that a line is about, whose reviewer saw the labels that this page shows. */
