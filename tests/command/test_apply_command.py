@@ -205,8 +205,8 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     result = CliRunner().invoke(app, command.split()[1:], env=WIDE)
     assert result.exit_code == 0, result.output
     assert "Reviewers disagree on" not in result.output
-    stale = "out.disagreements.csv and out.settle.html of an earlier run are out of date"
-    assert f"nothing is left to settle: {stale}" in result.output
+    stale = "out.disagreements.csv and out.settle.html, of an earlier run"
+    assert f"nothing is left to settle. Out of date: {stale}" in result.output
     assert read_csv("out.csv")[3][1] == "fox"
 
 
