@@ -262,8 +262,7 @@ def _say_merged(
         # Not removed: what was settled may be looked at, and settled otherwise, on that page.
         stale = [str(path) for path in disputed if path.exists()]
         if stale:
-            files = " and ".join(stale)
-            old = f"Out of date: {files}, of an earlier run."
+            old = f"Out of date: {' and '.join(stale)}, of an earlier run."
             say(f"Note: nothing is left to settle. {old}", stderr=True)
         return
     table, page = disputed
