@@ -1,4 +1,4 @@
-"""`twohot review`: a page that says how many labels are still wrong, and when to stop."""
+"""`twohot review`: a page that bounds the remaining wrong labels, and when to stop."""
 
 import webbrowser
 from collections.abc import Iterable
@@ -22,13 +22,13 @@ def image_root(
     images: Path | None = None,
     default: Path | None = None,
 ) -> Path | None:
-    """Return where paths of images start: as asked, else the place where the first one is found.
+    """Return the folder that image paths are relative to: as asked, or where the first exists.
 
-    A path on another host is looked for nowhere: Windows would contact that host.
+    A path on another host is never looked for: Windows would contact that host.
     """
     if rows.item_kind != "image":
         if images is not None:
-            problem = f"is for paths of images, which {source} lacks."
+            problem = f"needs image paths, which {source} does not have."
             raise ArgumentError({"images": images}, problem)
         return None
     first = next(iter(rows.items or ()), "")
@@ -51,8 +51,8 @@ def review(
         str,
         Option(
             metavar="<share>",
-            help="Show a share of the rows twice, and every repair: the bound is then corrected "
-            "for errors of the reviewer.",
+            help="Show this share of the rows and every repair twice, to correct the bound for "
+            "reviewer errors.",
         ),
     ] = "0%",
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
@@ -72,7 +72,7 @@ def review(
         image_root=image_root(audit, rows, places_of_audit(audit), images),
     )
     say(f"Review until at most {until} of the labels are wrong: {page}")
-    say("Save certificate.json and the decisions there, then")
+    say("Save certificate.json and the decisions there, then run")
     say_next("verify", "certificate.json", audit, first="  ")
     if not no_open:
         webbrowser.open(page.resolve().as_uri())

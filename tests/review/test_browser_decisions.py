@@ -346,7 +346,9 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     page.click("tab-overview")
     page.script(buttons)[0].click()
     assert (page.decided(), page.texts("#spellings [aria-pressed=true]")) == ({}, [])
-    assert page.said("status") == "The spellings of CAT are kept apart; 2 rows open again."
+    assert (
+        page.said("status") == "The spellings of CAT are separate classes again; 2 rows open again."
+    )
     assert "2 decisions imported" in page.bring(path)
     assert len(page.texts("#spellings [aria-pressed=true]")) == 1
     page.click("undo")
@@ -363,10 +365,10 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     applied = apply_decisions(rows, decisions)
     assert applied.spellings == {"cat": "CAT"}
     assert not (applied.labels == 0).any()
-    # What another reviewer decided otherwise is not taken, and what was settled is.
+    # Another decision of another reviewer is refused, unless the row was settled.
     name = rows.report_id()
     for report, said in (
-        (name, "row 0 is decided otherwise by"),
+        (name, "Ben decided row 0 differently"),
         (f"{name}-settled", "1 decision"),
     ):
         line = f"{report},0,relabel,fox,Ben"

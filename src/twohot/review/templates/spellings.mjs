@@ -1,4 +1,4 @@
-/* Classes that differ in spelling alone, and the button that merges them. */
+/* Classes that differ only in spelling, and the button that merges them. */
 
 import { className, counted, isMerged, report, toggleMerge, watch } from "./state.mjs";
 import { byId, element } from "./elements.mjs";
@@ -15,7 +15,7 @@ function groupLine(group) {
   const isDone = isMerged(group);
   const spelling = ([code, text, count]) => element("span", { className: "spelling" }, element(code === into ? "strong" : "span", {}, element("bdi", { textContent: text })),
     element("small", { textContent: counted(count, "row") }));
-  const button = element("button", { type: "button", "aria-pressed": String(isDone), title: isDone ? "Keep them apart again" : `Write all as ${name}` },
+  const button = element("button", { type: "button", "aria-pressed": String(isDone), title: isDone ? "Keep them as separate classes" : `Write all as ${name}` },
     isDone ? "✓ Merged" : "Merge", element("span", { className: "visually-hidden", textContent: ` into ${name}` }));
   button.addEventListener("click", () => {
     sayMerged(className(into), toggleMerge(group), isMerged(group));
@@ -25,6 +25,6 @@ function groupLine(group) {
 }
 
 function sayMerged(name, n, isDone) {
-  if (!isDone) return say(`The spellings of ${name} are kept apart${n ? `; ${counted(n, "row")} open again` : ""}.`);
-  say(`Merged into ${name}${n ? `; ${counted(n, "suggestion")} accepted that ${n === 1 ? "differs" : "differ"} in spelling alone (u undoes that)` : ""}.`);
+  if (!isDone) return say(`The spellings of ${name} are separate classes again${n ? `; ${counted(n, "row")} open again` : ""}.`);
+  say(`Merged into ${name}${n ? `; ${counted(n, "suggestion")} accepted that only ${n === 1 ? "differs" : "differ"} in spelling (press u to undo)` : ""}.`);
 }
