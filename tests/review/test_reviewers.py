@@ -216,7 +216,7 @@ def test_agreement_that_is_not_defined_is_said() -> None:
     apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
     assert "unknown, because no row was decided by two" in str(apart.agreement)
     same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
-    assert str(same.agreement).endswith("Cohen's kappa is not defined where all chose one label.")
+    assert str(same.agreement).endswith("Cohen's kappa is undefined because all chose one label.")
     assert np.isnan([*same.agreement.interval, same.agreement.kappa]).all()
     all_alike = [made(row, "accept") for row in range(0, 12, 2)]
     alike = merge_reviews(ROWS, {"a.csv": all_alike, "b.csv": all_alike}).agreement
