@@ -46,6 +46,7 @@ from twohot.tables import (
     read_record,
 )
 from twohot_command.parts import check_apart, writing_parts
+from twohot_command.review import image_root
 from twohot_command.sources import SpreadsheetSafe, option_words, spellings_in_words
 from twohot_command.terminal import Quiet, say, say_next
 
@@ -132,8 +133,8 @@ def apply(
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
     merged = merge_reviews(rows, reviews)
-    disputed = _disputed_files(target, folder) if merged.disputed else []
-    for path in disputed:
+    disputed = _disputed_files(target, folder)
+    for path in disputed if merged.disputed else []:
         check_output(path, inputs, force=force)
     made = list(merged.decisions)
     if accept_all is not None:
@@ -254,10 +255,15 @@ def _say_merged(
     files: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> None:
-    """Print the agreement of reviewers; write disagreements to two files, if given."""
+    """Print the agreement of reviewers; write disagreements, if any, to two files."""
     if len(merged.agreement.reviewers) > 1:
         say(str(merged.agreement))
-    if not disputed:
+    if not merged.disputed:
+        # Not removed: what was settled may be looked at, and settled otherwise, on that page.
+        stale = [str(path) for path in disputed if path.exists()]
+        if stale:
+            old = f"Out of date: {' and '.join(stale)}, of an earlier run."
+            say(f"Note: nothing is left to settle. {old}", stderr=True)
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
@@ -266,21 +272,15 @@ def _say_merged(
     words = ["apply", *others, settled, *option_words(asked)]
     # Escaped, because the page formats this text.
     next_step = f"twohot {join(words)}".replace("{", "{{").replace("}", "}}")
-    root = _image_root(rows, asked["to"], asked["audit"])
-    write_disputed(table, rows, merged, spreadsheet_safe=asked["spreadsheet_safe"])
+    to, folder = asked["to"], asked["audit"]
+    places = [*([] if to is None else [to, to.parent]), Path(), folder.parent]
+    root = image_root(folder, rows, places, default=Path())
+    write_disputed(table, rows, merged)
     write_settle_page(page, rows, merged, image_root=root, next_step=next_step)
     keep = "keeps its given label" if len(merged.disputed) == 1 else "keep their given labels"
     say(f"Reviewers disagree on {counted(len(merged.disputed), 'row')}, which {keep}: {table}")
     say(f"Settle them in {page}, export the decisions, then run")
     say_next(*words, first="  ")
-
-
-def _image_root(rows: ReviewRows, to: Path | None, folder: Path) -> Path:
-    """Return the folder that picture paths are relative to: where the first picture exists."""
-    first = next(iter(rows.items or ()), "")
-    beside = [] if to is None else [to, to.parent]
-    places = [*beside, Path(), folder.parent]
-    return next((place for place in places if (place / first).is_file()), Path())
 
 
 def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:

@@ -17,7 +17,7 @@ from twohot.audit import (
     review_summary,
     write_audit_folder,
 )
-from twohot.base import ArgumentError, label_notes, on_other_host
+from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
@@ -32,6 +32,7 @@ from twohot_command.parts import (
     exceeds_memory,
     held_bytes,
 )
+from twohot_command.review import image_root
 from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe, spellings_in_words
 from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
 
@@ -112,7 +113,9 @@ def audit(
     table = whole.take(rows)
     source = options.source.name
     groups = options.groups_of(table)
-    root = _image_root(table, options.source, images)
+    # A table names images as seen from its own folder, `twohot extract` from where it was run.
+    beside = options.source.parent
+    root = image_root(options.source, table, [beside, Path()], images, default=beside)
     details = {"source": source, "columns": table.columns_in_words, **_merged(table)}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
     details |= {} if checked is None else {"checked": checked.name}
@@ -169,23 +172,6 @@ def _merged(table: FeatureTable) -> dict[str, str]:
     """Return the merged spellings as a detail of the report."""
     merged = spellings_in_words(table.spellings, {})
     return {"spellings merged": merged} if merged else {}
-
-
-def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
-    """Return the folder of image paths: as asked, the source's or the current one.
-
-    Paths in a table are relative to its folder; paths of `twohot extract` to the folder it ran in.
-    """
-    are_images = table.item_kind == "image"
-    if images is not None and not are_images:
-        raise ArgumentError({"images": images}, f"needs image paths, which {source} does not have.")
-    if images is not None or not are_images:
-        return images
-    first = next(iter(table.items or ()), "")
-    beside = source.parent
-    if on_other_host(first, beside) or (beside / first).is_file():
-        return beside
-    return Path() if Path(first).is_file() else beside
 
 
 def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:

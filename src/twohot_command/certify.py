@@ -20,7 +20,7 @@ from twohot.audit import (
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot.review import ReviewRows
-from twohot_command.review import image_root
+from twohot_command.review import image_root, places_of_audit
 from twohot_command.sources import SpreadsheetSafe
 from twohot_command.terminal import say, say_next
 
@@ -93,7 +93,7 @@ def certify(
         )
     rows = read_audit_folder(audit)
     guard: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe}
-    guard["image_root"] = image_root(audit, rows, images)
+    guard["image_root"] = image_root(audit, rows, places_of_audit(audit), images)
     if checked is None or extend is not None:
         _extend(audit, rows, extend or 0, guard)
         return

@@ -204,8 +204,22 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     write_csv(settled, COLUMNS, [[f"{REPORT}-settled", "2", "accept", ""]])
     result = CliRunner().invoke(app, command.split()[1:], env=WIDE)
     assert result.exit_code == 0, result.output
-    assert "disagree on" not in result.output
+    assert "Reviewers disagree on" not in result.output
+    stale = "out.disagreements.csv and out.settle.html, of an earlier run"
+    assert f"nothing is left to settle. Out of date: {stale}" in result.output
     assert read_csv("out.csv")[3][1] == "fox"
+
+
+def test_long_texts_are_settled(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # No path is as long as this.
+    rows = audit_rows(12, items=("long " * 1000,) * 12, item_kind="text")
+    report = write_audit_folder("audit", rows, ReviewSummary())
+    for name, kind in (("a.csv", "accept"), ("b.csv", "reject")):
+        write_csv(name, COLUMNS, [[report, "0", kind, ""]])
+    result = run("a.csv", "b.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert Path("out.settle.html").exists()
 
 
 @pytest.mark.usefixtures("reviewed_twice")

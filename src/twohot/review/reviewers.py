@@ -8,18 +8,19 @@ keeps its label until a final decision settles it.
     kappa   (p_o - p_e) / (1 - p_e), Cohen's kappa: 1 is full agreement, 0 is chance
 """
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import t as student
 
-from twohot.base import NO_LABEL, ArgumentError, counted, first_few
+from twohot.base import NO_LABEL, ArgumentError, FloatArray, counted, first_few
 from twohot.review.decisions import (
     MOST_NAME,
     OPEN,
@@ -88,7 +89,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
         The rows of the reviewed audit.
     reviews : mapping of str to sequence of Decision
         The decisions of each file, by its path. Decisions without a reviewer's name get the name
-        of the file.
+        of the file. Names that differ only in case or surrounding blanks are one reviewer.
 
     Returns
     -------
@@ -126,6 +127,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
     # An error names the file if there are several.
     path = {file: [Path(file)] if len(reviews) > 1 else [] for file in reviews}
     names, found = _names(reviews), _Found({}, {}, {}, {})
+    spelt: dict[str, str] = {}  # a name as it is compared → as it is first written
     with errors_named(*(each for paths in path.values() for each in paths)):
         reader = DecisionReader(rows, [decision for _, decision in decisions])
     for file, decision in decisions:
@@ -134,7 +136,9 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
                 place = reader.place(decision)
                 if decision.decision != OPEN:
                     label = reader.label(decision, place)
-                    found.add(place, decision.reviewer or names[file], label, file, decision)
+                    name = decision.reviewer.strip() or names[file]
+                    name = spelt.setdefault(name.casefold(), name)
+                    found.add(place, name, label, file, decision)
     contested = [
         (place, verdicts)
         for place, verdicts in sorted(found.verdicts.items())
@@ -172,10 +176,10 @@ class _Found:
 
 def _names(reviews: Mapping[str, Sequence[Decision]]) -> dict[str, str]:
     """Return default names of the reviewers, one per file."""
-    stems = Counter(Path(file).stem for file in reviews)
+    stems = Counter(Path(file).stem.casefold() for file in reviews)
     return {
-        file: Path(file).stem if stems[Path(file).stem] == 1 else file.removesuffix(".csv")
-        for file in reviews
+        file: path.stem if stems[path.stem.casefold()] == 1 else file.removesuffix(".csv")
+        for file, path in ((file, Path(file)) for file in reviews)
     }
 
 
@@ -217,26 +221,44 @@ def _agreement(verdicts: Verdicts) -> Agreement:
 def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
     """Return Cohen's kappa of two labels per row, and its 95 % interval; NaN if undefined.
 
-    The interval is Wilson's for p_o, with fixed p_e. This slightly overestimates the error (Fleiss,
-    Cohen and Everitt, 1969), and has positive width even if the reviewers agree on all rows. Kappa
-    is undefined without rows, and if both reviewers gave one label to all rows.
+    The interval uses the full variance of kappa (Fleiss, Cohen and Everitt, 1969) and a quantile q
+    of Student's t. As Agresti and Coull do for a share, it counts q^2 more rows, half of them
+    agreeing, spread evenly over the labels. It has positive width even if the reviewers agree on
+    all rows, or on none. Kappa is undefined without rows, and if both reviewers gave one label to
+    all rows.
 
     Examples
     --------
     >>> pairs = [("cat", "cat")] * 20 + [("dog", "dog")] * 15 + [("cat", "dog")] * 5
     >>> [round(number, 2) for number in cohen_kappa(pairs)]
-    [0.75, 0.48, 0.89]
+    [0.75, 0.45, 0.91]
     """
-    n = len(pairs)
-    first, second = (Counter(labels) for labels in zip(*pairs, strict=True)) if n else ({}, {})
-    by_chance = sum(count * second[label] for label, count in first.items()) / max(n, 1) ** 2
-    if not n or by_chance == 1:
+    labels = {label: code for code, label in enumerate(dict.fromkeys(chain(*pairs)))}
+    if len(labels) < 2:
         return (np.nan,) * 3
-    n_same = sum(one == other for one, other in pairs)
-    interval = binomtest(n_same, n).proportion_ci(method="wilson")
-    shares = np.array([n_same / n, interval.low, interval.high])
-    kappa, low, high = ((shares - by_chance) / (1 - by_chance)).tolist()
-    return kappa, max(low, -1.0), high
+    counts = np.zeros((len(labels), len(labels)))
+    for one, other in pairs:
+        counts[labels[one], labels[other]] += 1
+    n = len(pairs)
+    quantile = float(student.ppf(0.975, max(n - 1, 1)))
+    agreeing = np.eye(len(labels))
+    more = agreeing / agreeing.sum() + (1 - agreeing) / (1 - agreeing).sum()
+    kappa = _kappa_and_variance(counts)[0]
+    centre, variance = _kappa_and_variance(counts + more * quantile**2 / 2)
+    half = quantile * math.sqrt(variance / n)
+    return kappa, max(centre - half, -1.0), min(centre + half, 1.0)
+
+
+def _kappa_and_variance(counts: FloatArray) -> tuple[float, float]:
+    """Return kappa of a table of two reviewers' labels, and n times its large-sample variance."""
+    shares = counts / counts.sum()
+    first, second, same = shares.sum(1), shares.sum(0), np.diag(shares)
+    p_o, p_e = float(np.trace(counts) / counts.sum()), float(first @ second)
+    either = second[:, None] + first
+    agreed = same @ ((1 - p_e) - np.diag(either) * (1 - p_o)) ** 2
+    differed = (1 - p_o) ** 2 * (np.sum(shares * either**2) - same @ np.diag(either) ** 2)
+    spread = agreed + differed - (p_o * p_e - 2 * p_e + p_o) ** 2
+    return 1 - (1 - p_o) / (1 - p_e), max(float(spread), 0.0) / (1 - p_e) ** 4
 
 
 # Rows to settle: a table and a page --------------------------------------------------------------
@@ -244,21 +266,18 @@ def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
 DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", "label")
 
 
-def write_disputed(
-    path: str | os.PathLike[str],
-    rows: ReviewRows,
-    merged: MergedReviews,
-    *,
-    spreadsheet_safe: bool = False,
-) -> None:
-    """Write a table of disputed rows with the label from each reviewer; empty if excluded."""
+def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews) -> None:
+    """Write a table of disputed rows with the label from each reviewer; empty if excluded.
+
+    It holds text of several people, so it is always safe for spreadsheets.
+    """
     ids = rows.id_texts()
     lines = (
         (ids[row], rows.item(row), *_labels(rows, row), name, label or "")
         for row, verdicts in merged.disputed.items()
         for name, label in verdicts.items()
     )
-    write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=True)
 
 
 def _labels(rows: ReviewRows, row: int) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 /* Export and import of the decision file. `twohot apply` accepts and refuses the same files: tests run
    the cases of tests/decision_cases.py through both. */
 
-import { KINDS, NO_LABEL, OPEN, SPELLING, answerOf, className, counted, decisionFor, decisions, labelOf, merges, notes, placeOf, report, reviewer } from "./state.mjs";
+import { KINDS, NO_LABEL, OPEN, SPELLING, answerOf, className, counted, decisionFor, decisions, labelOf, merges, notes, placeOf, report, reviewer, signed } from "./state.mjs";
 
 const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "label", "note", "reviewer"];
 const REQUIRED = ["report", "id", "decision", "label"];
@@ -55,9 +55,8 @@ export function changesFromCsv(text) {
     const made = line.decision === OPEN ? undefined : importedDecision(i, line, code);
     if (decision && made && !sameOutcome(decision, made, spellings)) throw new Error(`row ${line.id} is decided twice`);
     if (made) checkReviewer(i, line, made, spellings);
-    if (made && line.reviewer && line.reviewer !== reviewer.name) made.reviewer = line.reviewer;
     if (line.note && !written.includes(line.note)) written.push(line.note);
-    changes.set(i, { decision: decision ?? made, written });
+    changes.set(i, { decision: decision ?? (made && signed({ ...made, reviewer: line.reviewer })), written });
   }
   return { spellings, changes: [...changes].map(([i, { decision, written }]) => {
     const before = answerOf(i);
@@ -93,8 +92,14 @@ function importedSpellings(lines, code) {
 function checkReviewer(i, line, made, spellings) {
   const before = answerOf(i).decision;
   const owner = before?.reviewer ?? reviewer.name;
-  if (!before || !owner || !line.reviewer || owner === line.reviewer || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
+  if (!before || !owner || !line.reviewer || isSameName(owner, line.reviewer) || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
   throw new Error(`${owner} and ${line.reviewer} decided row ${line.id} differently: pass both files to twohot apply, which lists such rows to settle`);
+}
+
+/* Compare names without case, as twohot apply does. */
+function isSameName(one, other) {
+  const folded = (name) => stripped(name).toUpperCase().toLowerCase();
+  return folded(one) === folded(other);
 }
 
 /* The row of a line. Throws if the line has other labels than this page. */

@@ -2,7 +2,7 @@
 
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
-import { LOST, SAVED, durableParts, loadDecisions, mergeSpellings, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
+import { LOST, SAVED, durableParts, loadDecisions, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
 import { IN_NOTEBOOK, actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, linkShares, showFindings } from "./overview.mjs";
@@ -46,7 +46,7 @@ function undoLast() {
   const rows = undo();
   const place = page.view.indexOf(rows[0]);
   if (place >= 0) goTo(place);
-  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : `${rows.length} decisions undone`);
+  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : rows.length ? `${rows.length} decisions undone` : "Spellings: undone");
 }
 
 function onListClick(event) {
@@ -120,9 +120,7 @@ function exportDecisions() {
 async function importDecisions(file) {
   try {
     const { changes, spellings } = changesFromCsv(textOfBytes(await file.arrayBuffer()));
-    if (spellings.size) mergeSpellings(spellings);
-    answer(changes);
-    showSpellings();
+    answer(changes, spellings);
     refreshView();
     say(`${counted(changes.length, "decision")} imported (press u to undo).`);
   } catch (error) {
@@ -264,6 +262,7 @@ function onTabKey(event) {
 function onStorage(event) {
   if (event.key !== null && !event.key.startsWith(partKey(""))) return;
   loadDecisions();
+  byId("reviewer").value = reviewer.name;
   showSpellings();
   redraw(page.view);
 }

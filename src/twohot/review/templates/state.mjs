@@ -1,7 +1,7 @@
 /* The rows of the page as columns, flagged ones first, and the decisions and notes, with undo.
    i is the position of a row in the columns. report.row[i] is its position in the user's data, and
-   report.id[i] its id there. A decision is { kind, label }; the label is a class code, the name of a new
-   class, or none. */
+   report.id[i] its id there. A decision is { kind, label, reviewer }; the label is a class code, the name
+   of a new class, or none; the reviewer is the name of who made it, if known. */
 
 export const report = JSON.parse(document.getElementById("report-data").textContent);
 /* Ids that equal the positions are left out of the file. */
@@ -14,7 +14,7 @@ export const NO_LABEL = -1;
 export const KINDS = ["accept", "reject", "second", "relabel", "new_class", "exclude"];
 export const OPEN = "open";   /* in files: undecided, a line with only a note */
 export const SPELLING = "spelling";   /* in files: not a row, but two merged spellings */
-/* The reviewer's name, for all decisions not imported from another reviewer. */
+/* The reviewer's name, for the decisions that follow. */
 export const reviewer = { name: "" };
 /* Decisions are stored by id: another audit of the same labels may have another order. */
 export const placeOf = new Map(report.id.map((id, i) => [id, i]));
@@ -60,18 +60,14 @@ export function hasSecond(i) {
   return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
 }
 
-/* ---- merged spellings ---- */
-
-export const merges = new Map();   /* code of a spelling → code of the class it is merged into */
-
 /* ---- decisions and notes ---- */
 
 export const decisions = new Map();
 export const notes = new Map();
-const past = [];   /* steps that can be undone: each a list of [row, answer before] */
+const past = [];   /* steps that can be undone: { answers, spellings } before; no spellings if these stayed */
 const watchers = [];
 
-/* Call back with the rows that changed, after each step and each undo. */
+/* Call back with the rows that changed, and whether merged spellings did, after each step and each undo. */
 export function watch(callback) {
   watchers.push(callback);
 }
@@ -100,21 +96,35 @@ export function newClasses() {
 
 /* Take one step: changes are [row, decision or undefined]. */
 export function decide(changes) {
-  answer(changes.map(([i, decision]) => [i, { ...answerOf(i), decision }]));
+  answer(changes.map(([i, decision]) => [i, { ...answerOf(i), decision: decision && signed(decision) }]));
 }
 
-/* Take one step: changes are [row, { decision, note }]. */
-export function answer(changes) {
-  past.push(changes.map(([i]) => [i, answerOf(i)]));
-  put(changes);
+/* A decision with the name of the reviewer, unless it has one; a name that is given later is another's. */
+export function signed(decision) {
+  return { ...decision, reviewer: decision.reviewer || reviewer.name };
+}
+
+/* Set who reviews; decisions that were made before any name was given take this one, also those that an
+   undo brings back. */
+export function keepReviewer(name) {
+  reviewer.name = name;
+  const before = past.flatMap((step) => step.answers.map(([, { decision }]) => decision));
+  for (const decision of [...decisions.values(), ...before]) if (decision) decision.reviewer ||= name;
+}
+
+/* Take one step: changes are [row, { decision, note }]; spellings are those that are merged then, if
+   these change too. */
+export function answer(changes, spellings = null) {
+  past.push({ answers: changes.map(([i]) => [i, answerOf(i)]), spellings: spellings && new Map(merges) });
+  put(changes, spellings);
 }
 
 /* Undo the last step; return its rows, or null if there is none. */
 export function undo() {
   const step = past.pop();
   if (!step) return null;
-  put(step);
-  return step.map(([i]) => i);
+  put(step.answers, step.spellings);
+  return step.answers.map(([i]) => i);
 }
 
 export function canUndo() {
@@ -129,8 +139,41 @@ export function keep(i, { decision, note }) {
   else notes.delete(i);
 }
 
-function put(changes) {
+function put(changes, spellings = null) {
   for (const [i, answered] of changes) keep(i, answered);
+  if (spellings) keepSpellings(spellings);
   const rows = changes.map(([i]) => i);
-  for (const callback of watchers) callback(rows);
+  for (const callback of watchers) callback(rows, spellings !== null);
+}
+
+/* ---- spellings of one class ----
+   A group of report.spellings is merged in one step with the decisions that follow from it, which have
+   the mark byMerge: they go when the group is separated. Any later decision of a row has no mark. */
+
+/* Codes of spellings that are merged → codes of the classes that they become. */
+export const merges = new Map();
+
+/* Set which spellings are merged, without a step and without telling. */
+export function keepSpellings(spellings) {
+  const pairs = [...spellings];
+  merges.clear();
+  for (const [old, into] of pairs) merges.set(old, into);
+}
+
+export function isMerged([[into], ...others]) {
+  return others.every(([code]) => merges.get(code) === into);
+}
+
+/* Merge a group and accept what differs in spelling alone, or take both back; the number of rows. */
+export function toggleMerge(group) {
+  const codes = group.map(([code]) => code);
+  const isIn = (label) => codes.includes(label);
+  const isTakenBack = isMerged(group);
+  const spellings = new Map([...merges].filter(([code]) => !isIn(code)));
+  if (!isTakenBack) for (const code of codes.slice(1)) spellings.set(code, codes[0]);
+  const rows = report.row.map((_, i) => i).filter((i) => isDoubted(i) && isIn(report.given[i]) && isIn(report.suggested[i])
+    && (isTakenBack ? decisions.get(i)?.byMerge : !decisions.has(i)));
+  const made = (i) => (isTakenBack ? undefined : signed({ kind: "accept", label: labelOf(i, "accept"), byMerge: true }));
+  answer(rows.map((i) => [i, { ...answerOf(i), decision: made(i) }]), spellings);
+  return rows.length;
 }

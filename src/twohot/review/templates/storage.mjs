@@ -2,7 +2,7 @@
    localStorage notifies other windows, but browsers write it to disk seconds later. IndexedDB with strict
    durability is on disk when its transaction completes, so a killed browser loses nothing. */
 
-import { NO_LABEL, answerOf, decisionFor, decisions, keep, labelOf, merges, notes, placeOf, report, reviewer, watch } from "./state.mjs";
+import { NO_LABEL, answerOf, decisionFor, decisions, keep, keepReviewer, keepSpellings, labelOf, merges, notes, placeOf, report, watch } from "./state.mjs";
 
 /* Decisions are stored in parts of this many rows of the data: one key press writes one part. */
 const PART = 500;
@@ -42,17 +42,21 @@ function tellOf(written) {
   written.then((found) => { if (number === writes || found === LOST) tell(found); });
 }
 
-watch((rows) => {
-  const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
-  tellOf(Promise.all([...parts].map(storePart)).then((found) => Math.min(...found)));
-});
+watch(storeChanges);
 
-/* A part is { rows, at }: [id, decision or null, note] of every row with a decision or note, and the
-   reviewer if it was imported from another reviewer's file. */
+function storeChanges(rows, isRespelt) {
+  const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
+  const written = [...[...parts].map(storePart), ...(isRespelt ? [storeRows(SPELLINGS, [...merges])] : [])];
+  tellOf(Promise.all(written).then((found) => Math.min(SAVED, ...found)));
+}
+
+/* A part is { rows, at }: [id, decision or null, note] of every row with a decision or note, then the
+   reviewer if known, and whether merged spellings made the decision. */
 async function storePart(part) {
   const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
     const { decision, note = "" } = answerOf(i);
-    return [report.id[i], decision ? storedForm(decision) : null, note, ...(decision?.reviewer ? [decision.reviewer] : [])];
+    const [by, byMerge] = [decision?.reviewer ?? "", decision?.byMerge ?? false];
+    return [report.id[i], decision ? storedForm(decision) : null, note, ...(by || byMerge ? [by] : []), ...(byMerge ? [byMerge] : [])];
   });
   rows.push(...(elsewhere.get(part) ?? []));
   return storeRows(partKey(part), rows);
@@ -76,16 +80,11 @@ export function keepRows(key, rows) {
 const SPELLINGS = partKey("spellings");
 const NAME = "twohot:reviewer";   /* shared by all reports */
 
-/* Merge spellings by a map from codes to codes, and store it. */
-export function mergeSpellings(merged) {
-  merges.clear();
-  for (const [old, into] of merged) merges.set(old, into);
-  tellOf(storeRows(SPELLINGS, [...merges]));
-}
-
+/* Keep who reviews, and with it the name of every decision so far: a later name changes none. */
 export function nameReviewer(name) {
-  reviewer.name = name;
+  keepReviewer(name);
   storeText(NAME, name);
+  if (name) storeChanges([...decisions.keys()], false);
 }
 
 /* A code, a new class in an array, or the kind. */
@@ -178,26 +177,28 @@ export function takeCopies(kept) {
 
 export function loadDecisions() {
   for (const part of rowsOfPart.keys()) loadPart(part);
-  merges.clear();
   const isOne = (pair) => report.spellings.some((group) => pair.every((label) => group.some(([code]) => code === label)));
-  for (const pair of storedRows(SPELLINGS)) if (isOne(pair)) merges.set(pair[0], pair[1]);
+  keepSpellings(storedRows(SPELLINGS).filter(isOne));
+  let name = "";
   try {
-    reviewer.name = localStorage.getItem(NAME) ?? "";
+    name = localStorage.getItem(NAME) ?? "";
   } catch {
-    reviewer.name = "";
+    /* A browser that keeps nothing has no name either. */
   }
+  keepReviewer(name);
 }
 
 function loadPart(part) {
   for (const i of rowsOfPart.get(part)) keep(i, {});
   const others = [];
   for (const entry of storedRows(partKey(part))) {
-    const [id, stored, note, by] = entry;
+    const [id, stored, note, by, byMerge] = entry;
     const i = placeOf.get(id);
     if (i === undefined) others.push(entry);
     else {
       const decision = storedDecision(i, stored);
-      if (decision && typeof by === "string") decision.reviewer = by;
+      if (decision && typeof by === "string" && by) decision.reviewer = by;
+      if (decision && byMerge === true) decision.byMerge = true;
       keep(i, { decision, note: typeof note === "string" ? note : null });
     }
   }
