@@ -219,12 +219,16 @@ def test_a_gate_that_fails_is_said_although_no_draw_is_possible(table, tmp_path)
     asked = ["--draw-check", "0.1", "--fail-above", "1%", "--fail-on", "estimate"]
     asked += ["--junit", tmp_path / "junit.xml"]
     result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *asked)
-    assert result.exit_code == 1  # few labels are flagged
+    assert result.exit_code == 3
     assert "Failed: about" in result.output
+    assert "Error: --draw-check=0.1 needs 45 checked rows, no less than" in result.output
     assert (tmp_path / "junit.xml").exists()
 
 
-@pytest.mark.parametrize("name", ["issues.csv", "check.csv", "issues.parquet/junit.xml"])
+@pytest.mark.parametrize(
+    "name",
+    ["issues.csv", "check.csv", "certificate.json", "review.html", "issues.parquet/junit.xml"],
+)
 def test_a_gate_does_not_replace_what_the_audit_writes(table, tmp_path, name) -> None:
     folder = tmp_path / "audit"
     (folder / "issues.parquet").mkdir(parents=True)
@@ -320,6 +324,11 @@ def test_a_second_attempt_has_half_the_rate(audited, tmp_path) -> None:
     assert run("verify", audit / "certificate.json").exit_code == 0
     fields = json.loads((audit / "certificate.json").read_text())
     assert (fields["fdr"], fields["n_checked"]) == (0.1, [45, 150])
+    before = everything(audit)
+    refused = run("certify", audit, tmp_path / "two.csv")
+    assert refused.exit_code == 1
+    assert "certified.csv" in refused.output
+    assert everything(audit) == before
 
 
 NEEDED = ("id", "verdict")

@@ -1,6 +1,7 @@
 """A check and its certificate as files: what was drawn, the verdicts, and the list that follows.
 
     check.csv         id, item, given_label, verdict: a person fills the last column in
+    check_1.csv       the sheet of the first attempt, and so on, if the check was extended
     check.html        the same as a page, which saves check_done.csv
     check.json        what fixes the draw: rate, rows, seed, digest of the doubts and labels
     certified.csv     the list: id, item, given_label, suggested_label
@@ -16,6 +17,7 @@ in check.json, so that a change of doubts, labels, seed or rate afterwards is re
 """
 
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -67,7 +69,15 @@ from twohot.base import (
     write_json,
 )
 from twohot.review import ReviewRows, label_names_digest, write_verdict_page
-from twohot.tables import RowIds, csv_columns, file_cells, frame_columns, unguarded, write_csv
+from twohot.tables import (
+    RowIds,
+    csv_columns,
+    file_cells,
+    frame_columns,
+    guarded,
+    unguarded,
+    write_csv,
+)
 
 CHECK_FILES = ("check.csv", "check.json", "check.html")
 CERTIFICATE_FILES = ("certified.csv", "certificate.json", "certified.html")
@@ -79,8 +89,9 @@ SHARE_ALPHA = 0.05  # of each end of the share of wrong labels
 KINDS = {False: "list", True: "random"}  # of the looks of a review
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
-# What check.csv asks for; "unsure" counts as right.
-WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, "unsure": Given.RIGHT}
+UNSURE = "unsure"
+# What check.csv asks for; "unsure" counts as right in a list.
+WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, UNSURE: Given.RIGHT}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +104,25 @@ class FolderCheck:
     n_checked: tuple[int, ...]  # rows of the draw in each attempt; all but the last gave no list
 
     @property
+    def attempt(self) -> int:
+        """Which attempt this is."""
+        return len(self.n_checked)
+
+    @property
     def level(self) -> float:
         """The rate of this attempt."""
-        return attempt_level(self.fdr, len(self.n_checked))
+        return attempt_level(self.fdr, self.attempt)
+
+    def replaces(self, path: Path) -> bool:
+        """Return whether a certificate is of an earlier attempt of this check, which gave no list.
+
+        One that cannot be read is not.
+        """
+        try:
+            fields = _read(path)
+        except (ArgumentError, OSError):
+            return False
+        return fields.get("n_checked") == list(self.n_checked[:-1]) and not fields["listed"]
 
 
 # A draw of the rows of an audit -------------------------------------------------------------------
@@ -157,16 +184,17 @@ def verdicts_of_draw(
     given: IntArray,
     classes: NDArray[Any],
     ids: RowIds,
-) -> BoolArray:
-    """Return which labels of the drawn rows are wrong, of whatever a user passes.
+) -> NDArray[np.str_]:
+    """Return "right", "wrong" or "unsure" for each drawn row, of whatever a user passes.
 
     Parameters
     ----------
     checked : mapping, path or data frame
         From the id of a row to "right", "wrong", "unsure" or its true label; or a file or frame
         with the columns `id` and `verdict`, as check.csv has them; or the decisions of a review.
-        "unsure" counts as right. Case and blanks around the three words do not matter. They mean
-        no class in a file or frame. In a mapping they do where a class is called so.
+        Case and blanks around the three words do not matter. They mean no class in a file or
+        frame. In a mapping they do where a class is called so. Ids may be guarded against
+        spreadsheets.
     draw : CheckDraw
         The rows that were to be checked: these, and no others.
     given, classes, ids
@@ -176,11 +204,13 @@ def verdicts_of_draw(
     if isinstance(checked, Mapping):
         known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
-    said = [
-        (row, words.get(_plain_word(verdict), verdict))
-        for row, verdict in _pairs(checked)
+    drawn = [ids[row] for row in draw.rows]
+    pairs = [
+        (as_text(row), verdict)
+        for row, verdict in _pairs(checked, drawn)
         if isinstance(verdict, Given) or (not is_missing(verdict) and as_text(verdict).strip())
     ]
+    said = [(row, words.get(_plain_word(verdict), verdict)) for row, verdict in pairs]
     found = check_checked(said, given, classes, ids=ids)
     others = found.rows[~np.isin(found.rows, draw.rows)]
     if len(others):
@@ -195,23 +225,30 @@ def verdicts_of_draw(
         problem = f"has no verdict on {len(missing)} of the {n_drawn} that were drawn ({names})"
         advice = 'check them, or say "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
-    return np.asarray(found.wrong[np.searchsorted(found.rows, draw.rows)])
+    wrong = found.wrong[np.searchsorted(found.rows, draw.rows)]
+    unsure = {row for row, verdict in pairs if UNSURE in words and _plain_word(verdict) == UNSURE}
+    return np.where(np.isin(drawn, list(unsure)), UNSURE, np.where(wrong, "wrong", "right"))
 
 
 def _plain_word(verdict: Any) -> str:
     return as_text(verdict).strip().lower()
 
 
-def _pairs(checked: Any) -> list[tuple[Any, Any]]:
-    """Return rows and verdicts: of a mapping, a file with verdicts, or decisions of a review."""
+def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
+    """Return rows and verdicts: of a mapping, a file with verdicts, or decisions of a review.
+
+    Ids of a file are guarded against spreadsheets if more of the drawn rows are found so.
+    """
     if isinstance(checked, Mapping):
         return list(checked.items())
     is_path = isinstance(checked, str | os.PathLike)
     columns = csv_columns(Path(checked)) if is_path else frame_columns(checked)
     if not {"id", "verdict"} <= set(columns):
         return read_checked(checked)
-    cells = zip(columns["id"].tolist(), columns["verdict"].tolist(), strict=True)
-    return [(unguarded(as_text(row)), verdict) for row, verdict in cells]
+    named = [as_text(row) for row in columns["id"].tolist()]
+    readings = (named, [unguarded(row) for row in named])
+    rows = max(readings, key=lambda reading: len({*drawn} & {*reading}))
+    return list(zip(rows, columns["verdict"].tolist(), strict=True))
 
 
 # The files of a folder ----------------------------------------------------------------------------
@@ -248,7 +285,6 @@ def write_check(
     *,
     n_checked: int | None = None,
     seed: int = 0,
-    spreadsheet_safe: bool = False,
     image_root: Path | None = None,
 ) -> FolderCheck:
     """Draw rows to check and write check.json, check.html and check.csv, in this order.
@@ -271,38 +307,42 @@ def write_check(
     fixed = folder / CHECK_FILES[1]
     if fixed.exists() and not fields.items() <= _read(fixed).items():
         raise _drawn_already(folder)
-    return _write_draw(folder, rows, fields, image_root, spreadsheet_safe=spreadsheet_safe)
+    return _write_draw(folder, rows, fields, image_root)
 
 
 def extend_check(
-    folder: Path,
-    rows: ReviewRows,
-    n_checked: int,
-    *,
-    spreadsheet_safe: bool = False,
-    image_root: Path | None = None,
+    folder: Path, rows: ReviewRows, n_checked: int, *, image_root: Path | None = None
 ) -> FolderCheck:
     """Draw more rows after a check that gave no list; the verdicts so far are in the files.
 
-    The next list is certified at half the rate of this one.
+    The next list is certified at half the rate of this one. The sheet that was filled in is kept
+    under another name. An extension that was stopped may be repeated.
     """
     fields = _read(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
-    if fields.get("n_checked") != list(check.n_checked):
+    certified = fields.get("n_checked")
+    is_repeated = certified == list(check.n_checked[:-1]) and n_checked == check.n_checked[-1]
+    if certified != list(check.n_checked) and not is_repeated:
         problem = f"{folder} has no certificate of its last draw"
         raise ArgumentError("", problem, "certify that first: more rows follow an empty list.")
     if fields["listed"]:
         problem = f"is for an empty list, and this one has {len(fields['listed'])} labels"
         advice = "leave it out: a list that was seen is not certified again."
         raise ArgumentError({"extend": n_checked}, problem, advice)
-    if n_checked <= check.n_checked[-1]:
-        advice = f"pass more than {check.n_checked[-1]}, the number of rows so far."
+    if n_checked <= certified[-1]:
+        advice = f"pass more than {certified[-1]}, the number of rows so far."
         raise ArgumentError({"extend": n_checked}, "is no larger draw", advice)
     check.draw.extended(n_checked)  # raises if the pool has fewer rows
     known = _read(folder / CHECK_FILES[1])
-    known |= {"n_checked": [*check.n_checked, n_checked], "checked": fields["checked"]}
+    known |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
     known = {name: value for name, value in known.items() if name != "sha256"}
-    return _write_draw(folder, rows, known, image_root, spreadsheet_safe=spreadsheet_safe)
+    return _write_draw(folder, rows, known, image_root)
+
+
+def kept_sheets(folder: Path) -> list[Path]:
+    """Return the sheets of earlier attempts, check_1.csv and so on."""
+    numbered = (folder / f"check_{number}.csv" for number in itertools.count(1))
+    return list(itertools.takewhile(Path.exists, numbered))
 
 
 def _write_draw(
@@ -310,11 +350,9 @@ def _write_draw(
     rows: ReviewRows,
     fields: dict[str, Any],
     image_root: Path | None,
-    *,
-    spreadsheet_safe: bool,
 ) -> FolderCheck:
     check, ids = _check_of(fields, rows), rows.id_texts()
-    known = {row: "wrong" if wrong else "right" for row, wrong in fields["checked"]}
+    known = dict(fields["checked"])
     # In the order of the rows: that of the draw, or of the doubts, would tell the reviewer more.
     drawn = np.sort(check.draw.rows)
     lines = (
@@ -329,7 +367,7 @@ def _write_draw(
     _write(folder / CHECK_FILES[1], fields)
     task = {
         "mode": "check",
-        "key": f"check {fields['digest'][:KEY_DIGITS]} {len(drawn)}",
+        "key": " ".join(map(str, ("check", fields["digest"][:KEY_DIGITS], *_drawn_by(fields)))),
         "known": known,
         "next": {"check_done.csv": f"twohot certify {folder} check_done.csv"},
     }
@@ -346,8 +384,17 @@ def _write_draw(
         sentences=sentences,
         image_root=image_root,
     )
-    write_csv(folder / CHECK_FILES[0], CHECK_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    sheet = folder / CHECK_FILES[0]
+    if sheet.exists():
+        sheet.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
+    # Guarded, as the decisions that a page exports: a person fills it in, in a spreadsheet.
+    write_csv(sheet, CHECK_COLUMNS, (map(guarded, line) for line in lines))
     return check
+
+
+def _drawn_by(fields: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what tells a draw from another one of the same audit."""
+    return (fields["seed"], fields["fdr"], *fields["n_checked"])
 
 
 def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
@@ -416,14 +463,14 @@ def certify_folder(
     """Certify the list of a check that was done, and write it with its certificate and page."""
     rows, draw = check.rows, check.draw
     classes = np.array(rows.classes, dtype=object)
-    wrong = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
+    words = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
     ids, fields = rows.id_texts(), _read(folder / CHECK_FILES[1])
-    pairs = [[ids[row], said] for row, said in zip(draw.rows, wrong.tolist(), strict=True)]
+    pairs = [[ids[row], said] for row, said in zip(draw.rows, words.tolist(), strict=True)]
     for (row, before), (_, said) in zip(fields["checked"], pairs, strict=False):
         if before != said:
             advice = "pass the verdict of the first attempt: it is part of that certificate."
             raise ArgumentError("checked", f"has another verdict on row {row!r}", advice)
-    listed = certify(draw, wrong, check.level)
+    listed = certify(draw, words == "wrong", check.fdr, attempt=check.attempt)
     lines = (
         (
             ids[row],
@@ -530,7 +577,7 @@ def write_review_page(
     known = ("until", "alpha", "seed", "twice")
     task = {
         "mode": "review",
-        "key": f"review {fixed['digest'][:KEY_DIGITS]} {until} {seed} {twice}",
+        "key": f"review {fixed['digest'][:KEY_DIGITS]} {seed} {twice}",
         "target": review.target,
         "estimate": np.nansum(rows.probability_wrong) if n_wrong is None else n_wrong,
         "certificate": fixed,
@@ -660,11 +707,11 @@ def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
         review = _verified_review(fields, path, None, labels)
         least = review.remaining.found - review.remaining.unsure
         return least / n_labelled, (least + review.bound) / n_labelled
-    n_pool, n_wrong = fields["n_pool"], sum(wrong for _, wrong in fields["checked"])
-    n_checked = len(fields["checked"])
+    n_pool, words = fields["n_pool"], [said for _, said in fields["checked"]]
+    # What is not sure may be right, for the least share, and wrong, for the most.
     right, wrong = (
-        most_marked(SecondLooks(n_pool, n_checked, count), SHARE_ALPHA)
-        for count in (n_checked - n_wrong, n_wrong)
+        most_marked(SecondLooks(n_pool, len(words), len(words) - words.count(other)), SHARE_ALPHA)
+        for other in ("wrong", "right")
     )
     return (n_pool - right) / n_labelled, (n_labelled - n_pool + wrong) / n_labelled
 
@@ -675,7 +722,8 @@ def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> G
     if [row for row, _ in fields["checked"]] != [ids[row] for row in check.draw.rows]:
         problem = f"{path} has verdicts on other rows than those that its seed draws"
         raise ArgumentError("", problem, "pass it as twohot certify wrote it.")
-    listed = certify(check.draw, np.array([wrong for _, wrong in fields["checked"]]), check.level)
+    wrong = np.array([WORDS[said] is Given.WRONG for _, said in fields["checked"]])
+    listed = certify(check.draw, wrong, check.fdr, attempt=check.attempt)
     again = _outcome(listed, ids)
     changed = [name for name in again if again[name] != fields.get(name)]
     if changed:

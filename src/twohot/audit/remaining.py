@@ -57,7 +57,7 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
-from twohot.audit.guaranteed_list import doubt_order, seeded_order
+from twohot.audit.guaranteed_list import check_seed, doubt_order, seeded_order
 from twohot.base import (
     ArgumentError,
     FloatArray,
@@ -279,7 +279,7 @@ class CertifiedReview:
             problem = f"is less than one of {counted(n_rows, 'label')}"
             advice = "review every row, or pass a share of at least 1 / n_labels."
             raise ArgumentError({"until": until}, problem, advice)
-        self._drawn = seeded_order(self._list, check_count("seed", seed, 0))
+        self._drawn = seeded_order(self._list, check_seed(seed))
         self.until, self.seed, self.alpha = until, seed, alpha
         self.corrected: CorrectedBound | None = None
         self._restart(len(doubt))
