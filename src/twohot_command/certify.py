@@ -153,5 +153,5 @@ def verify(
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
             f"Second looks differ in {rate:.1%}. Corrected for errors of the reviewer, at most "
-            f"{counted(most, 'label')} are wrong."
+            f"{counted(most, 'label')} are wrong, if the reviewer errs equally often on all rows."
         )

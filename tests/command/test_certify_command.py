@@ -88,6 +88,15 @@ def test_another_rate_is_refused(done) -> None:
     assert everything(audit) == before
 
 
+def test_a_seed_that_a_browser_cannot_hold_is_refused_before_the_work(audited, tmp_path) -> None:
+    folder, _, _ = audited
+    asked = ["-o", tmp_path / "audit", "--draw-check", 0.1, "--seed", 2**53 - 1]
+    result = run("audit", folder / "table.csv", *asked)
+    assert result.exit_code == 1
+    assert "--seed=9007199254740991 is more than a browser can count to" in result.output
+    assert not (tmp_path / "audit").exists()
+
+
 @pytest.mark.parametrize(
     ("fdr", "says"),
     [
@@ -384,10 +393,32 @@ def test_a_review_is_written_and_its_certificate_verified(audited, tmp_path) -> 
     assert failed.exit_code == 3
 
 
+def test_labels_that_were_merged_or_missing_are_verified_alone(tmp_path) -> None:
+    features, true = blobs(N_ROWS)
+    labels = wrong_every(true, 5)
+    labels[0], labels[1], labels[2] = labels[0].upper(), f" {labels[1]}", "?"
+    table = write_table(tmp_path / "table.csv", features, label=labels)
+    asked = ["-o", tmp_path / "audit", "--quiet", "--merge-spellings", "--missing", "?"]
+    assert run("audit", table, *asked).exit_code == 0
+    rows = read_audit_folder(tmp_path / "audit")
+    assert rows.spellings
+    review = review_of(rows, until=0.02)
+    for _ in range(30):
+        review.decide("wrong")
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    result = run("verify", path, table)
+    assert result.exit_code == 0, result.output
+    labels[3] = "?"
+    write_table(table, features, label=labels)
+    assert "does not hold the labels of" in run("verify", path, table).output
+
+
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
         (["--until", "0.1%"], "--until=0.001 is less than one of 900 labels: review every row"),
+        (["--until", "1%", "--seed", 2**53 - 1], "--seed=9007199254740991 is more than a browser"),
         (["--until", "many"], "--until='many' is not allowed: pass a share of the labels"),
         (["--until", "1%", "--twice", "200%"], "--twice='200%' is not allowed"),
         (["--until", "1%", "--images", "."], "--images=. is for paths of images, which"),

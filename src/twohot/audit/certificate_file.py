@@ -263,6 +263,16 @@ def doubts_digest(rows: ReviewRows) -> str:
     return known.hexdigest()
 
 
+def _labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
+    """Return what tells the labels in a file: their digest, and how cells become classes."""
+    merged = [list(pair) for pair in rows.spellings.items()]
+    return {
+        "labels": rows.given_labels_digest(),
+        "classes": list(rows.classes),
+        "spellings": merged,
+    }
+
+
 def check_no_draw(folder: Path) -> None:
     """Raise if a folder has a draw: a second one voids the guarantee of both.
 
@@ -301,8 +311,8 @@ def write_check(
         "n_labelled": rows.n_rows - rows.n_unlabelled,
         "seed": seed,
         "digest": doubts_digest(rows),
-        "labels": rows.given_labels_digest(),
         "checked": [],
+        **_labels_of_rows(rows),
     }
     fixed = folder / CHECK_FILES[1]
     if fixed.exists() and not fields.items() <= _read(fixed).items():
@@ -571,8 +581,8 @@ def write_review_page(
         "seed": seed,
         "twice": twice,
         "digest": doubts_digest(rows),
-        "labels": rows.given_labels_digest(),
         "id_column": rows.ids.column,
+        **_labels_of_rows(rows),
     }
     known = ("until", "alpha", "seed", "twice")
     task = {
@@ -606,7 +616,7 @@ def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedRevi
     """Write the certificate of a review of the rows of an audit, `review_of` these rows."""
     ids = rows.id_texts()
     fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
-    fields |= {"digest": doubts_digest(rows), "labels": rows.given_labels_digest()}
+    fields |= {"digest": doubts_digest(rows), **_labels_of_rows(rows)}
     fields |= {"id_column": rows.ids.column, "twice": 0, "again": [], "corrected": None}
     looks = [[ids[look.row], KINDS[look.is_random], look.verdict] for look in review.looks]
     _write(path, fields | {"bound": review.bound, "looks": looks})
@@ -647,10 +657,10 @@ def verify_certificate(
         What it certifies, computed again.
     """
     fields = read_certificate(path)
-    labels = None if data is None else _labels_of(data, fields, path)
     if rows is not None:
         _check_digest(fields, path, rows)
     try:
+        labels = None if data is None else _labels_of(data, fields, path)
         if "looks" in fields:
             return _verified_review(fields, path, rows, labels)
         if rows is None:
@@ -671,10 +681,15 @@ class _LabelsOfData:
 
 
 def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
-    """Return the labels of a file: the column whose digest is that of the certificate."""
+    """Return the labels of a file: the column whose digest is that of the certificate.
+
+    A cell that names no class, nor a spelling of one, was read as no label.
+    """
     columns = file_cells(data)
+    name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
     for cells in columns.values():
-        names = ["" if is_missing(cell) else as_text(cell) for cell in cells.tolist()]
+        texts = ("" if is_missing(cell) else as_text(cell) for cell in cells.tolist())
+        names = [name_of.get(text, "") for text in texts]
         if label_names_digest(names) != fields.get("labels"):
             continue
         column = fields.get("id_column", "")

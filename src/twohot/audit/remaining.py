@@ -389,11 +389,11 @@ class SecondLooks:
 
 @dataclass(frozen=True)
 class CorrectedBound:
-    """A bound on labels that are wrong in truth, for a reviewer who errs at random."""
+    """A bound on labels that are wrong in truth, for a reviewer with one error rate for all."""
 
     bound: int  # labels that are wrong at most: not reviewed, kept by mistake, repaired by mistake
     error_rate: float  # of one look, at most
-    disagreement: float  # share of second looks that differ from the first
+    disagreement: float  # estimated share of rows whose second look differs from the first
 
 
 def corrected_bound(
@@ -401,9 +401,11 @@ def corrected_bound(
 ) -> CorrectedBound:
     """Correct the bound of a review for errors of the reviewer, seen by second looks.
 
-    It adds what second looks find among kept and among repaired labels. It assumes that errors of
-    two looks at a row are independent and less frequent than 1/2: the disagreement 2 ε (1 - ε) is
-    then no less than the error rate ε, and a wrong label is seen with probability 1 - ε at least.
+    It adds what second looks find among kept and among repaired labels. It assumes one error rate
+    ε for all rows, whatever their labels and doubts, and errors of two looks that are independent
+    and less frequent than 1/2. The disagreement over all reviewed rows, 2 ε (1 - ε), is then no
+    less than ε, and a wrong label is seen with probability 1 - ε. The shares of the kept and of the
+    repaired labels that are shown again may differ: each counts by how many such labels there are.
 
     Parameters
     ----------
@@ -412,26 +414,23 @@ def corrected_bound(
     kept, repaired : SecondLooks
         Of labels judged right, and of labels that were repaired.
     alpha : float
-        Error probability of each of the three bounds that are added.
+        Error probability of each of the two bounds that are added.
 
     Examples
     --------
     >>> corrected_bound(99, SecondLooks(8_000, 150, 3), SecondLooks(500, 150, 2))
-    CorrectedBound(bound=725, error_rate=0.0458..., disagreement=0.0166...)
+    CorrectedBound(bound=743, error_rate=0.0696..., disagreement=0.0196...)
     """
-    n_again, n_differ = (
-        sum(getattr(each, name) for each in (kept, repaired)) for name in ("n_again", "n_differ")
-    )
-    n_rows = kept.n_rows + repaired.n_rows
-    error_rate = most_marked(SecondLooks(n_rows, n_again, n_differ), alpha) / max(n_rows, 1)
+    n_rows = max(kept.n_rows + repaired.n_rows, 1)
+    n_differ = most_marked(kept, alpha) + most_marked(repaired, alpha)
+    error_rate = n_differ / n_rows
     if error_rate >= 0.5:
-        problem = (
-            f"differ in {n_differ} of {counted(n_again, 'row')}: up to half of all may be wrong"
-        )
+        n_seen, n_again = kept.n_differ + repaired.n_differ, kept.n_again + repaired.n_again
+        problem = f"differ in {n_seen} of {counted(n_again, 'row')}: up to half of all may be wrong"
         raise ArgumentError("", f"second looks {problem}", "show more rows a second time.")
-    seen = bound + most_marked(kept, alpha) + most_marked(repaired, alpha)
+    expected = sum(each.n_rows * each.n_differ / max(each.n_again, 1) for each in (kept, repaired))
     return CorrectedBound(
-        math.ceil(seen / (1 - error_rate)), error_rate, n_differ / max(n_again, 1)
+        math.ceil((bound + n_differ) / (1 - error_rate)), error_rate, expected / n_rows
     )
 
 

@@ -8,7 +8,7 @@ const LARGEST_EXPONENT = 700;
 /* The review leaves the list when fewer than a share of its last rows were wrong, and returns to it for
    some rows after a wrong label among the random ones. */
 const WINDOW = 50, LEAST_SHARE = 0.1, RETURN_ROWS = 100;
-/* Error probability of each of the three bounds that the correction for errors of the reviewer adds. */
+/* Error probability of each of the two bounds that the correction for errors of the reviewer adds. */
 const CORRECTION_ALPHA = 0.005;
 /* Looks between two at one row: the reviewer should judge it anew, and not remember. */
 const LOOKS_BETWEEN = 20;
@@ -199,13 +199,14 @@ function mostMarked({ nRows, nAgain, nDiffer }) {
   return low;
 }
 
-/* { bound, errorRate, disagreement } of a reviewer who errs at random; the bound is null if up to half
-   of the verdicts may be wrong. */
+/* { bound, errorRate, disagreement } of a reviewer who errs equally often on all rows; the bound is null
+   if up to half of the verdicts may be wrong. */
 export function correctedBound(bound, kept, repaired) {
-  const both = { nRows: kept.nRows + repaired.nRows, nAgain: kept.nAgain + repaired.nAgain, nDiffer: kept.nDiffer + repaired.nDiffer };
-  const errorRate = mostMarked(both) / Math.max(both.nRows, 1);
-  const seen = bound + mostMarked(kept) + mostMarked(repaired);
-  return { bound: errorRate < 0.5 ? Math.ceil(seen / (1 - errorRate)) : null, errorRate, disagreement: both.nDiffer / Math.max(both.nAgain, 1) };
+  const nRows = Math.max(kept.nRows + repaired.nRows, 1);
+  const differ = mostMarked(kept) + mostMarked(repaired);
+  const errorRate = differ / nRows;
+  const expected = ({ nRows: n, nAgain, nDiffer }) => n * nDiffer / Math.max(nAgain, 1);
+  return { bound: errorRate < 0.5 ? Math.ceil((bound + differ) / (1 - errorRate)) : null, errorRate, disagreement: (expected(kept) + expected(repaired)) / nRows };
 }
 
 /* Rows that are shown again if their label is kept: a share of all, by a permutation of their own. */
@@ -317,7 +318,7 @@ export function correctionLine(checked) {
   const { nRows } = checked.review.remaining;
   const disagreement = `Second looks differ in ${percentOf(corrected.disagreement, 1, 1)}`;
   if (corrected.bound === null) return `${disagreement}: too many, or too few second looks, for a corrected bound.`;
-  return `${disagreement}. Corrected for errors of the reviewer, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong.`;
+  return `${disagreement}. Corrected for errors of the reviewer, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong, if the reviewer errs equally often on all rows.`;
 }
 
 /* ---- a certificate as a file ---- */
