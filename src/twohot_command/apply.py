@@ -217,7 +217,7 @@ def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
     """Return where the labels are, in words."""
     done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
     if written.before_column != BEFORE:
-        done += f" ({BEFORE!r} is there already, of an earlier correction for instance)"
+        done += f" ({BEFORE!r} already exists, of an earlier correction for instance)"
     new = applied.classes[len(rows.classes) :]
     if written.new_classes != new:  # a file of numbers
         numbers = zip(new, written.new_classes, strict=True)
@@ -264,7 +264,7 @@ def _say_merged(
     # A later export of the page has all that an earlier one had, and its name.
     others = [str(file) for file in files if file.name != settled]
     words = ["apply", *others, settled, *option_words(asked)]
-    # The page would fill in the name of its decisions, which is there already.
+    # The page would fill in the name of its decisions, which already exists.
     next_step = f"twohot {join(words)}".replace("{", "{{").replace("}", "}}")
     root = _image_root(rows, asked["to"], asked["audit"])
     write_disputed(table, rows, merged, spreadsheet_safe=asked["spreadsheet_safe"])

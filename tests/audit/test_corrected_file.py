@@ -118,7 +118,9 @@ def test_two_columns_with_the_labels_are_not_chosen_between(tmp_path):
     labels = [ANIMALS[code] for code in BY_NAME.given_labels]
     lines = zip(NAMES, labels, labels, strict=True)
     write_csv(tmp_path / "a.csv", ["nr", "one", "two"], lines)
-    with pytest.raises(ValueError, match=r"'one' and 'two' could both be meant: .* label_column"):
+    with pytest.raises(
+        ValueError, match=r"'one' and 'two' could both have this role: .* label_column"
+    ):
         write_corrected_file(tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, APPLIED)
     done = write_corrected_file(
         tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, APPLIED, label_column="two"

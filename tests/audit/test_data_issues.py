@@ -206,5 +206,5 @@ def test_what_is_no_audit_is_named():
     X, true = blobs()
     with pytest.raises(ValueError, match="issues is ndarray, and not what an audit found"):
         find_data_issues(X, true)
-    with pytest.raises(ValueError, match="random_state='x' seeds nothing"):
+    with pytest.raises(ValueError, match="random_state='x' is not a random state"):
         find_data_issues(X, find_label_issues(X, true), random_state="x")

@@ -173,7 +173,7 @@ X, LABELS = problem(12, 4)
         ({"y": LABELS[:-1]}, "y has 11 labels and X has 12 rows: pass one label per row"),
         ({"y": LABELS.reshape(6, 2)}, r"y has shape \(6, 2\)"),
         ({"y": [None] * 12}, "y has no label in any of its 12 rows"),
-        ({"y": [1] * 12}, r"y has one class only \(1\)"),
+        ({"y": [1] * 12}, r"y has only one class \(1\)"),
         ({"y": np.array(["a", 1] * 6, dtype=object)}, "y mixes numbers and text"),
         ({"X": np.where(np.eye(12, 4), np.nan, X)}, "X contains NaN at row 0, column 0"),
         ({"X": np.full((12, 4), "red")}, "X holds text"),

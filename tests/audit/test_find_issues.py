@@ -547,7 +547,7 @@ def test_a_frame_of_probabilities_names_its_columns(frame):
 UNKNOWN = np.where(np.arange(len(X)) == 3, "yak", NAMES[Y])
 REFUSED = {
     "no labels": ({"y": [None] * len(X)}, r"y has no label in any of its 300 rows: pass labels"),
-    "one class": ({"y": ["a"] * len(X)}, r"y has one class only \('a'\): pass rows of at least"),
+    "one class": ({"y": ["a"] * len(X)}, r"y has only one class \('a'\): pass rows of at least"),
     "mixed labels": (
         {"y": ["a", *Y[1:].tolist()]},
         r"y mixes numbers and text",
@@ -578,7 +578,7 @@ REFUSED = {
     "no judge": ({"probe": "me"}, r"probe='me' is not a fitted classifier with classes_ and"),
     "unknown label": (
         {"y": UNKNOWN, "probe": LinearProbe().fit(X, NAMES[Y])},
-        r"y has 1 label that is none of the 5 classes \('yak'\): leave these rows without",
+        r"y has 1 label that is not among the 5 classes \('yak'\): remove the labels of",
     ),
     "rows of probabilities": (
         {"probabilities": np.ones((299, 5)) / 5},
@@ -599,11 +599,11 @@ REFUSED = {
     "one dimension": ({"probabilities": np.ones(300)}, r"probabilities has shape \(300,\)"),
     "masked probabilities": (
         {"probabilities": np.ma.masked_array(np.full((300, 5), 0.2), np.eye(300, 5) > 0)},
-        r"probabilities has masked cells, the first at \(0, 0\): fill them",
+        r"probabilities has masked cells, first at \(0, 0\): fill them",
     ),
     "seed": (
         {"probabilities": np.full((300, 5), 0.2), "random_state": "x"},
-        r"random_state='x' seeds nothing: pass a non-negative integer",
+        r"random_state='x' is not a random state: pass a non-negative integer",
     ),
     "threads": (
         {"probabilities": np.full((300, 5), 0.2), "n_jobs": 0},
@@ -611,11 +611,11 @@ REFUSED = {
     ),
     "class twice": (
         {"probabilities": np.ones((300, 5)) / 5, "classes": [0, 1, 2, 3, 3]},
-        "classes names a class twice: pass each class once",
+        "classes contains a class twice: pass each class once",
     ),
     "class missing": (
         {"probabilities": np.ones((300, 4)) / 4, "classes": [0, 1, 2, 3]},
-        r"y has 1 label that is none of the 4 classes \(4\)",
+        r"y has 1 label that is not among the 4 classes \(4\)",
     ),
     "numbers as text": (
         {"y": (Y + 8).astype(str), "probabilities": np.ones((300, 5)) / 5},
@@ -755,7 +755,7 @@ def test_ids_may_be_given():
     assert f"{names[issues.rows[0]]:>8}  " in repr(issues)
     with pytest.raises(ValueError, match="ids has 2 ids for 360 rows: pass one id per row"):
         find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a", "b"])
-    with pytest.raises(ValueError, match=r"^ids holds 'a' more than once .*: pass one id per"):
+    with pytest.raises(ValueError, match=r"^ids holds 'a' more than once .*: pass a different id"):
         find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a"] * 360)
 
 

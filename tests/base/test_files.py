@@ -65,7 +65,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path):
         with pytest.raises(OSError, match="is not a regular file"):
             write(path)
     for path in (pipe, link, Path("/dev/null")):
-        with pytest.raises(ValueError, match=r"output=.* is not a regular file: pass the name"):
+        with pytest.raises(ValueError, match=r"output=.* is not a regular file: pass a"):
             check_output(path, force=True)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert Path("/dev/null").is_char_device()
@@ -147,9 +147,9 @@ def test_an_output_that_cannot_be_written_is_known_before_the_work(tmp_path, mon
         with pytest.raises(ValueError, match=problem):
             check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
     for url in ("s3://bucket/folder", Path("s3://bucket/folder")):
-        with pytest.raises(ValueError, match="is no path of this machine: choose a folder here"):
+        with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
             check_writable(Path(url), {"output": url})
-        with pytest.raises(ValueError, match="is no path of this machine: choose a folder here"):
+        with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
             check_output(Path(url), force=True)
     (tmp_path / "file").touch()
     inside = tmp_path / "file" / "folder"
@@ -162,7 +162,7 @@ def test_an_output_that_cannot_be_written_is_known_before_the_work(tmp_path, mon
 
 def test_two_outputs_of_one_name_are_refused(tmp_path):
     path = tmp_path / "x.png"
-    message = r"output=.*x\.png and figure=.*x\.png are one file: choose two names"
+    message = r"output=.*x\.png and figure=.*x\.png are the same file: choose two names"
     with pytest.raises(ValueError, match=message):
         check_output(path, force=True, name="figure", outputs={"output": tmp_path / "." / "x.png"})
 
@@ -183,7 +183,7 @@ def test_two_outputs_of_one_name_are_refused(tmp_path):
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path, read):
     np.save(tmp_path / "x.npy", np.eye(3))
     os.mkfifo(tmp_path / "pipe.parquet")
-    with pytest.raises(OSError, match=r"pipe\.parquet is not a regular file: pass the name of one"):
+    with pytest.raises(OSError, match=r"pipe\.parquet is not a regular file: pass a regular file"):
         read(tmp_path / "pipe.parquet")
 
 

@@ -74,7 +74,7 @@ def test_an_output_is_replaced_only_when_asked(folder) -> None:
     arguments = ("decisions.csv", "--audit", "audit", "-o", "out.csv")
     result = run(*arguments)
     assert result.exit_code == 1
-    assert "out.csv is there already" in result.output
+    assert "out.csv already exists" in result.output
     assert (folder / "out.csv").read_text() == "mine"
     assert run(*arguments, "--force").exit_code == 0
     assert (folder / "out.csv").read_text() != "mine"
@@ -152,7 +152,7 @@ def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
     (folder / "own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
     result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert result.exit_code == 0, result.output
-    assert "as they were in 'given_label_2' ('given_label' is there already" in result.output
+    assert "as they were in 'given_label_2' ('given_label' already exists" in result.output
     assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
 
 
@@ -213,7 +213,7 @@ def test_nothing_is_written_where_a_list_to_settle_would_be_replaced() -> None:
     Path("out.settle.html").write_text("mine")
     result = run("decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv")
     assert result.exit_code == 1
-    assert "out.settle.html is there already" in result.output
+    assert "out.settle.html already exists" in result.output
     assert not Path("out.csv").exists()
     arguments = ("decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv", "--force")
     # What is accepted unseen is not what reviewers disagree on.

@@ -115,7 +115,7 @@ def test_a_stopped_copy_is_resumed(audit, decided, tmp_path, monkeypatch):
     other = applied(audit, tmp_path / "clean", decided, "--accept-all", 0.5)
     assert "holds parts of another run, which differs in accept_all" in other.output
     result = applied(audit, tmp_path / "clean", decided)
-    assert "(7 parts, 3 of them there already)" in result.output
+    assert "(7 parts, 3 of them already there)" in result.output
     found, whole = (
         [path.read_bytes() for path in sorted((tmp_path / name).iterdir())]
         for name in ("clean", "whole")
@@ -128,7 +128,7 @@ def test_a_copy_by_another_audit_is_refused(audit, decided, tmp_path):
     root = tmp_path / "audited"
     shutil.copytree(audit, root)  # with the times of its files
     assert applied(audit, tmp_path / "clean", decided).exit_code == 0
-    assert "there already" in applied(root, tmp_path / "clean", decided).output
+    assert "already there" in applied(root, tmp_path / "clean", decided).output
     file = root / "audit" / "issues.parquet" / "_twohot.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": 3}))
     refused = applied(root, tmp_path / "clean", decided)

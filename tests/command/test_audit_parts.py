@@ -103,7 +103,7 @@ def test_a_stopped_audit_is_resumed(source, tmp_path, monkeypatch):
     assert "holds parts of another run, which differs in budget" in other.output
     result = audited(source, folder)
     assert "Went on after what an earlier run had finished" in result.output
-    assert "(5 parts, 2 of them there already)" in result.output
+    assert "(5 parts, 2 of them already there)" in result.output
     found, expected = (
         {path.relative_to(root): text for path, text in everything(root).items()}
         for root in (folder, tmp_path / "whole")

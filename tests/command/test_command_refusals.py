@@ -112,40 +112,40 @@ def made(tmp_path_factory):
 REFUSED = """
 describe split='a'.csv | no label column among 'x0', 'x1', 'x2'
 describe split='b'.csv | split='b'.csv is not a file: pass the path of a table of features.
-describe two.csv | 'label' and 'y' could both be meant (in two.csv): choose one by --label-column=…
+describe two.csv | 'label' and 'y' could both have this role (in two.csv): choose one by --label-c
 describe X.npy --labels apart.csv | apart.csv has the columns 'a', 'b': choose one by --label-c
 describe X.npy --labels apart.csv --label-column c=1 | --label-column='c=1' is missing (in X.npy
-describe X.npy --labels apart.csv --label-column a --classes two.txt | none of the 2 classes ('30')
+describe X.npy --labels apart.csv --label-column a --classes two.txt | not among the 2 classes
 describe two.csv --label-column y --feature-column note | column 'note' holds no numbers (in two
 describe table.csv --split test | --split='test' is not in this table, which has no splits.
 describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
 describe table.csv --cut 1.5 | --cut=1.5 is not a share of the largest merge distance
-describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both say where to cut
+describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both set
 describe table.csv -o old | --output=old is a file: pass the name of a folder
 describe gone.csv -o out | gone.csv is not a file
-forecast one.csv -o out | y has one class only ('2')
+forecast one.csv -o out | y has only one class ('2')
 forecast empty.csv -o out | no label in any
-forecast rare.csv -o out --quiet | y has 1 class with two rows or more, of 2
+forecast rare.csv -o out --quiet | y has 1 class with at least two rows, of 2
 forecast table.csv -o old/out | is inside
 fit new.csv -o x | no label column among
 fit table.csv -o x --feature-column z | --feature-column='z' is missing
 fit table.csv -o x --label-column none | --label-column='none' is missing
-fit one.csv -o x --quiet | y has one class only ('2')
+fit one.csv -o x --quiet | y has only one class ('2')
 fit empty.csv -o x | empty.csv has no label in any of its 30 rows
 fit later.csv -o x | later.csv has no label in any of the 15 rows of its split 'train'
-fit table.csv -o table.csv --force | is the input itself
-fit table.csv -o old | old is there already: pass --force
+fit table.csv -o table.csv --force | is the input file
+fit table.csv -o old | old already exists: pass --force
 fit table.csv -o photos | is a folder: pass the name of a file
-fit table.csv -o no/x | is in a folder that is not there
+fit table.csv -o no/x | is in a folder that does not exist
 fit table.csv -o x --figure x.doc | does not end in .png or .svg
-fit table.csv -o x --figure table.csv | is the input itself
-fit table.csv -o x.png --figure x.png | are one file: choose two names
-fit photos -o x | is a folder: pass a table of features, which `twohot extract` makes
-fit in.features --labels photos -o x | is a folder: pass a label file, which `twohot apply` writes
+fit table.csv -o x --figure table.csv | is the input file
+fit table.csv -o x.png --figure x.png | are the same file: choose two names
+fit photos -o x | is a folder: extract features from it by `twohot extract`
+fit in.features --labels photos -o x | is a folder: pass a label file (`twohot apply`
 predict p.safetensors narrow.csv -o x.csv | same backbone
-predict p.safetensors new.csv -o table.csv | table.csv is there already: pass --force
+predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force
 predict p.safetensors new.csv -o x.npz | x.npz does not end in .csv
-predict p.safetensors new.csv -o new.csv --force | is the input itself
+predict p.safetensors new.csv -o new.csv --force | is the input file
 predict table.csv new.csv -o x.csv | table.csv
 predict gone new.csv -o x.csv | gone is not a file
 predict p.safetensors new.csv -o x.csv --split val | --split='val'
@@ -156,10 +156,10 @@ evaluate p.safetensors table.csv -o old | --output=old is a file: pass the name 
 audit table.csv -o out --label-column none | --label-column='none' is missing
 audit table.csv -o out --split test | --split='test' is not in this table
 audit new.csv -o out | no label column among 'x0'
-audit one.csv -o out --quiet | y has one class only ('2')
+audit one.csv -o out --quiet | y has only one class ('2')
 audit empty.csv -o out | empty.csv has no label in any of its 30 rows, and this command needs some
 audit table.csv -o out --probe table.csv | table.csv
-audit other.csv -o out --probe p.safetensors | 3 labels that are none of the 3 classes
+audit other.csv -o out --probe p.safetensors | 3 labels that are not among the 3 classes
 audit narrow.csv -o out --probe p.safetensors | expecting 6
 audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0.5 both say
 audit table.csv -o out --images . | --images=. is for paths of images
@@ -181,10 +181,10 @@ apply decisions.csv --audit review --to own.csv | --to=own.csv is not there
 apply decisions.csv --audit review --to decisions.csv | under another name: pass --output=…
 apply decisions.csv --audit review --to review -o c | ids of the audit are positions in the file
 apply decisions.csv --audit review --to review/issues.csv -o c --label-column item | has 'item, 0'
-apply decisions.csv --audit review -o decisions.csv --force | is the input itself
-apply decisions.csv --audit review -o review/issues.csv --force | is the input itself
-apply decisions.csv --audit review -o review/summary.json --force | is the input itself
-apply decisions.csv --audit review -o old | old is there already
+apply decisions.csv --audit review -o decisions.csv --force | is the input file
+apply decisions.csv --audit review -o review/issues.csv --force | is the input file
+apply decisions.csv --audit review -o review/summary.json --force | is the input file
+apply decisions.csv --audit review -o old | old already exists
 apply stranger.csv --audit review -o x | row 99 was decided and is not in the audit
 apply foreign.csv --audit review -o x | report 'r0', and the audit's is 'r
 apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
@@ -201,20 +201,20 @@ corrupt in.features --kind boundary -o x.features | takes a --rate, no --matrix 
 corrupt in.features --kind boundary --rate .5 --exact -o x.features | --kind boundary takes
 corrupt in.features --kind boundary --rate .96 -o x.features | pass a number from 0 to 0.95
 corrupt in.features --kind matrix --matrix bad_m.csv -o x.features | does not sum to one
-corrupt in.features --rate .5 -o in.features --force | is the input itself: choose another name
+corrupt in.features --rate .5 -o in.features --force | is the input file: choose another name
 corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .features
-corrupt in.features --rate .5 -o no/x.features | in a folder that is not there
-corrupt in.features --rate .5 -o short.features | is there already: pass --force to replace it
-corrupt short.features --rate .5 -o x.features | is not a feature file, or is cut short
-corrupt true.features --rate .5 -o x.features | has true labels already
+corrupt in.features --rate .5 -o no/x.features | in a folder that does not exist
+corrupt in.features --rate .5 -o short.features | already exists: pass --force to replace it
+corrupt short.features --rate .5 -o x.features | is not a feature file, or is truncated
+corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
 extract photos --backbone minilm -o x.features | --backbone='minilm' takes texts
-extract list.csv --backbone pixels -o x.features | say by --label-column=… which holds the labels
+extract list.csv --backbone pixels -o x.features | name the label column by --label-column=…
 extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
 extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for
-extract photos/cat --backbone pixels -o x.features | pass --unlabelled to take all images without
+extract photos/cat --backbone pixels -o x.features | pass --unlabelled to use all images without
 extract mixed --backbone pixels -o x.features | ('mixed/loose.png'): pass --unlabelled
-extract none --backbone pixels --unlabelled -o x.features | no image in 1 folder ('none')
+extract none --backbone pixels --unlabelled -o x.features | there are no images in 1 folder ('none')
 extract list.csv --backbone pixels --label-column kin -o x.features | --label-column='kin' is miss
 extract list.csv --backbone pixels --label-column kind --unlabelled -o x.features | contradict each
 extract photos --backbone pixels --label-column a -o x.features | is for CSV and Parquet files, not
@@ -223,7 +223,7 @@ extract digits --backbone pixels --unlabelled -o x.features | is not for data se
 fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "wandbfs"
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
 fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
-fit table.csv -o s3://b/x | --output=s3://b/x is no path of this machine
+fit table.csv -o s3://b/x | --output=s3://b/x is not a local path
 fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is no path of this machine: copy it
 evaluate az://b/p.st table.csv | az://b/p.st' is no path of this machine: copy it
 predict p.safetensors new.csv -o wandb://b/out | needs wandbfs: pip install

@@ -107,7 +107,7 @@ def test_a_second_run_has_nothing_to_do(photos):
     (photos / "cat" / "000.png").unlink()
     refused = run(*arguments)
     assert refused.exit_code == 1
-    assert "made from something else" in refused.stderr
+    assert "made from other content" in refused.stderr
     assert "holds 11 rows" in run(*arguments, "--force").stdout
 
 
@@ -260,7 +260,7 @@ def test_files_that_are_not_taken_are_counted_and_named(photos):
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
         "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
-        "Note: 1 file not taken (no ending of an image): 'photos/cat/x.heic'.",
+        "Note: 1 file not taken (not an image file name): 'photos/cat/x.heic'.",
     ]
     assert "holds 12 rows" in result.stdout
 

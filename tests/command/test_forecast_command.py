@@ -181,7 +181,7 @@ def test_nothing_is_to_be_fitted_where_nothing_helps(tmp_path, monkeypatch):
     np.savez("digits.npz", X=data.X, y=shuffled)
     said = run("digits.npz", "--quiet").output
     assert "Advice: no linear method will help: " in said
-    assert "Labels: How many labels are wrong cannot be estimated" in said
+    assert "Labels: The number of wrong labels cannot be estimated" in said
     assert "Next:   twohot describe digits.npz" in said
     assert "twohot fit" not in said
     assert "twohot audit" not in said

@@ -235,7 +235,7 @@ def test_weights_that_changed_are_refused():
     probe.save("q.safetensors")
     result = run("predict", "q.safetensors", "new", "-o", "out.csv", "--quiet")
     assert result.exit_code == 1
-    assert "backbone='pixels' has other weights than when" in result.output
+    assert "backbone='pixels' has other weights than those" in result.output
 
 
 def test_a_probe_of_images_says_that_a_table_lists_texts(photos):

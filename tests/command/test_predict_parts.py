@@ -86,11 +86,11 @@ def test_a_stopped_run_is_resumed(source, probe, tmp_path, monkeypatch):
     assert names == ["_twohot.json", "part-00000.parquet", "part-00001.parquet"]
     # Whoever reads it now is told.
     refused = run("predict", probe, stopped, "-o", tmp_path / "again")
-    assert f"{stopped} has 2 of 5 parts: finish it by the command that wrote it" in refused.output
+    assert f"{stopped} has 2 of 5 parts: run the command that wrote it" in refused.output
 
     n_calls[:] = [0] * 10  # and nobody dies any more
     result = run("predict", probe, source, "-o", stopped, "--quiet")
-    assert "(5 parts, 2 of them there already)" in result.output
+    assert "(5 parts, 2 of them already there)" in result.output
     assert sum(n_calls) == N_ROWS - FILES[0]
     found, expected = everything(stopped), everything(whole)
     assert {path.name: content for path, content in found.items()} == {
@@ -129,7 +129,7 @@ def test_a_source_that_was_changed_is_another(source, probe, tmp_path, monkeypat
     write_table(table, X, id=[f"a{row}" for row in IDS])
     for path in (source, array, table):
         assert f"Predicted {N_ROWS} rows" in output_of(path)
-        assert "there already" in output_of(path)
+        assert "already there" in output_of(path)
     in_another_order(source)
     changed = X.copy()
     changed[333] = 0
@@ -149,7 +149,7 @@ def test_a_row_that_is_not_finite_is_named_by_its_id(output, probe, tmp_path, mo
     holed[333, 2] = np.nan
     table = write_table(tmp_path / "table.csv", holed, id=[f"a{row}" for row in IDS])
     result = run("predict", probe, table, "-o", tmp_path / output, "--quiet")
-    assert f"contains NaN at row a{IDS[333]}, column 'x2': features" in result.output
+    assert f"contains NaN at row a{IDS[333]}, column 'x2': drop" in result.output
 
 
 def test_what_is_refused(source, probe, tmp_path, monkeypatch):
@@ -160,11 +160,11 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
 
     for inside in (source, source / "predictions"):
         assert "whose rows it would become: choose a folder beside it" in refused(inside)
-    assert "holds 'embeddings', which is no part that twohot wrote" in refused(tmp_path)
+    assert "holds 'embeddings', which twohot did not write" in refused(tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "notes.txt").touch()
-    assert "holds 'notes.txt', which is no part that twohot wrote" in refused(mine)
+    assert "holds 'notes.txt', which twohot did not write" in refused(mine)
     (tmp_path / "file").touch()
     assert "is a file: pass the name of a folder" in refused(tmp_path / "file")
     assert "does not end in .csv or .parquet" in refused(tmp_path / "all.txt")
@@ -177,7 +177,7 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
     assert not folder.exists()
     table = pq.read_table(source / "1.parquet").rename_columns(["id", "other", "kind"])
     pq.write_table(table, source / "1.parquet")
-    assert "has files of two schemas" in refused(tmp_path / "predictions")
+    assert "has files with two schemas" in refused(tmp_path / "predictions")
 
 
 def test_any_file_system(probe):
@@ -203,7 +203,7 @@ def test_workers_write_the_parts(source, probe, tmp_path, cluster):
     check_predictions(sorted(there.glob("*.parquet")), probe)
     (there / "part-00002.parquet").unlink()
     result = run("predict", probe, source, "-o", there, "--quiet", *workers)
-    assert "(5 parts, 4 of them there already)" in result.output
+    assert "(5 parts, 4 of them already there)" in result.output
     for mine, theirs in zip(sorted(here.iterdir()), sorted(there.iterdir()), strict=True):
         assert mine.read_bytes() == theirs.read_bytes()
 

@@ -103,6 +103,9 @@ def test_a_stray_column_is_named_with_the_option_that_leaves_it_out(folder):
     frame.to_csv(folder / "b.csv", index=False)
     result = run("describe", "b.csv")
     assert "features: 7 columns x0 … x5 and amount; label" in result.output
-    assert "Note: features unlike the others by name: 'amount'; features that" in result.output
-    assert "hide them: 'amount'. To leave some out, name the others by --feat" in result.output
+    assert "Note: features with unusual names: 'amount'; features with" in result.output
+    assert (
+        "dominate the others: 'amount'. To leave some out, name the others by --feat"
+        in result.output
+    )
     assert "Note: " not in run("describe", "b.csv", "--feature-column", "x*").output

@@ -75,9 +75,7 @@ def test_a_table_of_new_photos(kind):
     arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
     refused = run("extract", *arguments)
     assert refused.exit_code == 1
-    assert "say by --label-column=… which holds the labels, or pass --unlabelled" in (
-        refused.output
-    )
+    assert "name the label column by --label-column=…, or pass --unlabelled" in (refused.output)
     assert not Path("new.features").exists()
     assert run("extract", *arguments, "--unlabelled").exit_code == 0
     assert predicted("new.features") == {"new/1.png": "sky", "new/0.png": "brick"}
@@ -98,7 +96,7 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     stopped = run(*arguments, "new.features", "--strict")
     assert stopped.exit_code == 1
     assert "new/2.png could not be read" in stopped.output
-    assert "or leave --strict out" in stopped.output
+    assert "or remove --strict" in stopped.output
     again = run(*arguments, "new.features")
     assert "holds 3 rows of 90 features, no labels. 1 item went through" in again.output
     assert "  new/2.png: is not an image in a format that Pillow reads" in again.output
@@ -112,7 +110,7 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     assert "36 rows of 90 features, no labels. 36 items went" in bare.output
     refused = run(*labelled, "a.features", "--unlabelled")
     assert refused.exit_code == 1
-    assert "made from something else: pass --force to replace it" in refused.output
+    assert "made from other content: pass --force to replace it" in refused.output
     a, b = read_features("a.features"), read_features("b.features")
     np.testing.assert_array_equal(a.features, b.features)
     assert list(a.items) == list(b.items)
@@ -160,5 +158,5 @@ def test_what_means_no_label_is_said_once(folder):
     assert set(load("p.safetensors").classes_) == {"brick", "grass"}
     # To say something else is to make another file.
     again = run("extract", "photos.csv", *PIXELS, "--missing", "-", "-o", "photos.features")
-    assert "photos.features exists and was made from something else" in again.output
+    assert "photos.features already exists and was made from other content" in again.output
     assert (folder / "photos.features").exists()

@@ -104,8 +104,8 @@ def test_every_row_is_read_twice_and_no_more(unlabelled):
     ("labels", "n_classes", "message"),
     [
         ([0, 1, 1], None, r"labels has shape \(3,\) and dtype int64: pass 4 integers"),
-        ([0, 1, 1, 3], 3, r"labels\[3\]=3 names nothing: there are 3 names"),
-        ([0, 1, -2, 1], None, r"labels\[2\]=-2 names nothing: there are 2 names"),
+        ([0, 1, 1, 3], 3, r"labels\[3\]=3 is out of range: there are 3 names"),
+        ([0, 1, -2, 1], None, r"labels\[2\]=-2 is out of range: there are 2 names"),
         ([0, 0, 2, 2], None, "no row of class 1 .1 of 3 classes are empty"),
         ([0, 1, 0, 1], 3, "no row of class 2"),
         ([0, 0, 0, -1], None, "labels has rows of 1 class"),
@@ -124,7 +124,7 @@ def test_labels_that_cannot_be_used(labels, n_classes, message):
 
 def test_too_many_classes_for_a_matrix_of_pairs_are_refused():
     for rows in (np.ones((20_001, 1)), da.ones((20_001, 1))):
-        with pytest.raises(ValueError, match=r"names 20001 classes, and a matrix of every two"):
+        with pytest.raises(ValueError, match=r"has 20001 classes, too many for a matrix"):
             class_correlation(rows, np.arange(20_001))
 
 

@@ -120,7 +120,9 @@ def test_json_knows_all_numbers_and_no_nan(table):
 
 
 def test_two_ways_to_cut_are_one_too_many(table):
-    with pytest.raises(ValueError, match=r"n_superclasses=2 and cut=0.5 both say where to cut"):
+    with pytest.raises(
+        ValueError, match=r"n_superclasses=2 and cut=0.5 both set the number of superclasses"
+    ):
         describe_table(table, n_superclasses=2, cut=0.5)
     with pytest.raises(ValueError, match="split='valid' is not in this table"):
         describe_table(table, split="valid")

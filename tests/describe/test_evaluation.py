@@ -101,8 +101,8 @@ def test_labels_that_the_probe_does_not_know_are_counted_apart(rows):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["e"] * 200, "y has no label that the probe knows ('e'): pass some"),
-        ([None] * 200, "y has no label: pass some"),
+        (["e"] * 200, "y has no label that the probe knows ('e'): pass labels"),
+        ([None] * 200, "y has no label: pass labels"),
         (["a"] * 3, "y has 3 labels and X has 200 rows"),
     ],
     ids=["stranger", "none", "few"],

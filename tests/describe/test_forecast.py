@@ -109,8 +109,8 @@ def test_a_known_majority_of_wrong_labels_is_hopeless_and_probes_then_learn_it(r
     assert (found.advice.action is Action.NOTHING) == hopeless
     assert (best_plain(data.X, given, data.X_test, data.test_labels) < 0.5) == hopeless
     if hopeless:
-        assert "some wrong label at least as often as their own" in found.advice.summary
-        said = "Rows of 10 classes are given some other label"
+        assert "some wrong label at least as often as the right one" in found.advice.summary
+        said = "Rows of 10 classes have some other label"
         assert any(c.startswith(said) and "and 5 more" in c for c in found.advice.cautions)
 
 
@@ -121,7 +121,7 @@ def test_a_label_whose_rows_look_like_another_is_named():
     given[given == 7] = 4
     given[np.flatnonzero(given == 1)[::8]] = 7
     found = forecast(data.X, given, n_jobs=1)
-    assert any("look like another label" in c and "7 like 1" in c for c in found.advice.cautions)
+    assert any("predicted as another label" in c and "7 like 1" in c for c in found.advice.cautions)
 
 
 def test_the_theory_predicts_label_averaging_from_noisy_labels_and_their_noise():
@@ -319,10 +319,10 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": [1] * 30}, r"y has one class only \(1\)"),
+        ({"y": [1] * 30}, r"y has only one class \(1\)"),
         ({"y": [None] * 30}, "y has no label in any of its 30 rows"),
         ({"y": [""] * 30}, "y has no label in any"),
-        ({"y": [0] * 28 + [1, 2]}, r"y has 1 class with two rows or more, of 3"),
+        ({"y": [0] * 28 + [1, 2]}, r"y has 1 class with at least two rows, of 3"),
         ({"y": LABELS[:20]}, "y has 20 labels and X has 30 rows"),
         ({"X": np.where(np.eye(30, 4), np.nan, X)}, "X contains NaN"),
         ({"X": np.where(np.eye(30, 4), np.inf, X)}, "X contains infinity"),
@@ -332,11 +332,11 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"probabilities": np.full((30, 3), np.nan)}, "negative or missing value nan"),
         (
             {"y": (LABELS + 8).astype(str), "probabilities": np.full((30, 3), 1 / 3)},
-            r"y has text that is a number \('8', '9', '10'\).*pass a data frame whose columns are",
+            r"y has text that is a number \('8', '9', '10'\).*pass a data frame with the class",
         ),
         (
             {"corruption": np.eye(3), "probabilities": np.full((30, 3), 1 / 3)},
-            "corruption and probabilities both say what the noise is: pass one of them",
+            "corruption and probabilities both set the noise: pass one of them",
         ),
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
         ({"ridge": -1.0}, "ridge=-1.0 is not allowed"),
@@ -345,7 +345,7 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"cv": []}, "cv does not hold out every row with a label exactly once"),
         ({"groups": [1] * 20}, "groups has 20 entries for 30 rows"),
         ({"groups": [1] * 30}, "groups puts all 30 rows into one group"),
-        ({"random_state": -1}, "random_state=-1 seeds nothing"),
+        ({"random_state": -1}, "random_state=-1 is not a random state"),
         ({"n_jobs": 0}, "n_jobs=0 is not a number of threads"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),

@@ -88,7 +88,7 @@ def test_what_is_held_is_three_moments_and_a_chunk():
     [
         ([0, 2], "numbers 2 superclasses from 0 to 2"),
         ([0, 0, 1], "no row of class 2"),
-        ([0], "names nothing: there is 1 name"),
+        ([0], "is out of range: there is 1 name"),
     ],
 )
 def test_superclasses_that_cannot_be_used(superclass, message):

@@ -90,7 +90,7 @@ def test_a_class_of_one_row_counts_as_an_average_class():
         (np.eye(1), {}, "means has shape .1, 1."),
         (np.ones((2, 3)), {}, "means has shape .2, 3."),
         (np.triu(np.ones((3, 3))), {}, "means is not symmetric"),
-        (np.full((3, 3), np.inf), {}, "means is not symmetric, or holds NaN or infinity"),
+        (np.full((3, 3), np.inf), {}, "means is not symmetric, or has NaN or infinity"),
     ],
 )
 def test_a_clustering_that_cannot_be_made(means, options, message):

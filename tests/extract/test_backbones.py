@@ -192,7 +192,7 @@ def test_minilm_places_sentences_by_meaning():
 def test_pixels_of_several_sizes():
     backbone = load_backbone("pixels")
     np.testing.assert_array_equal(features(backbone, [noise(3)]), noise(3).reshape(1, -1))
-    with pytest.raises(ValueError, match=r"of one size, and these have \(8, 8, 3\) and \(9, 8, 3"):
+    with pytest.raises(ValueError, match=r"of one size, but these have \(8, 8, 3\) and \(9, 8, 3"):
         features(backbone, [noise(0, (8, 8)), noise(0, (9, 8))])
 
 
@@ -203,12 +203,12 @@ def test_pixels_of_several_sizes():
         ("resnet43", "image", "backbone='resnet43' is not known: did you mean .*resnet34"),
         ("efficientnet_light0", "image", "did you mean efficientnet_lite0"),
         ("timm/restnet10t", "image", "did you mean"),
-        ("resnet18.nosuch", "image", r"\(Invalid pretrained tag .*leave out what follows the dot"),
+        ("resnet18.nosuch", "image", r"\(Invalid pretrained tag .*remove the part after the dot"),
         ("?", "image", "is not known: pass a name of torchvision or timm"),
         ("squeezenet1_1", "image", "SqueezeNet has no linear layer to remove: pass another"),
-        ("resnet34", "text", "backbone='resnet34' takes images, and the items are texts"),
+        ("resnet34", "text", "backbone='resnet34' takes images, but the items are texts"),
         ("pixels", "text", "takes images"),
-        ("minilm", "image", "backbone='minilm' takes texts, and the items are images"),
+        ("minilm", "image", "backbone='minilm' takes texts, but the items are images"),
         ("pixels", "sound", "kind='sound' is not known"),
     ],
 )
@@ -227,7 +227,7 @@ def test_weights_that_cannot_be_fetched(torchvision, monkeypatch):
 
 
 def test_a_folder_that_holds_no_sentence_encoder(tmp_path):
-    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or take 'minilm'"):
+    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or use 'minilm'"):
         load_backbone(str(tmp_path), "text")
 
 
@@ -294,11 +294,11 @@ def _nothing_is_imported(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "questions", "message"),
     [
-        ("nosuch", ["sentence-transformers/nosuch", "nosuch"], "is not known, neither as a folder"),
-        ("nosuch/model", ["nosuch/model"], "is not known, neither as a folder nor"),
-        ("no such model!", [], "backbone='no such model!' is not known, neither as"),
-        ("../nosuch", [], "is not known, neither as a folder nor"),
-        ("is/offline", ["is/offline"], r"is no folder .* \(no route to host\): connect"),
+        ("nosuch", ["sentence-transformers/nosuch", "nosuch"], "is neither a folder"),
+        ("nosuch/model", ["nosuch/model"], "is neither a folder nor"),
+        ("no such model!", [], "backbone='no such model!' is neither a"),
+        ("../nosuch", [], "is neither a folder nor"),
+        ("is/offline", ["is/offline"], r"is no local folder .* \(no route to host\): connect"),
         ("there/model", ["there/model"], "imported"),
     ],
 )
@@ -318,7 +318,7 @@ def test_a_model_that_was_fetched_before_needs_no_hub(asked, monkeypatch):
 
 @pytest.mark.usefixtures("asked")
 def test_a_hub_without_an_answer_is_not_waited_for_by_timm():
-    with pytest.raises(OSError, match=r"\(no route to host\): connect, or take 'efficientnet_lit"):
+    with pytest.raises(OSError, match=r"\(no route to host\): connect, or use 'efficientnet_lit"):
         load_backbone("timm/test_resnet")
 
 

@@ -57,7 +57,7 @@ def test_cifar100_that_was_changed_is_not_unpickled(tmp_path, monkeypatch):
     archives.write_cifar100(tmp_path, monkeypatch)
     with (tmp_path / "cifar-100-python" / "train").open("ab") as file:
         file.write(b" ")
-    with pytest.raises(FileNotFoundError, match=r"not whole, or not the published one .*Remove it"):
+    with pytest.raises(FileNotFoundError, match=r"incomplete, or not as published .*Delete it"):
         load_data_set("cifar100", tmp_path)
 
 
@@ -128,8 +128,8 @@ class Trap:
     [
         ("npy", {"human": HUMAN[1:]}, r"noisy_label of shape \(6,\) for 7 training images"),
         ("npy", {"human": [*HUMAN[1:], 100]}, "labels from 0 to 100: they must be from 0 to 99"),
-        ("npz", {"clean": HUMAN}, "other clean labels than CIFAR-100 at 7 images"),
-        ("csv", {"human": [*HUMAN[1:], "cat"]}, "noisy_label that is no integer"),
+        ("npz", {"clean": HUMAN}, "clean labels that differ from CIFAR-100's for 7 images"),
+        ("csv", {"human": [*HUMAN[1:], "cat"]}, "noisy_label that is not an integer"),
     ],
 )
 def test_human_labels_that_do_not_fit(tmp_path, monkeypatch, file, content, message):
@@ -224,7 +224,7 @@ def test_missing_data_says_where_and_how(tmp_path, name):
 def test_data_of_which_a_part_is_missing(tmp_path):
     archives.write_food101(tmp_path)
     (tmp_path / "food-101" / "images").rename(tmp_path / "elsewhere")
-    with pytest.raises(FileNotFoundError, match=r"is not whole.*Food101\(.*download=True"):
+    with pytest.raises(FileNotFoundError, match=r"is incomplete.*Food101\(.*download=True"):
         load_data_set("food101", tmp_path)
 
 

@@ -54,7 +54,7 @@ def test_features_meet_if_name_and_weights_are_the_same(other, same, told):
 
 
 def test_weights_that_changed_since_are_refused():
-    with pytest.raises(ArgumentError, match="backbone='pixels' has other weights than when"):
+    with pytest.raises(ArgumentError, match="backbone='pixels' has other weights than those"):
         FeatureOrigin("pixels", "image", "c0ffee", "float16").load()
 
 

@@ -67,11 +67,11 @@ def test_without_labels_images_may_lie_anywhere(photos):
     ("change", "options", "message"),
     [
         (shutil.rmtree, {}, "is not a folder: pass one with a sub-folder"),
-        (emptied, {}, "has no sub-folder: make one for each class"),
+        (emptied, {}, "has no sub-folder: create one for each class"),
         (
             lambda root: write_picture(emptied(root) / "1.png", 1),
             {},
-            r"1 image in no class folder .*1\.png'\): pass unlabelled=True",
+            r"1 image outside class folders .*1\.png'\): pass unlabelled=True",
         ),
         (
             lambda root: write_picture(root / "1.png", 1),
@@ -81,13 +81,17 @@ def test_without_labels_images_may_lie_anywhere(photos):
         (
             lambda root: (emptied(root) / "below").mkdir(),
             {"unlabelled": True},
-            r"no image in 1 folder \(.*photos'\)",
+            r"there are no images in 1 folder \(.*photos'\)",
         ),
-        (lambda root: (root / "emu").mkdir(), {}, r"no image in 1 folder \(.*emu'\): add images"),
+        (
+            lambda root: (root / "emu").mkdir(),
+            {},
+            r"there are no images in 1 folder \(.*emu'\): add images",
+        ),
         (
             lambda root: [(root / f"emu{number}").mkdir() for number in range(7)],
             {},
-            r"no image in 7 folders .*emu4' and 2 more\)",
+            r"there are no images in 7 folders .*emu4' and 2 more\)",
         ),
     ],
 )
@@ -144,18 +148,18 @@ def test_a_parquet_file_is_read_as_the_csv_file_is(tmp_path):
         (
             "path,kind\na.png,x\n",
             {},
-            "columns 'path', 'kind': say by label_column=… .*unlabelled=True",
+            "columns 'path', 'kind': name the label column by label_column=….*unlabelled=True",
         ),
         ("path,label\na.png,x\n", {"label_column": "class"}, "label_column='class' is missing"),
         (
             "path,label\na.png,x\n",
             {"label_column": "label", "unlabelled": True},
-            "label_column='label' and unlabelled=True contradict each other: leave one out",
+            "label_column='label' and unlabelled=True contradict each other: remove one",
         ),
         ("path,label\na.png,x\n", {"path_column": "file"}, "path_column='file' is missing"),
         ("text,label\na,x\n", {"text_column": "words"}, "text_column='words' is missing"),
-        ("a,label\na,x\n", {}, "has the columns 'a', 'label': say which holds the items"),
-        ("path,text,label\na,b,x\n", {}, "say which holds the items"),
+        ("a,label\na,x\n", {}, "has the columns 'a', 'label': name the column of items"),
+        ("path,text,label\na,b,x\n", {}, "name the column of items"),
         (
             "path,text,label\na,b,x\n",
             {"path_column": "path", "text_column": "text"},
@@ -185,7 +189,7 @@ def test_a_table_with_rows_without_a_path(tmp_path):
     frame = pd.DataFrame({"path": ["a.png", None, "c.png", None], "label": ["x"] * 4})
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(
-        ValueError, match=r"no path in 2 of its rows \(row 1, 3, from 0\): fill these in"
+        ValueError, match=r"no path in 2 of its rows \(row 1, 3, from 0\): add the paths"
     ):
         read_item_table(tmp_path / "t.parquet")
 
@@ -202,7 +206,7 @@ def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
         ({"kind": "sound"}, "kind='sound' is not known"),
         ({"labels": np.zeros(3, int)}, r"labels has shape \(3,\) .* pass 2 integers"),
         ({"items": (), "labels": np.zeros(0, int)}, "items is empty: pass at least one"),
-        ({"labels": np.array([0, 1])}, r"labels\[1\]=1 names nothing: there is 1 name"),
+        ({"labels": np.array([0, 1])}, r"labels\[1\]=1 is out of range: there is 1 name"),
         ({"images": np.zeros((3, 8, 8), np.uint8)}, "images has 3 entries for 2 items"),
         ({"images": np.ma.masked_equal(np.zeros((2, 8), int), 0)}, "images has masked cells"),
     ],

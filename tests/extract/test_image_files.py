@@ -18,8 +18,8 @@ ODD_ENTRIES = {
     "gone.png": (lambda path: path.symlink_to("nothing.png"), "link to nothing"),
     "circle.png": (lambda path: path.symlink_to("circle.png"), "Too many levels of symbolic links"),
     "again.png": (lambda path: path.symlink_to("001.png"), "same file as another"),
-    "cat.heic": (lambda path: path.write_bytes(b"any"), "no ending of an image"),
-    "notes.txt": (lambda path: path.write_bytes(b"any"), "no ending of an image"),
+    "cat.heic": (lambda path: path.write_bytes(b"any"), "not an image file name"),
+    "notes.txt": (lambda path: path.write_bytes(b"any"), "not an image file name"),
     ".DS_Store": (lambda path: path.write_bytes(b"any"), "name begins with a dot"),
 }
 
@@ -78,16 +78,16 @@ def test_jfif_is_an_image(photos):
 
 
 def test_notes_say_how_many_for_each_reason():
-    entries = [NotTaken(f"{number}.txt", "no ending of an image") for number in range(7)]
+    entries = [NotTaken(f"{number}.txt", "not an image file name") for number in range(7)]
     notes = not_taken_notes([*entries, NotTaken("up", "link to a folder")])
     listed = "'0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 2 more"
     assert notes == [
-        f"7 files not taken (no ending of an image): {listed}.",
+        f"7 files not taken (not an image file name): {listed}.",
         "1 file not taken (link to a folder): 'up'.",
     ]
 
 
 def test_a_class_folder_whose_name_is_not_utf8_is_refused_at_the_start(photos):
     (photos / "a").rename(photos / os.fsdecode(b"caf\xe9"))
-    with pytest.raises(ValueError, match=r"classes holds 'caf\\udce9', which is no UTF-8: rename"):
+    with pytest.raises(ValueError, match=r"classes holds 'caf\\udce9', which is not UTF-8: rename"):
         read_image_folder(photos)

@@ -165,7 +165,7 @@ def test_running_again_extracts_nothing(photos, output):
     assert counting.n_prepared == 0
     assert seen == [ExtractionProgress(8, 8, 0)]
     assert output.read_bytes() == before
-    with pytest.raises(ValueError, match=r"cat/000\.png could not be read .*leave strict=True"):
+    with pytest.raises(ValueError, match=r"cat/000\.png could not be read .*remove strict=True"):
         extract(items, counting.backbone(), output, strict=True)
     assert sorted(path.name for path in output.parent.iterdir()) == ["photos", output.name]
 
@@ -187,7 +187,7 @@ def test_an_output_made_from_something_else_is_not_overwritten(photos, output, c
     else:
         output.write_text("my notes")
     before = output.read_bytes()
-    with pytest.raises(FileExistsError, match="was made from something else: pass force=True"):
+    with pytest.raises(FileExistsError, match="was made from other content: pass force=True"):
         extract(read_image_folder(photos), backbone, output, **options)
     assert output.read_bytes() == before
     assert not extract(
@@ -250,11 +250,11 @@ def test_broken_down_anywhere_the_file_is_the_same(
         ({"n_workers": 0}, "n_workers=0 is not allowed"),
         ({"dtype": "float64"}, "dtype='float64' is not known: pass one of 'float16', 'float32'"),
         ({"output": "photos.npz"}, r"output=photos.npz does not end in \.features"),
-        ({"output": "none/a.features"}, "is in a folder that is not there: make it first"),
+        ({"output": "none/a.features"}, "is in a folder that does not exist: create it first"),
         ({"output": "folder.features"}, "is a folder: pass the name of a file"),
-        ({"backbone": Counting().backbone("text")}, "takes texts, and the items are images"),
+        ({"backbone": Counting().backbone("text")}, "takes texts, but the items are images"),
         ({"backbone": Counting(scale=1e4).backbone()}, "'float16' is too narrow for .*000.png"),
-        ({"backbone": Counting(scale=np.nan).backbone()}, "no finite numbers for .*000.png"),
+        ({"backbone": Counting(scale=np.nan).backbone()}, "not finite for .*000.png"),
     ],
     ids=lambda value: value if isinstance(value, str) else ",".join(value),
 )

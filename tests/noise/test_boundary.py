@@ -89,10 +89,10 @@ def test_rows_that_can_be_nothing_else_stay_and_the_rest_makes_up_for_them():
     flip = flip_probabilities(probabilities, codes, 0.3)
     np.testing.assert_allclose(flip, [0.0] * 50 + [0.6] * 50)
     with pytest.raises(
-        ValueError, match=r"noise_rate=0\.5 cannot be reached with 50 rows .* 0\.475"
+        ValueError, match=r"noise_rate=0\.5 cannot be reached because 50 rows .* 0\.475"
     ):
         flip_probabilities(probabilities, codes, 0.5)
-    with pytest.raises(ValueError, match=r"noise_rate=0\.1 cannot be reached with 2 rows"):
+    with pytest.raises(ValueError, match=r"noise_rate=0\.1 cannot be reached because 2 rows"):
         boundary_noise([0, 1], np.eye(2), 0.1)
     assert not boundary_noise([0, 1], np.eye(2), 0.0).flipped.any()
 

@@ -80,9 +80,9 @@ REFUSED = [
         for make in (asymmetric, pair_flip)
         for given, words in (
             ([1, 0], r"confused_with has shape \(2,\) and dtype int64: pass 3 integers"),
-            ([1, 2, 3], r"confused_with\[2\]=3 names nothing: .* integers from 0 to 2"),
-            ([1, 2, -1], r"confused_with\[2\]=-1 names nothing: .* integers from 0 to 2"),
-            ([1, 1, 0], r"confused_with\[1\]=1 takes a class for itself"),
+            ([1, 2, 3], r"confused_with\[2\]=3 is out of range: .* integers from 0 to 2"),
+            ([1, 2, -1], r"confused_with\[2\]=-1 is out of range: .* integers from 0 to 2"),
+            ([1, 1, 0], r"confused_with\[1\]=1 confuses a class with itself"),
             ([1.0, 2.0, 0.0], r"confused_with has shape \(3,\) and dtype float64"),
             ([[1, 2, 0]], r"confused_with has shape \(1, 3\)"),
         )
@@ -90,7 +90,7 @@ REFUSED = [
     *(
         (lambda given=given: superclass_noise(given, 0.2), words)
         for given, words in (
-            ([0, 2, 2], r"superclass numbers 2 superclasses from 0 to 2.* without a hole"),
+            ([0, 2, 2], r"superclass numbers 2 superclasses from 0 to 2.* without gaps"),
             ([1, 1, 2], r"superclass numbers 2 superclasses from 1 to 2"),
             ([-1, 0, 1], r"superclass numbers 3 superclasses from -1 to 1"),
             (["a", "b"], r"superclass has shape \(2,\) and dtype <U1"),
@@ -109,13 +109,13 @@ REFUSED = [
             ([[1, 0], [np.nan, 1]], r"corruption\[1, 0\]=nan is not a probability"),
             ([[1, 0], [0.5, 0.4]], r"corruption has a row .* sum to one \(row 1: 0.9\)"),
             ([[np.inf, 0], [0.5, 0.5]], r"corruption has a row .* sum to one \(row 0: inf\)"),
-            (np.ma.masked_equal(np.eye(2), 0), r"corruption has masked cells, the first at"),
+            (np.ma.masked_equal(np.eye(2), 0), r"corruption has masked cells, first at"),
             (np.eye(3), r"corruption has 3 rows for 2 classes.*have no sample"),
         )
     ),
     (labels([]), "labels has no label in any of its 0 rows: pass one label per sample"),
     (labels([None, np.nan]), "labels has no label in any of its 2 rows"),
-    (labels([0, 7], [0, 1]), r"labels has 1 label that is none of the 2 classes \(7\): name all"),
+    (labels([0, 7], [0, 1]), r"labels has 1 label that is not among the 2 classes \(7\): list all"),
     *(
         (labels([0, 1], random_state=state), "random_state=.* pass a non-negative integer")
         for state in (-1, 0.5, "zero", True)
@@ -125,12 +125,12 @@ REFUSED = [
         (boundary(rate=rate), r"noise_rate=.* pass a number from 0 to 0\.95")
         for rate in (-0.1, 0.96, 1.0, np.nan, "0.5", None)
     ),
-    (boundary(np.ma.masked_less(np.eye(2), 1)), r"probabilities has masked cells, the first at"),
+    (boundary(np.ma.masked_less(np.eye(2), 1)), r"probabilities has masked cells, first at"),
     (boundary([[0.5, 0.5]]), r"probabilities has 1 row and labels has 2"),
     (boundary([[0.2, 0.3, 0.5]] * 2), r"probabilities has 3 columns for 2 classes"),
     (boundary([[0.5, 0.5], [0.5, 0.6]]), r"do not sum to one \(row 1: 1\.1\)"),
     (boundary(given=[None, None]), "labels has no label in any of its 2 rows"),
-    (boundary(random_state=-1), "random_state=-1 seeds nothing"),
+    (boundary(random_state=-1), "random_state=-1 is not a random state"),
     # Tables
     *(
         (lambda kind=kind: corruption_for(table(), kind, 1.5), "noise_rate=1.5 is not allowed")
@@ -139,15 +139,15 @@ REFUSED = [
     (lambda: corruption_for(table(), "odd", 0.5), "kind='odd' is not known: pass one of 'symmet"),
     (
         lambda: corruption_for(table(), "superclass", 0.5),
-        "needs the superclass of each class, which this table",
+        "needs the superclass of each class, but this table",
     ),
     (noisy(corruption=np.full((4, 4), 0.3)), "a row that does not sum to one"),
     (noisy(corruption=np.eye(3)), "corruption has 3 rows for 4 classes"),
     (noisy(seed=-1), "seed=-1 is not allowed"),
     (noisy(split="val"), "split='val' is not in this table, which has 'train', 'test'"),
-    (noisy({"split_names": ("fit", "x")}), "no split is called 'train' among 'fit', 'x'"),
-    (noisy({"labels": np.full(N_ROWS, -1)}), "split='train' has no row with a label"),
-    (noisy({"true_labels": np.zeros(N_ROWS, int)}), "table has true labels already"),
+    (noisy({"split_names": ("fit", "x")}), "there is no split 'train' among 'fit', 'x'"),
+    (noisy({"labels": np.full(N_ROWS, -1)}), "split='train' has no labelled row"),
+    (noisy({"true_labels": np.zeros(N_ROWS, int)}), "table already has true labels"),
     *(
         (matrix_file(text), r"m.csv has the columns 'a', 'b'.* name the 3 classes in")
         for text in ("a,b\n1,0\n0,1\n", "a,b,d\n1,0,0\n0,1,0\n0,0,1\n", "a,b,c\n1,0,0\n")
@@ -165,10 +165,10 @@ REFUSED = [
     (features(elsewhere=-2), r"elsewhere=-2 is not allowed: pass a number from -1 to 1"),
     (features(elsewhere=0.5), r"elsewhere=0.5 are out of order"),
     (features(same_class=0, elsewhere=-0.1), r"contradict.* raise same_superclass or same_class"),
-    (features(same_superclass=0.1), r"=0.1 has no superclasses .* pass superclass=…"),
+    (features(same_superclass=0.1), r"=0.1 needs superclasses: also pass superclass=…"),
     (
         features(same_superclass=0.5, superclass=HALVES),
-        r"same_superclass=0.5 and elsewhere=0.0 are out of order: same_class ≥",
+        r"same_superclass=0.5 and elsewhere=0.0 are out of order: pass same_class ≥",
     ),
     (
         features(elsewhere=0.1, superclass=HALVES),
@@ -182,11 +182,11 @@ REFUSED = [
         for superclass in (HALVES, [0] * 6)
     ),
     (features(superclass=[0, 1]), r"superclass has shape \(2,\) .* pass 6 integers"),
-    (features(superclass=[0, 0, 0, 2, 2, 2]), r"superclass numbers 2 .* without a hole"),
+    (features(superclass=[0, 0, 0, 2, 2, 2]), r"superclass numbers 2 .* without gaps"),
     (features(decay=-1), r"decay=-1 is not allowed: pass a number from 0 to 10"),
     (features(decay=np.inf), r"decay=inf is not allowed"),
     (features(dtype=np.float16), r"dtype=.*float16.* pass float32 or float64"),
-    (features(random_state=-3), r"random_state=-3 seeds nothing"),
+    (features(random_state=-3), r"random_state=-3 is not a random state"),
 ]
 
 

@@ -128,7 +128,7 @@ def test_rounds_along_other_axes_are_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["", "nowhere/fit.npz"])
 def test_a_path_that_cannot_be_written_is_refused_at_once(name, tmp_path, monkeypatch):
     made = stop_at(0, monkeypatch)
-    with pytest.raises(ValueError, match=r"checkpoint=.* is (a folder|in a folder that is not)"):
+    with pytest.raises(ValueError, match=r"checkpoint=.* is (a folder|in a folder that does not)"):
         DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=tmp_path / name)
     assert not made
 

@@ -48,11 +48,11 @@ def every(value):
 
 # Any probe: what is passed, or the parameters of the probe ----------------------------------------
 
-ONE_CLASS = "y has one class only.*pass rows of at least two classes"
+ONE_CLASS = "y has only one class.*pass rows of at least two classes"
 OF_EVERY_PROBE = [
     *(
         (
-            f"X contains {name}.* at row 7, column 3: features must be finite, so drop or impute",
+            f"X contains {name}.* at row 7, column 3: drop or impute the row",
             {"X": stored(changed(bad))},
         )
         for bad, name in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf"))
@@ -62,7 +62,7 @@ OF_EVERY_PROBE = [
     (r"0 sample\(s\)", {"X": np.empty((0, 3)), "y": []}),
     (r"0 feature\(s\)", {"X": np.empty((5, 0)), "y": [0, 1, 0, 1, 0]}),
     (ONE_CLASS, {"y": every(0.0)}),
-    ("one class only.*'cat'", {"y": ["cat"] * len(X)}),
+    ("only one class.*'cat'", {"y": ["cat"] * len(X)}),
     ("l2=0.1 and ridge=2 both set the penalty: pass one of them", {"l2": 0.1, "ridge": 2}),
     *(
         (re.escape(f"{name}={value!r} is not allowed: pass a positive, fin"), {name: value})
@@ -103,7 +103,7 @@ def test_what_every_probe_refuses(make, message, given):
 
 WORDS = np.array([["one", "two"]] * len(X))
 FRAME = pd.DataFrame(X).add_prefix("x").assign(word="one")
-NO_LABEL = f"no label in {(Y == 0).sum()} rows, the first is row {np.argmax(Y == 0)}: drop these"
+NO_LABEL = f"no label in {(Y == 0).sum()} rows, first row {np.argmax(Y == 0)}: drop these"
 WEIGHT = "sample_weight has the negative or missing weight"
 DATA_REFUSED = [
     ("X contains NaN at row 7", {"X": changed(np.nan).astype(np.float16)}),
@@ -115,13 +115,13 @@ DATA_REFUSED = [
     ("X is not numeric in the column 'word': pass numbers", {"X": pl.from_pandas(FRAME)}),
     ("Expected 2D array, got 1D array", {"X": X[:, 0]}),
     ("dim 3", {"X": X[:, :, np.newaxis]}),
-    ("X has rows of different lengths: pass as many", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
+    ("X has rows of different lengths: pass the same", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
     ("y has 299 labels and X has 300 rows: pass one label per row", {"y": Y[:-1]}),
     ("requires y to be passed, but the target y is None", {"y": None}),
     (NO_LABEL, {"y": np.where(Y == 0, np.nan, Y)}),
     (NO_LABEL, {"y": pd.Series([None if label == 0 else f"c{label}" for label in Y])}),
     ("continuous", {"y": X[:, 0]}),
-    ("holds inf, which is no class", {"y": np.where(Y == 0, np.inf, Y)}),
+    ("holds inf, which is not a class", {"y": np.where(Y == 0, np.inf, Y)}),
     ("1d array", {"y": SOFT}),
     ("y mixes numbers and text: pass labels of one type", {"y": np.array([1, "a"] * 150, object)}),
     ("sample_weight holds text", {"weights": every("1")}),
@@ -138,7 +138,7 @@ DATA_REFUSED = [
         for each in (1e-320, 1e-200, 1e200, 1e308)
     ),
     (
-        r"sample_weight has masked cells, the first at \(2,\)",
+        r"sample_weight has masked cells, first at \(2,\)",
         {"weights": np.ma.masked_array(every(1.0), np.arange(len(X)) == 2)},
     ),
 ]
@@ -190,7 +190,7 @@ def test_masked_cells_are_refused_by_every_call():
         lambda: find_data_issues(masked, issues),
         lambda: forecast(masked, Y),
     ):
-        with pytest.raises(ValueError, match=r"X has masked cells, the first at \(3, 4\): fill"):
+        with pytest.raises(ValueError, match=r"X has masked cells, first at \(3, 4\): fill"):
             call()
 
 
@@ -212,7 +212,10 @@ def weighted_classes(class_weight):
 COUNT = "an integer of at least 1"
 LINEAR = LinearProbe()
 PARAMETERS_REFUSED = [
-    *(("random_state=.* seeds nothing", LinearProbe(random_state=s)) for s in ("x", -1, 1.5, [0])),
+    *(
+        ("random_state=.* is not a random state", LinearProbe(random_state=s))
+        for s in ("x", -1, 1.5, [0])
+    ),
     (r"ridge\[1\]=0 is not allowed", DistilledProbe(ridge=[1, 0, 1])),
     ("ridge has 2 values for 3 rounds: pass one number, or one", DistilledProbe(ridge=[1, 2])),
     ("l2 has 1 value for 2 rounds", PartialLabelProbe(l2=[1])),
@@ -359,7 +362,9 @@ def test_a_probe_that_is_not_fitted(tmp_path):
 
 def test_labels_at_score_that_are_refused():
     probe = LinearProbe().fit(X, Y)
-    with pytest.raises(ValueError, match=r"y has 2 labels.*none of the 5.*'y', 'z'.*see classes_"):
+    with pytest.raises(
+        ValueError, match=r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
+    ):
         probe.score(X[:3], ["y", "z", "y"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         probe.score(X, Y[:-1])

@@ -76,10 +76,10 @@ def test_an_index_that_nobody_chose_says_nothing(X, y):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (FRAME.set_axis(list("aabc"), axis=1), "X has two columns of one name"),
+        (FRAME.set_axis(list("aabc"), axis=1), "X has equal column names"),
         (
             FRAME.astype(pd.SparseDtype("float")),
-            "X has nan where its sparse column 'a' stores",
+            "X has a sparse column 'a' with fill value nan",
         ),
     ],
     ids=["repeated column", "sparse column"],

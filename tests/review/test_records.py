@@ -52,10 +52,10 @@ def test_other_rows_have_another_name(change) -> None:
         ({"confidence": np.ones(3)}, "confidence has 3 entries and ids has 12"),
         (
             {"given_labels": np.full(12, 4)},
-            r"given_labels\[0\]=4 names nothing: there are 4 names, so pass integers from -1 to 3",
+            r"given_labels\[0\]=4 is out of range: there are 4 names, so pass integers from -1",
         ),
         ({"suggested_labels": np.full(12, NO_LABEL)}, r"suggested_labels\[0\]=-1 .* from 0 to 3"),
-        ({"second_labels": np.full(12, -2)}, r"second_labels\[0\]=-2 names nothing"),
+        ({"second_labels": np.full(12, -2)}, r"second_labels\[0\]=-2 is out of range"),
         ({"second_labels": np.zeros(3, dtype=int)}, r"second_labels has shape \(3,\)"),
         ({"ids": RowIds(["a"] * 12)}, "ids has 'a' 12 times: name every row once"),
         ({"given_labels": np.full(12, NO_LABEL)}, "is_label_issue flags row 0, which has no label"),

@@ -141,7 +141,7 @@ def test_a_chunk_that_cannot_be_read_is_named_and_the_cluster_is_not_blamed():
 @pytest.mark.usefixtures("client")
 def test_so_is_one_that_is_read_again_each_pass(monkeypatch):
     monkeypatch.setattr("twohot.rows.dask_tasks.FEATURE_SHARE", 1e-9)
-    with pytest.warns(UserWarning, match="it is read again each pass"):
+    with pytest.warns(UserWarning, match="every pass reads it again"):
         rows = DaskRows(open_chunks(parts_of_files(), np.dtype(np.float32)))
     with pytest.raises(ChunkError, match=r"chunk 1 of X cannot be computed: FileNotFoundError"):
         rows.sum(mean_terms, np.arange(5), np.zeros(24))
@@ -173,8 +173,8 @@ def lose_in_last_round(lose, file, monkeypatch):
     """Lose the cluster while a pass of the last of three rounds runs; check what is said."""
     probe = DistilledProbe(n_rounds=3)
     before_round(monkeypatch, lambda: at_pass(2, lose, monkeypatch))
-    gone = r"the Dask cluster at tcp://\S* went away or was restarted in the middle of the work"
-    how = f"run this again with checkpoint='{file}' to resume: what is finished is kept there"
+    gone = r"the Dask cluster at tcp://\S* was lost or restarted during the work"
+    how = f"run this again with checkpoint='{file}' to resume: finished steps are stored there"
     with pytest.raises(ClusterLostError, match=rf"(?s){gone} .*{how}"):
         probe.fit(chunked(X), chunked(Y), checkpoint=file)
     monkeypatch.undo()
@@ -274,8 +274,8 @@ def test_workers_without_a_limit_of_memory_or_still_to_come_have_room(n_workers)
 def test_an_audit_says_how_it_resumes(moment, tmp_path, monkeypatch):
     """Whether anything was finished yet or not, in the words of its own arguments."""
     file = tmp_path / "audit.npz"
-    kept = "nothing was finished yet" if moment == 1 else "what is finished is kept there"
-    again = rf"start one and run this again with checkpoint='{file}' to resume: {kept}\."
+    kept = "no step was finished" if moment == 1 else "finished steps are stored there"
+    again = rf"start a cluster and run this again with checkpoint='{file}' to resume: {kept}\."
     with (
         LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own,
         Client(own) as client,

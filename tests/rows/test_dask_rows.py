@@ -55,9 +55,9 @@ def test_features_beyond_the_memory_of_the_workers_are_read_again(client, monkey
     monkeypatch.setattr(dask_tasks, "FEATURE_SHARE", 1e-9)
     probe = LinearProbe(tol=1e-2)
     expected = probe.fit(X, Y).coef_
-    with pytest.warns(UserWarning, match=r"X has .* GB, and workers have room for 0.0 GB: it is"):
+    with pytest.warns(UserWarning, match=r"X takes .* GB, and workers have room for 0.0 GB: every"):
         rows = open_chunks(chunked(X), np.dtype(np.float32))
-    with pytest.warns(UserWarning, match="it is read again each pass"):
+    with pytest.warns(UserWarning, match="every pass reads it again"):
         assert relative(probe.fit(chunked(X), chunked(Y)).coef_, expected) <= 1e-5
     assert rows.shape == X.shape
     kept = client.run(
@@ -190,9 +190,9 @@ WORDS = pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)})
 @pytest.mark.parametrize(
     ("message", "given"),
     [
-        ("y has no label in 1 row, the first is row 1305: drop", {"y": chunked(changed(None))}),
+        ("y has no label in 1 row, first row 1305: drop", {"y": chunked(changed(None))}),
         ("y has no label in 1500 rows", {"y": chunked(np.full(1500, None))}),
-        ("y has one class only", {"y": chunked(np.zeros(1500, int))}),
+        ("y has only one class", {"y": chunked(np.zeros(1500, int))}),
         ("y has 1499 labels and X has 1500 rows", {"y": Y[1:]}),
         ("y mixes numbers and text", {"y": chunked(changed("text"))}),
         ("sample_weight has the negative", {"sample_weight": np.where(Y == 0, -1.0, 1.0)}),
@@ -218,7 +218,7 @@ def test_fewer_rows_than_features_come_here():
 
 
 def test_rows_of_chunks_are_taken_in_their_order():
-    with pytest.raises(ValueError, match="in their order"):
+    with pytest.raises(ValueError, match="in ascending order"):
         split_index(np.array([3, 1]), np.array([0, 5]))
     assert type(active_tasks()) is Tasks
 
@@ -231,10 +231,10 @@ def test_rows_of_chunks_are_taken_in_their_order():
         (lambda chunk: chunk.astype("M8[s]"), "X holds dates in chunk 1"),
         (
             lambda chunk: np.ma.masked_array(chunk, chunk > chunk.min()),
-            r"X has masked cells in chunk 1, the first at \(0, 0\)",
+            r"X has masked cells in chunk 1, first at \(0, 0\)",
         ),
-        (lambda chunk: chunk[:, 0], r"X has 6 columns, and shape \(20,\) in chunk 1: have every"),
-        (lambda chunk: chunk[:, :5], r"X has 6 columns, and shape \(20, 5\) in chunk 1"),
+        (lambda chunk: chunk[:, 0], r"X has 6 columns, but shape \(20,\) in chunk 1: make every"),
+        (lambda chunk: chunk[:, :5], r"X has 6 columns, but shape \(20, 5\) in chunk 1"),
     ],
     ids=["text", "complex", "dates", "masked", "one dimension", "narrow"],
 )

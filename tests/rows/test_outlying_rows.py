@@ -17,8 +17,10 @@ from twohot.tables import FeatureTable, RowIds, read_features, write_features
 Y = np.arange(240) % 3
 PLAIN = np.random.default_rng(0).normal(size=(240, 6)) + 4 * np.eye(3, 6)[Y]
 ROW = 123
-WARNED = rf"X has row {ROW} of norm 1e\+08, and half of the rows have \d or less.* Correct the row"
-REFUSED = rf"X has row {ROW} of norm (1e\+30|\de\+100), and .*: correct the row, or leave it out"
+WARNED = (
+    rf"X has row {ROW} of norm 1e\+08, and half of the rows have \d or less.* Correct or remove"
+)
+REFUSED = rf"X has row {ROW} of norm (1e\+30|\de\+100), and .*: correct or remove the row"
 IDS = [f"T{number}" for number in range(240)]
 
 

@@ -45,7 +45,7 @@ def test_a_mask_selects_too_and_any_sparse_matrix_is_read():
 
 
 def test_they_are_a_copy_once_they_are_an_array():
-    with pytest.raises(ValueError, match="are a copy"):
+    with pytest.raises(ValueError, match="always a copy"):
         np.asarray(SelectedRows(X, INDEX), copy=False)
 
 

@@ -79,7 +79,9 @@ def test_a_number_of_customers_is_neither_feature_nor_id(tmp_path):
 
 def test_two_columns_of_ids_are_not_chosen_between(tmp_path):
     frame = FRAME.assign(a_id=range(N_ROWS), b_id=range(N_ROWS))
-    with pytest.raises(ValueError, match=r"'a_id' and 'b_id' could both be meant .*: .* id_column"):
+    with pytest.raises(
+        ValueError, match=r"'a_id' and 'b_id' could both have this role .*: .* id_column"
+    ):
         read_csv(frame, tmp_path)
     assert read_csv(frame, tmp_path, id_column="b_id").ids.column == "b_id"
     assert read_csv(frame, tmp_path, id_column="").ids.kind == "position"
@@ -133,7 +135,9 @@ def test_a_word_among_numbers_has_to_be_explained(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, "error", 3], "y": list("abc")})
     frame.to_csv(tmp_path / "t.csv", index=False)
     for source in (frame, tmp_path / "t.csv"):
-        with pytest.raises(ValueError, match="'b' holds numbers, but 'error' in row 1, from 0: m"):
+        with pytest.raises(
+            ValueError, match=r"'b' holds numbers, but 'error' in row 1 \(from 0\): c"
+        ):
             read_table(source)
         for features in ("a", ["a"], "a*"):
             assert read_table(source, feature_column=features).n_features == 1
@@ -197,7 +201,7 @@ def test_a_column_named_as_an_id_that_names_no_row_is_said_aloud(tmp_path, ticke
     frame.to_csv(tmp_path / "a.csv", index=False)
     table = read_table(tmp_path / "a.csv")
     assert list(table.ids) == ["0", "1", "2"]
-    words = "id: position of the row (ticket_id repeats or is empty in some rows)"
+    words = "id: position of the row (ticket_id has repeated or empty values)"
     assert words in table.columns_in_words
     by_position = read_table(tmp_path / "a.csv", id_column="")
     assert "id: position of the row; not used: ticket_id" in by_position.columns_in_words

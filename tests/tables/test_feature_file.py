@@ -262,7 +262,9 @@ def test_a_file_cut_anywhere(written):
     short = written.with_name("short.features")
     for length in range(len(content)):
         short.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"short.features is not a feature file, or is cut"):
+        with pytest.raises(
+            ValueError, match=r"short.features is not a feature file, or is truncated"
+        ):
             read_features(short)
     short.write_bytes(content + b"\0")
     with pytest.raises(ValueError, match=r"is not a feature file"):

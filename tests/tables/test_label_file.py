@@ -57,14 +57,14 @@ def test_a_label_file_may_name_new_classes_unless_each_class_has_a_superclass(tm
         assert found.classes == ("dog", "cat", "ant", "yak")
         assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
         assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
-        with pytest.raises(ValueError, match="table has superclasses, and 'ant', 'yak' are in non"):
+        with pytest.raises(ValueError, match="table has superclasses, but 'ant', 'yak' are in non"):
             read_table(tmp_path / f"y.{suffix}", labels=path)
         with pytest.raises(
-            ValueError, match="pass the labels of these rows; new classes may stand"
+            ValueError, match="pass the labels of these rows; not all classes may be"
         ):
             read_table(tmp_path / f"x.{suffix}", labels=other)
     assert found.true_labels.tolist() == [0, 1, 1, 1]
-    with pytest.raises(ValueError, match="2 labels that are none of the 2 classes"):
+    with pytest.raises(ValueError, match="2 labels that are not among the 2 classes"):
         read_table(tmp_path / "x.npz", labels=path, classes=classes)
 
 
@@ -173,7 +173,9 @@ def test_features_without_ids_take_those_of_the_label_file(tmp_path):
     assert (list(table.items), table.item_kind) == (["a", "b", "c", "d"], "text")
     # Positions in another order may be either.
     shuffled = write_csv(tmp_path / "s.csv", "id,label", "3,a", "1,a", "0,b", "2,b")
-    with pytest.raises(ValueError, match=r"positions of rows as ids 'id', in another order: call"):
+    with pytest.raises(
+        ValueError, match=r"positions of rows as ids 'id', in another order: rename"
+    ):
         read_table(tmp_path / "x.npy", labels=shuffled)
     in_order = read_table(tmp_path / "x.npy", labels=shuffled, id_column="")
     assert in_order.given_labels.tolist() == ["a", "a", "b", "b"]
@@ -186,7 +188,7 @@ def test_a_series_indexed_by_the_ids_in_another_order_is_refused(tmp_path):
     labels = pd.Series([*"xyxyxy"], index=ids)
     for source in (tmp_path / "rows.csv", rows):
         assert read_table(source, labels=labels).coded.values.tolist() == [*"xyxyxy"]
-        with pytest.raises(ValueError, match="has the ids of the rows as its index"):
+        with pytest.raises(ValueError, match="has the row ids as its index"):
             read_table(source, labels=labels[::-1])
     counted = labels.reset_index(drop=True)
     assert read_table(rows, labels=counted).coded.values.tolist() == [*"xyxyxy"]
@@ -206,7 +208,7 @@ def test_a_label_file_that_was_sorted_is_refused(kind, tmp_path):
     same = write_csv(tmp_path / "same.csv", "text,label", *lines)
     assert read_table(source, labels=same).given_labels.tolist() == labels
     other = write_csv(tmp_path / "sorted.csv", "text,label", *sorted(lines))
-    with pytest.raises(ValueError, match="items of the features in their column 'text', in anoth"):
+    with pytest.raises(ValueError, match="items of the features in their column 'text', but in"):
         read_table(source, labels=other)
 
 

@@ -168,7 +168,7 @@ def test_nan_is_named_by_file_and_row_group(stored, column, tmp_path):
     rows = X.copy()
     rows[250 + 64 + 5, 3] = np.nan
     table = read_table(write_folder(tmp_path / "t", rows=rows, stored=stored))
-    message = rf"X contains NaN at row 5, column {column} of row group 1 of .*part-2\.parquet: feat"
+    message = rf"X contains NaN at row 5, column {column} of row group 1 of .*part-2\.parquet: drop"
     with pytest.raises(ValueError, match=message):
         LinearProbe().fit(table.features, table.coded)
 
@@ -192,5 +192,5 @@ def test_a_damaged_page_names_its_file(tmp_path):
         with pytest.raises(ValueError, match=r"x\.parquet is damaged \(.+\): write it again"):
             read_table(source)
     path.write_bytes(content[:-9] + b"\xff" + content[-8:])  # the end of the footer
-    with pytest.raises(ValueError, match=r"x\.parquet is not a Parquet file, or is cut short \("):
+    with pytest.raises(ValueError, match=r"x\.parquet is not a Parquet file, or is truncated \("):
         read_table(path)

@@ -23,7 +23,7 @@ def test_parts_that_are_half_removed_are_not_taken_for_whole(tmp_path, monkeypat
         patched.setattr("fsspec.implementations.local.LocalFileSystem.rm_file", dying)
         with pytest.raises(KeyboardInterrupt):
             begin_parts(tmp_path / "parts", {"run": 2}, 3, force=True)
-    with pytest.raises(ValueError, match="has 2 of 3 parts: finish it"):
+    with pytest.raises(ValueError, match="has 2 of 3 parts: run the command"):
         open_files([tmp_path / "parts"])
     assert begin_parts(tmp_path / "parts", {"run": 2}, 3, force=True).missing() == [0, 1, 2]
 

@@ -39,7 +39,7 @@ def test_rows_that_are_not_there_take_no_memory(tmp_path, suffix, n_rows):
         path.write_bytes(content)
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match=rf"a\.{suffix} is cut short.*shape \({n_rows}, 3\)"):
+        with pytest.raises(ValueError, match=rf"a\.{suffix} is truncated.*shape \({n_rows}, 3\)"):
             read_table(path, labels=range(4))
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
@@ -49,23 +49,23 @@ def test_rows_that_are_not_there_take_no_memory(tmp_path, suffix, n_rows):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"notes", "y is no array"),
-        (b"", "y is no array"),
+        (b"notes", "y is not an array"),
+        (b"", "y is not an array"),
         (b"\x93NUMPY\x09\x00", r"y is of version \(9, 0\)"),
-        (array_bytes(descr="|O"), r"y holds Python objects, .* \.astype\(str\), or to numbers"),
+        (array_bytes(descr="|O"), r"y contains Python objects, .* \.astype\(str\), or to numbers"),
         (array_bytes(descr=[("a", "<f8")]), r"y is of .*neither numbers nor text"),
         (array_bytes(descr="<V8"), "neither numbers nor text"),
         (array_bytes(shape=(-4, 3)), r"y is of shape \(-4, 3\)"),
-        (array_bytes(shape="4"), "a.npz is cut short"),
-        (array_bytes(descr="<f8" * 5000), "a.npz is cut short"),
-        (array_bytes()[:30], "a.npz is cut short"),
+        (array_bytes(shape="4"), "a.npz is truncated"),
+        (array_bytes(descr="<f8" * 5000), "a.npz is truncated"),
+        (array_bytes()[:30], "a.npz is truncated"),
     ],
 )
 def test_what_is_no_plain_array_is_named(tmp_path, content, problem):
     path = write_archive(tmp_path / "a.npz", X_npy=array_bytes(), y_npy=content)
     with pytest.raises(ValueError, match=problem) as caught:
         load_arrays(path)
-    assert str(caught.value).startswith(f"{path} is cut short, or not of plain arrays")
+    assert str(caught.value).startswith(f"{path} is truncated, or not of plain arrays")
 
 
 def test_bytes_after_an_array_are_left_alone(tmp_path):
@@ -98,5 +98,7 @@ def test_an_archive_that_unpacks_beyond_memory_is_refused_before(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("X.npy", array_bytes())
         archive.infolist()[0].file_size = 2**60
-    with pytest.raises(ValueError, match=r"bomb\.npz has arrays of 1,152,.* unpacked, and this"):
+    with pytest.raises(
+        ValueError, match=r"bomb\.npz contains arrays of 1,152,.* unpacked, but this"
+    ):
         read_table(path, labelled=False)

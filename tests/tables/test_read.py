@@ -167,7 +167,7 @@ def test_a_feature_file_takes_no_columns(tmp_path):
     write_features(path, read_table(FRAME))
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(
-            ValueError, match="source is a feature file, which says itself what its col"
+            ValueError, match="source is a feature file, which contains the roles of"
         ):
             read_table(path, **options)
     with pytest.raises(ValueError, match=r"label_column='y' is for .* whose label is 'label'"):

@@ -28,8 +28,8 @@ def test_a_column_unlike_the_others_is_named_in_words_and_in_a_note(tmp_path):
     assert read_features(tmp_path / "a.features").notes == table.notes
     (note,) = table.notes
     assert note == (
-        "features unlike the others by name: 'age'. To leave some out, name the others by "
-        "feature_column=…, or by a pattern of them."
+        "features with unusual names: 'age'. To leave some out, name the others by "
+        "feature_column=…, or by a pattern."
     )
     chosen = read_table(frame(age=AGE), feature_column="e*")
     assert chosen.feature_columns == tuple(SERIES)
@@ -39,7 +39,7 @@ def test_a_column_unlike_the_others_is_named_in_words_and_in_a_note(tmp_path):
 def test_a_column_that_hides_the_others_is_named():
     (note,) = read_table(frame(e8=np.linspace(100, 50_000, 40))).notes
     assert note.startswith(
-        "features that spread more than 1,000 times as wide as most and hide them: 'e8'. To leave"
+        "features with a spread over 1,000 times the median, which dominate the others: 'e8'. To"
     )
     # A hundred times as wide is not far, and constant columns have no spread to compare with.
     assert read_table(frame(e8=np.linspace(0, 300, 40))).notes == ()

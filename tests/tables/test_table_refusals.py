@@ -133,7 +133,7 @@ LISTS = [row.tolist() for row in np.ones((300, 12))]
 SHORT = [*LISTS[:250], [1.0] * 7, *LISTS[251:]]
 NULL = [*LISTS[:250], None, *LISTS[251:]]
 LETTERS = ["a", "b"] * 150
-MISSING = r"^.*says it holds features, but part of it is missing or wrong \(.*"
+MISSING = r"^.*is a feature file, but part of it is missing or wrong \(.*"
 ARGUMENTS = [
     # Frames
     (frame(WIDE), "no label column among 'f0', 'f1', 'f2': name it by label_column"),
@@ -141,29 +141,44 @@ ARGUMENTS = [
     (frame(ALL, feature_column="z"), "feature_column='z' is missing"),
     (frame(ALL, feature_column=["f0", "z"]), "feature_column='z' is missing"),
     (frame(ALL, split_column="z"), "split_column='z' is missing"),
-    (frame(ALL | {"y": 0}), "'label' and 'y' could both be meant: choose one by label_column"),
-    (frame(ALL | {"text": ""}), "'path' and 'text' could both be meant: choose one by item_col"),
-    (frame({"label": ["x"]}), r"no features among 'label'.*: `twohot extract FILE --backbone"),
+    (
+        frame(ALL | {"y": 0}),
+        "'label' and 'y' could both have this role: choose one by label_column",
+    ),
+    (
+        frame(ALL | {"text": ""}),
+        "'path' and 'text' could both have this role: choose one by item_col",
+    ),
+    (
+        frame({"label": ["x"]}),
+        r"no features among the columns 'label'.*: `twohot extract FILE --backbone",
+    ),
     (frame(ALL, feature_column="path"), "column 'path' holds no numbers"),
-    (frame({"a": list(X), "b": list(X)}), "'a' and 'b' could both be meant: choose one by feat"),
-    (frame({"a": [[1, 2, 3], [1, 2]], "y": 0}), "'a' holds 3 numbers in row 0 and not in row 1"),
-    (frame({"a": [[1, 2], None], "y": 0}), "'a' holds 2 numbers in row 0 and not in row 1"),
-    (frame({"a": [1, 2], "y": 0, "split": ["x", None]}), r"split\[1\] is empty: name the split"),
-    (frame(ALL, classes=["cat", "eel"]), r"column 'label' has 1 label that is none of the 2"),
+    (
+        frame({"a": list(X), "b": list(X)}),
+        "'a' and 'b' could both have this role: choose one by feat",
+    ),
+    (frame({"a": [[1, 2, 3], [1, 2]], "y": 0}), "'a' holds 3 numbers in row 0 but not in row 1"),
+    (frame({"a": [[1, 2], None], "y": 0}), "'a' holds 2 numbers in row 0 but not in row 1"),
+    (frame({"a": [1, 2], "y": 0, "split": ["x", None]}), r"split\[1\] is empty: set the split"),
+    (frame(ALL, classes=["cat", "eel"]), r"column 'label' has 1 label that is not among the 2"),
     (frame(WIDE, labels=["a"] * 4), "labels has 4 labels for 5 rows of features"),
     (lambda _: read_table({"a": [1]}), "source is a dict: pass a path, or a table of pandas"),
     # CSV files
-    (csv(""), "is empty: a CSV file begins with a line that names its columns"),
+    (csv(""), "is empty: a CSV file must begin with a line of column names"),
     (csv("a,label\n"), "has no rows after its header"),
-    (csv("0.5,1.5\n1,2\n"), "begins with the cells 0.5, 1.5, …: .* so add one"),
-    (csv("1,-2.5e3,cat\n1,2,dog\n"), "begins with the cells 1, -2.5e3, cat, …: .* so add one"),
-    (csv("0,5;1;cat\n1;2;dog\n"), "begins with the cells 0,5, 1, cat, …: .* so add one"),
+    (csv("0.5,1.5\n1,2\n"), "begins with the cells 0.5, 1.5, …: add a first line"),
+    (csv("1,-2.5e3,cat\n1,2,dog\n"), "begins with the cells 1, -2.5e3, cat, …: add a first line"),
+    (csv("0,5;1;cat\n1;2;dog\n"), "begins with the cells 0,5, 1, cat, …: add a first line"),
     (csv("a,a,label\n1,2,x\n"), "has two columns named 'a': rename one"),
-    (csv("3,5,7\n1,2,4\n"), "begins with the cells 3, 5, 7, …: .* so add one"),
+    (csv("3,5,7\n1,2,4\n"), "begins with the cells 3, 5, 7, …: add a first line"),
     (csv("a,label\n1,x\n2\n"), r"1 cell in row 1 \(from 0, without .* and 2 in its header: quote"),
-    (csv("a,label\n1,x\ntwo,y\n"), "column 'a' holds numbers, but 'two' in row 1, from 0: mend"),
-    (csv("a\tlabel\n1,234\tx\n"), "numbers like 1,234, which may be 1.234 or 1234: mend"),
-    (csv("a,label\none,x\n"), r"no features among 'a', 'label' \(in .*bad\.csv\)"),
+    (csv("a,label\n1,x\ntwo,y\n"), r"column 'a' holds numbers, but 'two' in row 1 \(from 0\): c"),
+    (csv("a\tlabel\n1,234\tx\n"), "numbers like 1,234, which may be 1.234 or 1234: correct"),
+    (
+        csv("a,label\none,x\n"),
+        r"there are no features among the columns 'a', 'label' \(in .*bad\.csv\)",
+    ),
     (csv("a,label\n1,caf\udce9\n"), r"bad\.csv is not a CSV file in UTF-8"),
     *(
         (no_csv(content, read), rf"no\.csv is not a CSV file in UTF-8 .*{said}")
@@ -176,33 +191,39 @@ ARGUMENTS = [
         )
     ),
     # Archives
-    (archive(X=X, X_train=X, y=range(5)), "'X' and 'X_train' could both be meant"),
-    (archive(X_train=X, features_train=X), "'X_train' and 'features_train' could both be"),
-    (archive(X=X, features=X, y=range(5)), "'X' and 'features' could both be meant"),
+    (archive(X=X, X_train=X, y=range(5)), "'X' and 'X_train' could both have this role"),
+    (archive(X_train=X, features_train=X), "'X_train' and 'features_train' could both have"),
+    (archive(X=X, features=X, y=range(5)), "'X' and 'features' could both have this role"),
     (archive(X_train=X, y_train=range(5), labels_train=range(5)), "'labels_train' and 'y_t"),
-    (archive(X_train=X, y_train=range(4)), r"'y_train' has shape \(4,\) for the 5 rows of 'tr"),
-    (archive(X=X[None], y=[0]), "no features among 'X', 'y'"),
+    (
+        archive(X_train=X, y_train=range(4)),
+        r"'y_train' has shape \(4,\) for the 5 rows of split 't",
+    ),
+    (archive(X=X[None], y=[0]), "no features among the columns 'X', 'y'"),
     (archive(X=X, y=range(4)), r"'y' has shape \(4,\) for 5 rows of features"),
     (archive(X=X, y=[0, 1, 2, 3, 9], classes=list("abcd")), "'y' holds 9 in row 4, which"),
     (archive(X=X, y=range(5), superclass=[0, 1]), r"superclass has shape \(2,\)"),
     # Separate labels
-    (beside("3\n1\n2\n0\n1\n"), r"y.csv begins with the cells 3, …: no line names"),
+    (beside("3\n1\n2\n0\n1\n"), r"y.csv begins with the cells 3, …: add a first line"),
     (beside("cat\ndog\ncat\ncat\ndog\n"), r"y.csv has 4 labels for 5 rows .* first line of a CSV"),
     (beside("fine,coarse\n" + "a,b\n" * 5), r"has the columns 'fine', 'coarse': choose one by"),
     (beside("label,split\n" + "a,x\n" * 5, source=ALL), r"y.csv.* both have a column 'split'"),
     (beside("row,label\n0,a\n0,a\n"), r"y.csv, column 'row', has 1 id more than once \('0'\)"),
     (beside("row,label\n0,a\n5,a\n"), r"y.csv, column 'row', has 1 id that no row has \('5'\)"),
-    (beside("row,label\n-1,a\nx,a\n"), r"2 ids that no row has \('-1', 'x'\), where ids are pos"),
+    (beside("row,label\n-1,a\nx,a\n"), r"2 ids that no row has \('-1', 'x'\); ids are pos"),
     (beside("row,label\n0,a\n1.5,a\n"), r"1 id that no row has \('1.5'\)"),
     (beside("kind,size\na,1\nb,2\n", source=WIDE), r"y\.csv"),
     (beside("label\ncat\n", source=WIDE), r"y\.csv"),
     (beside('label\n"cat', source=WIDE), r"y\.csv"),
     (beside("cat\ncat\n", name="names.txt", source=ALL), r"names\.txt"),
     # Labels by the names of classes
-    (coded(["a", "z"], ["a", "b"]), r"1 label that is none of the 2 classes \('z'\): name all cl"),
+    (
+        coded(["a", "z"], ["a", "b"]),
+        r"1 label that is not among the 2 classes \('z'\): list all cl",
+    ),
     (coded([0, 2], ["a", "b"]), r"labels holds 2 in row 1, .* among the 2 classes: .* from 0 to 1"),
-    (coded([0, -2], ["a", "b"]), r"labels holds -2 in row 1, which is no position"),
-    (coded([0, 1], ["1", "2"]), r"labels has 1 label that is none of the 2 classes \('0'\)"),
+    (coded([0, -2], ["a", "b"]), r"labels holds -2 in row 1, which is not a position"),
+    (coded([0, 1], ["1", "2"]), r"labels has 1 label that is not among the 2 classes \('0'\)"),
     (coded([0, 1], [object(), object()]), r"classes holds <object object at .*> in row 0, which"),
     # Ids
     (ids(["a", "", "b", None]), r"column 'nr' has no id in 2 rows \(row 1, 3, from 0\): name ano"),
@@ -214,11 +235,11 @@ ARGUMENTS = [
     # Tables whose parts do not fit together
     (table(features=np.zeros(4)), r"features has shape \(4,\): pass one row of features per"),
     (table(labels=np.zeros(3, int)), r"labels has shape \(3,\) .* pass 4 integers"),
-    (table(labels=np.array([0, 2, 0, 0])), r"labels\[1\]=2 names nothing: there are 2 names"),
+    (table(labels=np.array([0, 2, 0, 0])), r"labels\[1\]=2 is out of range: there are 2 names"),
     (table(labels=np.array([0, 0, -2, 0])), r"labels\[2\]=-2 .* integers from -1 to 1"),
-    (table(true_labels=np.array([0, 0, 0, 5])), r"true_labels\[3\]=5 names nothing"),
-    (table(superclass=np.array([0, 1])), r"superclass\[1\]=1 names nothing: there is 1 name"),
-    (table(split=np.array([0, 0, 0, -1])), r"split\[3\]=-1 names nothing"),
+    (table(true_labels=np.array([0, 0, 0, 5])), r"true_labels\[3\]=5 is out of range"),
+    (table(superclass=np.array([0, 1])), r"superclass\[1\]=1 is out of range: there is 1 name"),
+    (table(split=np.array([0, 0, 0, -1])), r"split\[3\]=-1 is out of range"),
     (table(items=["a"]), r"items has 1 entry for 4 rows"),
     (table(groups=np.zeros(3)), r"groups has 3 entries for 4 rows"),
     (table(ids=RowIds(["x", "y"])), "ids has 2 ids for 4 rows: pass one id per row"),
@@ -228,34 +249,40 @@ ARGUMENTS = [
     # Parquet files
     (
         parquet({"e": SHORT, "y": LETTERS}, row_group_size=100),
-        "7 numbers at row 50 of row group 2 .* others 12",
+        "7 numbers at row 50 of row group 2 .* but 12 in others",
     ),
     (
         parquet({"e": NULL, "y": LETTERS}, row_group_size=100),
         "contains no list at row 50 of row group 2",
     ),
-    (parquet({"e": pa.array([], pa.float32())}), r"has no row in .*x\.parquet"),
+    (parquet({"e": pa.array([], pa.float32())}), r"has no rows in .*x\.parquet"),
     (
         parquet([[[0.0]], ["a"], ["b"]], ["x", "label", "label"]),
         r"x\.parquet has 2 columns named 'label': rename one",
     ),
     (
         lambda _: read_table(pa.Table.from_arrays([pa.array([0.0])] * 2, names=["x", "x"])),
-        r"source has two columns of one name .Expected",
+        r"source has equal column names .Expected",
     ),
     # Feature files to be written
-    (blocks(np.ones((2, 3))), r"end after 2 of 5 rows: pass as many rows as labels"),
+    (blocks(np.ones((2, 3))), r"end after 2 of 5 rows: pass one row per label"),
     (blocks(np.ones((4, 3)), np.ones((2, 3))), r"at row 4 has shape \(2, 3\), which does not fit"),
-    (blocks(np.ones((5, 2))), r"at row 0 has shape \(5, 2\), which does not fit into .*\(5, 3\)"),
+    (blocks(np.ones((5, 2))), r"at row 0 has shape \(5, 2\), which does not fit .*\(5, 3\)"),
     (blocks(np.ones(3)), r"at row 0 has shape \(3,\), which does not fit"),
     (blocks(np.ones((1, 3)), np.full((4, 3), 1e39)), r"from row 1 on .* too large for float32"),
-    (written(items=[*"abcd", 3]), r"items\[4\]=3 cannot be written as UTF-8 \('int' .* path or te"),
+    (
+        written(items=[*"abcd", 3]),
+        r"items\[4\]=3 cannot be written as UTF-8 \('int' .* valid text or",
+    ),
     (written(items=[*"abcd", "\ud800"]), r"items\[4\]=.* cannot be written as UTF-8 .*position 0"),
-    (written(np.eye(5, dtype=int)), r"features is int64 and a feature file holds dense float16"),
+    (
+        written(np.eye(5, dtype=int)),
+        r"features is int64, but a feature file contains dense float16",
+    ),
     (written(np.eye(5, dtype=complex)), r"features holds complex numbers .*complex128"),
-    (written(sp.csr_array(np.eye(5))), r"features is sparse .* convert it by .toarray\(\)"),
+    (written(sp.csr_array(np.eye(5))), r"features is sparse, .* convert them by .toarray\(\)"),
     (written(np.zeros((5, 0))), r"features has shape \(5, 0\): write at least one row and one fea"),
-    (written(np.ma.masked_equal(np.eye(5), 1)), r"features has masked cells, the first at \(0, 0"),
+    (written(np.ma.masked_equal(np.eye(5), 1)), r"features has masked cells, first at \(0, 0"),
     *(
         (written(provenance={"value": value}), "provenance cannot be written as JSON")
         for value in ({1, 2}, np.float32(1), float("nan"), object())
@@ -281,13 +308,17 @@ ARGUMENTS = [
             ("features", None, "'features'"),
             ("features", np.zeros((4, 3), np.int32), "features is int32"),
             ("labels", None, "'labels'"),
-            ("labels", np.full(4, 3, np.int32), r"labels\[0\]=3 names nothing: there are 2 names"),
+            (
+                "labels",
+                np.full(4, 3, np.int32),
+                r"labels\[0\]=3 is out of range: there are 2 names",
+            ),
             ("item_bytes", None, "'item_bytes'"),
-            ("item_offsets", np.zeros(4, np.int64), "does not rise from 0 to"),
-            ("item_offsets", np.array([0, 2, 1, 3, 4]), "does not rise from 0 to"),
-            ("item_offsets", np.zeros((2, 2), np.int64), "does not rise from 0 to"),
+            ("item_offsets", np.zeros(4, np.int64), "must rise from 0 to"),
+            ("item_offsets", np.array([0, 2, 1, 3, 4]), "must rise from 0 to"),
+            ("item_offsets", np.zeros((2, 2), np.int64), "must rise from 0 to"),
             ("id_bytes", None, "'id_bytes'"),
-            ("id_offsets", np.arange(8), "does not rise from 0 to"),
+            ("id_offsets", np.arange(8), "must rise from 0 to"),
         )
     ),
 ]
@@ -302,10 +333,10 @@ def test_what_makes_no_table_is_said_in_words(call, message, tmp_path):
 
 def test_sources_that_are_none(tmp_path):
     for source, error, message in (
-        ("-", ValueError, r"- is standard input, which is not read: pass a file th"),
+        ("-", ValueError, r"- is standard input, which is not supported: pass a file th"),
         (tmp_path / "t.xlsx", ValueError, r"t.xlsx ends in '.xlsx': pass a file that ends in"),
         (tmp_path / "none.csv", FileNotFoundError, r"none.csv is not a file: pass the path of a"),
-        (tmp_path, ValueError, "is a folder: pass a table of features"),
+        (tmp_path, ValueError, "is a folder: extract features from it"),
         ([tmp_path / "none.parquet"], FileNotFoundError, "is not a file: pass Parquet files or a"),
     ):
         with pytest.raises(error, match=message):

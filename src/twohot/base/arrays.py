@@ -1,4 +1,4 @@
-"""Names of array types, and arrays that a user passes: features, probabilities, coefficients.
+"""Array types, and checks of arrays that a user passes: features, probabilities, coefficients.
 
 Conventions
 -----------
@@ -21,18 +21,18 @@ from twohot.base.messages import ArgumentError, counted, first_few
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
-Matrix: TypeAlias = Any  # (N, …) rows as they came in: a dense array or a scipy CSR array
+Matrix: TypeAlias = Any  # (N, …) rows as passed: a dense array or a scipy CSR array
 
-# Tensors of torch and frames of polars as arrays of numpy, in the precision that they have --------
+# Tensors of torch and frames of polars as numpy arrays, in their own precision --------------------
 
 
 def is_polars_frame(X: Any) -> bool:
-    """Return whether X is a table of polars, read already or not."""
+    """Return whether X is a polars table, loaded or lazy."""
     return type(X).__module__.startswith("polars.") and hasattr(X, "lazy")
 
 
 def text_columns(X: Any) -> list[str]:
-    """Return the columns of a data frame that hold something else than numbers; none of an array.
+    """Return the non-numeric columns of a data frame; none for an array.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def text_columns(X: Any) -> list[str]:
         frame = nw.from_native(X, pass_through=True, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         twice = " ".join(str(error).split())
-        raise ArgumentError("X", f"has two columns of one name ({twice})", "rename one.") from error
+        raise ArgumentError("X", f"has equal column names ({twice})", "rename one.") from error
     if not isinstance(frame, nw.DataFrame):
         return []
-    # Objects may be numbers of Python.
+    # A column of objects may hold Python numbers.
     return [
         str(name)
         for name, kind in frame.schema.items()
@@ -56,10 +56,10 @@ def text_columns(X: Any) -> list[str]:
 
 
 def as_numpy(X: Any) -> Matrix:
-    """Return a tensor of torch or a table of polars as an array; anything else stays as it is.
+    """Return a torch tensor or a polars table as an array; anything else stays unchanged.
 
-    scikit-learn would take what is not numpy's as float64, and torch itself refuses tensors that
-    are followed by a gradient or are bfloat16, which becomes float32.
+    scikit-learn would convert them to float64, and torch refuses tensors that require a gradient or
+    are bfloat16. A bfloat16 tensor becomes float32.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def as_numpy(X: Any) -> Matrix:
 
 # Precisions that features may be stored in; anything else is converted to the first.
 STORED = [np.float64, np.float32, np.float16]
-# Kinds of dtypes that numpy would convert to numbers, or take some part of as one.
+# Kinds of dtypes that numpy would convert to numbers, fully or in part.
 NO_NUMBERS = {
     "U": "text",
     "S": "bytes",
@@ -89,12 +89,12 @@ NO_NUMBERS = {
 }
 NO_NUMBERS_ADVICE = {"c": "pass their real part, or abs(…)."}
 NO_NUMBER_TYPES = (str, bytes, complex, np.complexfloating, date, time, timedelta, np.datetime64)
-# Soft targets may miss one by what storing them as float16 costs.
+# Tolerance of the sums of soft targets: the rounding error of float16.
 SOFT_TARGET_TOLERANCE = 1e-3
 
 
 def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return a precision to compute in: float32 or float64."""
+    """Return a precision for computing: float32 or float64."""
     allowed: tuple[np.dtype[Any], ...] = (np.dtype(np.float32), np.dtype(np.float64))
     for precision in allowed:
         if dtype in (precision, precision.name, precision.type):
@@ -104,9 +104,9 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def check_real(name: str, values: Any, where: str = "") -> None:
-    """Raise if values are no real numbers, or lie under a mask; no cell is converted in silence.
+    """Raise if values are not real numbers or are masked; no cell is converted silently.
 
-    `where` names the part of the argument, " in chunk 3" for instance.
+    `where` names a part of the argument, " in chunk 3" for instance.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def check_real(name: str, values: Any, where: str = "") -> None:
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = tuple(np.argwhere(np.ma.getmaskarray(values))[0].tolist())
-        problem = f"has masked cells{where}, the first at {place}"
+        problem = f"has masked cells{where}, first at {place}"
         advice = "fill them by X.filled(…), or drop their rows (numbers under a mask are not read)."
         raise ArgumentError(name, problem, advice)
     dtype = getattr(values, "dtype", None)
@@ -134,27 +134,27 @@ def check_real(name: str, values: Any, where: str = "") -> None:
 def check_real_rows(X: Any) -> None:
     """Raise if an array, a frame or lists of features hold text, dates or masked cells.
 
-    numpy would read "0.5" as a number, a date as a count of days, and a masked cell as what is
-    under its mask.
+    numpy would read "0.5" as a number, a date as a count of days, and a masked cell as its hidden
+    value.
     """
     if texts := text_columns(X):
         problem = f"is not numeric in the column {first_few(texts)}"
         raise ArgumentError("X", problem, "pass numbers, one column per feature.")
-    if hasattr(X, "columns") and hasattr(X, "iloc"):  # objects may be text
+    if hasattr(X, "columns") and hasattr(X, "iloc"):  # a column of objects may hold text
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if kind.kind in ("O", "c"):
                 check_real("X", X[name].to_numpy(), f" in the column {name!r}")
-            if getattr(kind, "fill_value", 0) != 0:  # of a sparse column
-                problem = f"has {kind.fill_value} where its sparse column {name!r} stores nothing"
-                raise ArgumentError("X", problem, "pass X.sparse.to_dense(), or store all but 0.")
+            if getattr(kind, "fill_value", 0) != 0:  # fill value of a sparse column
+                problem = f"has a sparse column {name!r} with fill value {kind.fill_value}"
+                raise ArgumentError("X", problem, "pass X.sparse.to_dense(), or use fill value 0.")
     elif isinstance(X, list | tuple):
         listed = np.empty(0)
-        with suppress(TypeError):  # of what is no array: what follows says so
+        with suppress(TypeError):  # not an array: a later check reports it
             try:
                 listed = np.asanyarray(X)
             except ValueError as error:
                 problem = "has rows of different lengths"
-                advice = "pass as many numbers in each row as there are features."
+                advice = "pass the same number of features in each row."
                 raise ArgumentError("X", problem, advice) from error
         check_real("X", listed)
     else:
@@ -162,7 +162,7 @@ def check_real_rows(X: Any) -> None:
 
 
 class NotFiniteError(ArgumentError):
-    """Features that hold NaN or infinity."""
+    """Features that contain NaN or infinity."""
 
 
 def check_finite(
@@ -172,13 +172,13 @@ def check_finite(
     places: IntArray | Sequence[str] | None = None,
     columns: Sequence[str] = (),
 ) -> None:
-    """Raise if a block of rows holds NaN or infinity, with the place of the first.
+    """Raise if a block of rows contains NaN or infinity, with the position of the first.
 
-    A row is called what `places` calls it, by default it is counted from the block's first; a
-    column what `columns` calls it, or counted if there are none.
+    A row is named by `places`, by default counted from the first row of the block. A column is
+    named by `columns`, or counted if there are none.
     """
     values = block.data if sp.issparse(block) else block
-    # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
+    # If the sum is finite, so are its terms. If not, it may be an overflow: look at the terms.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
             return
@@ -188,12 +188,12 @@ def check_finite(
     place = first_row + row if places is None else places[row]
     where = repr(columns[column]) if columns else column
     problem = f"contains {kind} at row {place}, column {where}"
-    advice = "features must be finite, so drop or impute the row (NaN and inf cannot be used)."
+    advice = "drop or impute the row, because features must be finite (no NaN, no inf)."
     raise NotFiniteError(name, problem, advice)
 
 
 def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    """Return given start coefficients as float64."""
+    """Return the given start coefficients as float64."""
     array = np.asarray(start, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         problem = f"has shape {array.shape} or holds NaN or infinity"
@@ -206,27 +206,27 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
 def check_soft_targets(
     targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
 ) -> Matrix:
-    """Return soft targets, dense or CSR, with rows that are not negative and sum to one.
+    """Return soft targets, dense or CSR, whose rows are not negative and sum to one.
 
-    A message calls them by `name`, and by `beside` what has a row for each of theirs.
+    An error calls them `name`, and calls `beside` the argument that must have as many rows.
     """
     rows: Any = np.asarray(as_numpy(targets))
     if sp.issparse(targets):
         rows = sp.csr_array(targets)
-        if not rows.has_canonical_format:  # a cell that is stored in parts counts once
+        if not rows.has_canonical_format:  # duplicate entries are summed
             rows = rows.copy()
             rows.sum_duplicates()
     values = rows.data if sp.issparse(targets) else rows
     if values.dtype.kind not in "fiu":
         raise ArgumentError(name, f"has dtype {values.dtype}", "pass real numbers.")
     if rows.ndim != 2 or rows.shape[1] < 2:
-        advice = "pass one row of probabilities per sample, and columns for at least two classes."
+        advice = "pass one row of probabilities per sample, with columns for at least two classes."
         raise ArgumentError(name, f"has shape {rows.shape}", advice)
     if rows.shape[0] != n_samples:
         problem = f"has {counted(rows.shape[0], 'row')} and {beside} has {n_samples}"
         raise ArgumentError(name, problem, f"pass one row of probabilities per row of {beside}.")
     sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
-    # Written so that NaN fails too.
+    # The condition is written so that NaN fails too.
     if not np.all(values >= 0):
         problem = f"has the negative or missing value {np.min(values)}"
         raise ArgumentError(name, problem, "pass probabilities.")
@@ -237,11 +237,11 @@ def check_soft_targets(
     return rows
 
 
-# The rule for ties: scores that are equal at a boundary share what is left of its weight ----------
+# The rule for ties: scores that are equal at a boundary share the remaining weight ----------------
 
 
 def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
-    """Return the smallest of the largest scores of each row (..., 1)."""
+    """Return the smallest of the `n_kept` largest scores of each row (..., 1)."""
     place = scores.shape[-1] - n_kept
     return np.asarray(np.partition(scores, place, axis=-1)[..., place, np.newaxis])
 
@@ -249,19 +249,19 @@ def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
 def top_shares(
     scores: NDArray[Any], n_kept: int, slack: NDArray[Any], *, lowest: bool = False
 ) -> NDArray[np.float64]:
-    """Return weights of sum one for the largest scores of each row, all the same but for ties.
+    """Return weights with sum one for the largest scores of each row, equal except for ties.
 
     Parameters
     ----------
     scores : array of shape (..., n_classes)
         Larger is better.
     n_kept : int
-        How many are kept.
+        Number of scores that are kept.
     slack : array of shape (..., 1)
-        Scores no further than this from the boundary are tied.
+        Scores within this distance of the boundary are tied.
     lowest : bool
-        Let the first of those that are tied have the place, as an `argsort` would, instead of
-        sharing it.
+        Keep the first of the tied scores, as `argsort` would, instead of sharing the weight among
+        them.
 
     Examples
     --------

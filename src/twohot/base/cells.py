@@ -1,8 +1,8 @@
-"""The cells of a column, whatever holds them: an array, a list, a series, a frame of one column.
+"""The cells of a column in any container: an array, a list, a series, a frame of one column.
 
-Integers beside missing values stay integers, and no missing value is lost on the way: a column with
-any becomes an array of Python objects. What one cell says is here too: whether it is missing, its
-text, and its place in order.
+Integers stay integers and missing values stay missing: a column with missing values becomes an
+array of Python objects. This module also says whether a cell is missing, what its text is, and how
+cells are sorted.
 """
 
 import re
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from twohot.base.messages import ArgumentError
 from twohot.base.numbers import is_real
 
-WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # more digits are no count of anything
-ONE_PER_ROW = "pass one label per row, None for a row without."
+WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # a number with more digits is not a count
+ONE_PER_ROW = "pass one label per row, None for rows without a label."
 
 
 def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
-    """Return any column as an array in one dimension, of objects where a value may be missing.
+    """Return any column as a one-dimensional array, of objects if a value may be missing.
 
     Examples
     --------
@@ -37,17 +37,17 @@ def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
     if cells.ndim != 1:
         raise ArgumentError(name, f"has shape {cells.shape}", advice)
     if cells.dtype.kind in "mM":
-        # As Python and pandas have them, so that the same times are the same labels.
+        # As Python and pandas objects, so that equal times are equal labels.
         unit = "D" if np.datetime_data(cells.dtype)[0] in "YMWD" else "us"
         return np.asarray(cells.astype(f"{cells.dtype.kind}8[{unit}]").astype(object))
     if cells.dtype.kind == "S":
         return np.char.decode(cells)
-    # Strings of variable length know missing values of their own.
+    # Variable-length strings have missing values of their own.
     return cells.astype(object) if cells.dtype.kind == "T" else np.asarray(cells)
 
 
 def plain(cell: Any) -> Any:
-    """Return a cell as Python has it: text and numbers as such, whatever wraps them.
+    """Return a cell as a Python object: text or a number, without its wrapper.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def plain(cell: Any) -> Any:
     """
     if isinstance(cell, np.generic):
         cell = cell.item()
-    elif hasattr(cell, "as_py"):  # a scalar of Arrow
+    elif hasattr(cell, "as_py"):  # an Arrow scalar
         cell = cell.as_py()
     return cell.decode() if isinstance(cell, bytes) else cell
 
 
 def is_missing(label: object) -> bool:
-    """Return whether a value is no label.
+    """Return whether a value is a missing label.
 
     Examples
     --------
@@ -74,24 +74,24 @@ def is_missing(label: object) -> bool:
     if label is None or label is np.ma.masked:
         return True
     try:
-        return bool(label != label)  # noqa: PLR0124 - of all values NaN and NaT alone do that
-    except (TypeError, ValueError):  # NA does not even say that
+        return bool(label != label)  # noqa: PLR0124 - only NaN and NaT differ from themselves
+    except (TypeError, ValueError):  # NA raises here
         return True
 
 
 def as_text(label: object) -> str:
-    """Return a label as text: nothing for a missing one, and whole floats as integers."""
+    """Return a label as text: empty if missing; whole floats as integers."""
     label = plain(label)
     if isinstance(label, str):
         return label
     if is_missing(label):
         return ""
-    # Integers beside missing ones often come as floats.
+    # Integers in a column with missing values often become floats.
     return str(int(label) if isinstance(label, float) and label.is_integer() else label)
 
 
 def order_key(label: Any) -> tuple[int, Any, str]:
-    """Return what labels are sorted by: numbers by value, then text."""
+    """Return the sort key of a label: numbers by value, then text."""
     if isinstance(label, str):
         if WHOLE_NUMBER.fullmatch(label):
             return 0, int(label), label
@@ -100,7 +100,7 @@ def order_key(label: Any) -> tuple[int, Any, str]:
 
 
 def holds_numbers(cells: NDArray[Any]) -> bool:
-    """Return whether every cell of a column is one number, or missing among such."""
+    """Return whether all cells of a column are numbers or missing, with at least one number."""
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiu"
     listed = cells.tolist()
@@ -108,12 +108,12 @@ def holds_numbers(cells: NDArray[Any]) -> bool:
 
 
 def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
-    """Return values as an array of plain text or numbers where they are, else of objects."""
+    """Return values as an array of text or numbers if they are such, else of objects."""
     listed = list(cells)
     kinds = {type(cell) for cell in listed}
     if len(kinds) == 1 and kinds <= {str, int, bool, float}:
         array = np.array(listed)
-        # Text of fixed width loses zeros at its end, and large integers become other things.
+        # Fixed-width text loses trailing null characters, and large integers change type.
         if array.dtype.kind in "iubf" or (kinds == {str} and array.tolist() == listed):
             return array
     if any(isinstance(cell, list | tuple) for cell in listed):
@@ -129,10 +129,10 @@ def _from_container(column: Any) -> NDArray[Any]:
     if isinstance(series, nw.DataFrame) and len(series.columns) == 1:
         series = series[series.columns[0]]
     if not isinstance(series, nw.Series):
-        # Arrays of pyarrow and of nullable types, which narwhals does not take.
+        # Arrays of pyarrow and nullable types, which narwhals does not accept.
         listed = getattr(column, "to_pylist", None) or getattr(column, "tolist", None)
         return np.asarray(column) if listed is None else as_objects(listed())
-    # Floats have NaN for a null. Of all others a null would make floats, or nothing at all.
+    # In floats a null becomes NaN. In other types it would make floats, or fail.
     if series.dtype.is_float() or (series.dtype.is_numeric() and not series.null_count()):
         return np.asarray(series.to_numpy())
     return as_objects(series.to_list())

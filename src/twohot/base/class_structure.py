@@ -1,4 +1,4 @@
-"""Checks of what describes classes: their sizes, superclasses, confusions and corruption."""
+"""Checks of class sizes, superclasses, confusions and corruption matrices."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from twohot.base.numbers import check_count, check_random_state
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
-# Rows may miss one by what printing to seven digits or storing as float32 costs, not by more.
+# Tolerance for sums of rows: the error of printing seven digits or storing float32, not more.
 ROW_SUM_TOLERANCE = 1e-6
 
 
 def check_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a numpy Generator: the one given, or a new one seeded by what is given."""
+    """Return a numpy Generator: the one passed, or a new one with the seed passed."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -37,7 +37,7 @@ def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArr
 
 
 def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
-    """Return integers in one dimension, checked to be so many; an array is not copied."""
+    """Return integers in one dimension, checked to be `n_values`; an array is not copied."""
     array = as_array(values)
     if array.shape == (n_values,) and array.dtype.kind in "iu":
         return array
@@ -48,21 +48,21 @@ def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
 def check_codes(
     name: str, codes: ArrayLike, n_codes: int, n_names: int, *, least: int = -1
 ) -> NDArray[Any]:
-    """Return integers, checked to be so many, each a position among the names or -1 for none."""
+    """Return integers, checked to be `n_codes`, each a position among the names, or -1 for none."""
     array = check_integers(name, codes, n_codes)
     outside = np.flatnonzero((array < least) | (array >= n_names))
     if outside.size:
         entry = {f"{name}[{outside[0]}]": int(array[outside[0]])}
         known = f"there {'is' if n_names == 1 else 'are'} {counted(n_names, 'name')}"
         advice = f"{known}, so pass integers from {least} to {n_names - 1}."
-        raise ArgumentError(entry, "names nothing", advice)
+        raise ArgumentError(entry, "is out of range", advice)
     return array
 
 
 def check_superclass(
     superclass: ArrayLike, n_classes: int | None = None, *, least: int = 1
 ) -> NDArray[np.intp]:
-    """Return the map class -> superclass; the superclasses must be 0, 1, … without a hole."""
+    """Return the map class -> superclass; the superclasses must be 0, 1, … without gaps."""
     if n_classes is None:
         n_classes = max(as_array(superclass).size, least)
     array = check_integers("superclass", superclass, n_classes).astype(np.intp)
@@ -70,13 +70,13 @@ def check_superclass(
     if not np.array_equal(names, np.arange(names.size)):
         problem = f"numbers {names.size} superclasses from {names[0]} to {names[-1]}"
         by = "by np.unique(superclass, return_inverse=True)[1]"
-        advice = f"number them 0, 1, … without a hole, for instance {by}."
+        advice = f"number them 0, 1, … without gaps, for instance {by}."
         raise ArgumentError("superclass", problem, advice)
     return array
 
 
 def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDArray[np.intp]:
-    """Return the class each class is taken for, by default the next (the first for the last)."""
+    """Return the class each class is confused with, by default the next (or first) class."""
     every = np.arange(n_classes)
     if confused_with is None:
         return np.roll(every, -1)
@@ -84,24 +84,24 @@ def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDAr
     itself = np.flatnonzero(array == every).tolist()
     if itself:
         entry = {f"confused_with[{itself[0]}]": itself[0]}
-        advice = "name another class, or write the matrix yourself if this class stays clean."
-        raise ArgumentError(entry, "takes a class for itself", advice)
+        advice = "pass another class, or write the matrix yourself if this class has no noise."
+        raise ArgumentError(entry, "confuses a class with itself", advice)
     return array.astype(np.intp)
 
 
 def check_corruption(
     corruption: ArrayLike, n_classes: int | None = None, *, least: int = 1
 ) -> NDArray[np.float64]:
-    """Return a corruption matrix as float64 with rows that sum to one, or say what is wrong.
+    """Return a corruption matrix as float64 whose rows sum to one, or raise an error.
 
     Parameters
     ----------
     corruption : array of shape (n_classes, n_classes)
         Row true class, column given label; not negative, rows sum to one within 1e-6.
     n_classes : int, optional
-        The number of classes it must have.
+        The required number of classes.
     least : int, default 1
-        The number of classes it must have at least.
+        The minimum number of classes.
 
     Returns
     -------
@@ -123,10 +123,10 @@ def check_corruption(
         raise ArgumentError("corruption", f"has shape {matrix.shape}", advice)
     if n_classes is not None and len(matrix) != n_classes:
         problem = f"has {counted(len(matrix), 'row')} for {counted(n_classes, 'class', 'classes')}"
-        advice = "pass one row per class; name the classes where some have no sample."
+        advice = "pass one row per class; pass the classes if some have no sample."
         raise ArgumentError("corruption", problem, advice)
     matrix = matrix.astype(np.float64)
-    # Written so that NaN fails too.
+    # The condition is written so that NaN fails too.
     if not np.all(matrix >= 0):
         row, column = np.argwhere(~(matrix >= 0))[0]
         entry = {f"corruption[{row}, {column}]": float(matrix[row, column])}
@@ -135,31 +135,31 @@ def check_corruption(
     if not np.all(np.abs(row_sums - 1) <= ROW_SUM_TOLERANCE):
         row = np.argmax(np.abs(row_sums - 1))
         problem = f"has a row that does not sum to one (row {row}: {row_sums[row]:.8g})"
-        advice = "row k holds the shares of true class k; divide each row by its sum, or transpose."
+        advice = "row k is for true class k; divide each row by its sum, or transpose."
         raise ArgumentError("corruption", problem, advice)
     normalized: NDArray[np.float64] = matrix / row_sums[:, np.newaxis]
     return normalized
 
 
 def as_array(values: ArrayLike) -> NDArray[Any]:
-    """Return an array; rows of different lengths, which make none, come out as no numbers."""
+    """Return an array; ragged rows return an array that is not numeric."""
     try:
         return np.asarray(values)
     except ValueError:
         return np.asarray(None)
 
 
-# Names of classes, superclasses and splits: what files, figures and reports can hold --------------
+# Names of classes, superclasses and splits: text that files, figures and reports can store --------
 
 
 def check_names(name: str, names: Sequence[str]) -> None:
-    r"""Raise unless names are strings that differ, and text that UTF-8 can hold.
+    r"""Raise unless names are distinct strings that UTF-8 can encode.
 
     Examples
     --------
     >>> check_names("classes", ("cat", "caf\udce9"))
     Traceback (most recent call last):
-    twohot.base.messages.ArgumentError: classes holds 'caf\udce9', which is no UTF-8: rename it.
+    twohot.base.messages.ArgumentError: classes holds 'caf\udce9', which is not UTF-8: rename it.
     """
     if isinstance(names, str) or not all(isinstance(entry, str) for entry in names):
         raise ArgumentError({name: names}, "is not allowed", "pass a tuple of strings.")
@@ -170,5 +170,5 @@ def check_names(name: str, names: Sequence[str]) -> None:
         try:
             entry.encode()
         except UnicodeEncodeError as error:
-            problem = f"holds {entry!r}, which is no UTF-8"
+            problem = f"holds {entry!r}, which is not UTF-8"
             raise ArgumentError(name, problem, "rename it.") from error

@@ -1,4 +1,4 @@
-"""Files that are whole or not there at all, and what JSON can hold."""
+"""Files that are written completely or not at all, and values that JSON can store."""
 
 import hashlib
 import json
@@ -22,23 +22,23 @@ import numpy as np
 from twohot.base.messages import ArgumentError, FileThereError
 from twohot.base.optional import load_extra
 
-# Files that are still being written, named after their process, and what dead processes left ------
+# Unfinished files, named after their process, and cleaning up after dead processes ----------------
 # A file is written beside its target under a name such as `.a.csv.1f2e3d4c-4711-ab12.unfinished`:
-# the target, the machine, the process, and some random characters. A process that is killed leaves
-# it behind, and the next one that writes to the folder removes it.
+# the target, the machine, the process, and random characters. A process that is killed leaves it
+# behind, and the next process that writes to the folder removes it.
 
 NAME = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-\w+\.unfinished")
-# Characters of the target's name that are kept: names of files end at 255 bytes.
+# Characters of the target's name that are kept: file names are limited to 255 bytes.
 KEPT = 40
-NAME_BYTES = 255  # of a name that common disks take
-# Entries of a folder that are listed about as fast as one file is written to disk.
+NAME_BYTES = 255  # limit of a file name on common disks
+# Number of folder entries that are listed about as fast as one file is written to disk.
 LISTED_PER_WRITE = 1000
 
-_writes_to_wait: Counter[Path] = Counter()  # by folder: before it is listed again
+_writes_to_wait: Counter[Path] = Counter()  # by folder: writes before the next listing
 
 
 def name_beside(target: Path, suffix: str) -> Path:
-    """Return the path of what belongs to a file and lies beside it, under a name that disks take.
+    """Return the path of a file that belongs to another and lies beside it, with a valid name.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def name_beside(target: Path, suffix: str) -> Path:
 
 
 def new_unfinished(target: Path) -> tuple[int, Path]:
-    """Make an empty file beside a target; return its open descriptor, for writing, and its path."""
+    """Create an empty file beside a target; return its descriptor, open to write, and its path."""
     folder = target.parent.resolve()
     _writes_to_wait[folder] -= 1
     if _writes_to_wait[folder] < 0:  # listing costs no more than writing, however many files
@@ -69,46 +69,46 @@ def new_unfinished(target: Path) -> tuple[int, Path]:
 
 
 def remove_abandoned(folder: Path) -> int:
-    """Remove what dead processes of this machine were writing to a folder; return its entries."""
+    """Remove unfinished files of dead processes of this machine; return the number of entries."""
     n_entries = 0
     with suppress(PermissionError), os.scandir(folder) as entries:
         for n_entries, entry in enumerate(entries, start=1):  # noqa: B007
             name = NAME.fullmatch(entry.name)
             if name is None or name["machine"] != _machine() or _is_alive(int(name["process"])):
                 continue
-            with suppress(OSError):  # of somebody else, or just removed by another process
+            with suppress(OSError):  # another user's, or just removed by another process
                 Path(entry.path).unlink()
     return n_entries
 
 
 @cache
 def _machine() -> str:
-    """Return what distinguishes machines that write to one folder."""
+    """Return an identifier of this machine among those that write to one folder."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
 def _is_alive(process: int) -> bool:
-    if os.name != "posix":  # elsewhere a signal of number zero is not only a question
+    if os.name != "posix":  # elsewhere signal 0 ends the process
         return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # of somebody else
+    except OSError:  # another user's process
         pass
     return True
 
 
-# What a path of pathlib has made of a URL: one of two slashes is gone.
+# A URL that pathlib has parsed has lost one of its two slashes.
 SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file beside `path` for writing, and rename it to `path` when the block ends well.
+    """Open a file beside `path` for writing, and rename it to `path` if the block succeeds.
 
-    No reader sees half a file, and what stood at `path` stays there if the block raises. A link is
-    followed, and a file that is replaced keeps its mode.
+    Readers never see a partial file. If the block raises an error, an existing file stays. A link
+    is followed, and a replaced file keeps its mode.
 
     Examples
     --------
@@ -134,13 +134,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_stored_file(url: str) -> Iterator[BinaryIO]:
-    """Open a file as `whole_file` does, at any path that fsspec writes."""
+    """Open a file as `whole_file` does, at any path that fsspec can write."""
     filesystem, path = _place(url)
     if filesystem is None:
         with whole_file(path) as file:
             yield file
         return
-    # A name of its own: two workers may write the same file, one that was taken for lost too.
+    # A unique name: two workers may write the same file, also one that seemed lost.
     folder, name = path.rsplit("/", maxsplit=1)
     unfinished = f"{folder}/.{name[:KEPT]}.{uuid.uuid4().hex}.unfinished"
     try:
@@ -155,7 +155,7 @@ def whole_stored_file(url: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def stored_file(url: str) -> Iterator[BinaryIO | None]:
-    """Open a file for reading, at any path that fsspec reads; None if it is not there."""
+    """Open a file for reading, at any path that fsspec can read; None if it does not exist."""
     filesystem, path = _place(url)
     if not (Path(path).exists() if filesystem is None else filesystem.exists(path)):
         yield None
@@ -165,23 +165,23 @@ def stored_file(url: str) -> Iterator[BinaryIO | None]:
 
 
 def why_not_written(url: str) -> str:
-    """Return why no file can be written at a path, in words; nothing if one can.
+    """Return why no file can be written at a path, as text; empty if one can.
 
     Examples
     --------
     >>> why_not_written("."), why_not_written("nowhere/fit.npz"), why_not_written("fit.npz")
-    ('is a folder', 'is in a folder that is not there', '')
+    ('is a folder', 'is in a folder that does not exist', '')
     """
     filesystem, path = _place(url)
     if Path(path).is_dir() if filesystem is None else filesystem.isdir(path):
         return "is a folder"
     if filesystem is None and not Path(path).parent.is_dir():
-        return "is in a folder that is not there"
+        return "is in a folder that does not exist"
     return ""
 
 
 def as_url(source: Any) -> str:
-    """Return a path as text; of a URL both slashes.
+    """Return a path as text; a URL gets both slashes.
 
     Examples
     --------
@@ -206,17 +206,17 @@ def file_system(url: str) -> tuple[Any, str]:
         protocol = url.split("://", maxsplit=1)[0]
         known = import_module("fsspec.registry").known_implementations
         package = known[protocol]["class"].split(".")[0]
-        if package == "fsspec":  # has it, but for what it needs itself
+        if package == "fsspec":  # fsspec is installed, but not a package it needs
             package = f"fsspec[{protocol.replace('https', 'http')}]"
         raise ImportError(f'{url} needs {package}: pip install "{package}"') from error
     except ValueError as error:
-        advice = "pass a path of this machine, or a URL of a kind that fsspec knows."
+        advice = "pass a local path, or a URL that fsspec supports."
         raise ArgumentError("", f"{url} cannot be opened ({error})", advice) from error
     return filesystem, path
 
 
 def _place(url: str) -> tuple[Any, str]:
-    """Return the file system of fsspec, None for that of this machine, and the path there."""
+    """Return the fsspec file system (None if local) of a path or URL, and the path in it."""
     if "://" not in url:
         return None, url
     filesystem, path = file_system(url)
@@ -224,10 +224,10 @@ def _place(url: str) -> tuple[Any, str]:
 
 
 def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
-    r"""Return whether to open a path contacts another machine, other than that of a root folder.
+    r"""Return whether opening a path contacts a machine other than that of a root folder.
 
-    Windows does so for any path such as \\host\share\x.png, and tells that machine who the user
-    is. Elsewhere no path does.
+    Windows does so for any path such as \\host\share\x.png, and sends that machine the user's name.
+    Other systems never do.
 
     Examples
     --------
@@ -242,30 +242,30 @@ def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
 
 
 def final_path(path: str | os.PathLike[str]) -> Path:
-    """Return the file that a path leads to, through links; it must be a regular file, or none yet.
+    """Return the file that a path leads to, through links; it must be a regular file or not exist.
 
-    Renaming a file to a link would replace the link, and renaming one to a device the device.
+    Renaming a file to a link would replace the link; the same holds for a device.
     """
     target = Path(path)
     if target.is_symlink():
         target = Path(os.path.realpath(target))
     if target.exists() and not target.is_file():
-        raise OSError(f"{path} is not a regular file: pass the name of one, or of none yet.")
+        raise OSError(f"{path} is not a regular file: pass a regular file or a new name.")
     return target
 
 
 def check_regular(path: Path) -> None:
-    """Raise if a path leads to a pipe or a device, which a reader would wait for without end."""
+    """Raise if a path leads to a pipe or a device, where reading could wait forever."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise OSError(f"{path} is not a regular file: pass the name of one.")
+        raise OSError(f"{path} is not a regular file: pass a regular file.")
 
 
 def put_in_place(finished: Path, target: Path) -> None:
-    """Rename a finished file to its target, with the mode of the file that it replaces."""
+    """Rename a finished file to its target, with the mode of the file it replaces."""
     if target.exists():
         mode = stat.S_IMODE(target.stat().st_mode)
     else:
-        # An unfinished file is for the owner alone; a new one gets what the umask leaves.
+        # An unfinished file is private; a new file gets the mode of the umask.
         umask = os.umask(0)
         os.umask(umask)
         mode = 0o666 & ~umask
@@ -280,30 +280,30 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
-    """Write a record as JSON, which has no number that is not finite."""
+    """Write a record as JSON, in which all numbers are finite."""
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     with whole_file(path) as file:
-        # A half character has no UTF-8: it is spelt out, which in JSON is its escape.
+        # An unpaired surrogate has no UTF-8: it is written as its JSON escape.
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def parse_json(text: str) -> Any:
-    """Return the content of JSON from any source; ValueError for all that is no JSON.
+    """Return the content of JSON text from any source; ValueError if it is not valid JSON.
 
     Examples
     --------
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
-    ValueError: lists or objects stand too deep in each other
+    ValueError: lists or objects are nested too deeply
     """
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise ValueError("lists or objects stand too deep in each other") from error
+        raise ValueError("lists or objects are nested too deeply") from error
 
 
 def json_safe(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, and None for what is not finite.
+    """Return a value in JSON types: arrays as lists, None for numbers that are not finite.
 
     Examples
     --------
@@ -319,7 +319,7 @@ def json_safe(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# Where a file may be written: never over what was read, and known before the work is done ---------
+# Checks of output paths, before the work: an output never replaces an input -----------------------
 
 
 def check_output(
@@ -331,47 +331,47 @@ def check_output(
     suffixes: Collection[str] = (),
     outputs: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Raise if a file may not be written where an argument says, or not under such a name.
+    """Raise if an argument's file may not be written, or has the wrong ending.
 
-    `outputs` are other files of the same command, by their arguments.
+    `outputs` are other output files of the same command, by argument.
     """
     argument = {name: path}
     for other, taken in (outputs or {}).items():
         if taken is not None and path.resolve() == taken.resolve():
-            problem = "are one file"
+            problem = "are the same file"
             raise ArgumentError({other: taken, **argument}, problem, "choose two names.")
     if path.resolve() in {given.resolve() for given in inputs if given is not None}:
-        raise ArgumentError(argument, "is the input itself", "choose another name.")
+        raise ArgumentError(argument, "is the input file", "choose another name.")
     if suffixes and path.suffix not in suffixes:
         endings = " or ".join(suffixes)
         raise ArgumentError(argument, f"does not end in {endings}", "choose a name that does.")
     if not path.parent.is_dir() and "://" not in as_url(path):
-        raise ArgumentError(argument, "is in a folder that is not there", "make it first.")
+        raise ArgumentError(argument, "is in a folder that does not exist", "create it first.")
     if path.is_dir():
         raise ArgumentError(argument, "is a folder", "pass the name of a file.")
     if path.exists() and not path.is_file():
-        problem, advice = "is not a regular file", "pass the name of one, or of none yet."
+        problem, advice = "is not a regular file", "pass a regular file or a new name."
         raise ArgumentError(argument, problem, advice)
     if path.exists() and not force:
         advice = "pass {force} to replace it."
-        raise FileThereError(argument, "is there already", advice, force=True)
+        raise FileThereError(argument, "already exists", advice, force=True)
     check_writable(final_path(path).parent, argument)
 
 
 def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
-    """Raise if no file can be made in a folder that an argument asks for, which may not be there.
+    """Raise if no file can be created in an argument's folder, which need not exist yet.
 
-    Permissions are not enough: the disk may be read-only. So a file is written.
+    The permissions alone do not tell: the disk may be read-only. So a test file is written.
     """
     if "://" in as_url(folder):
-        problem = "is no path of this machine"
-        raise ArgumentError(argument, problem, "choose a folder here, and copy it there.")
+        problem = "is not a local path"
+        raise ArgumentError(argument, problem, "choose a local folder, and copy it afterwards.")
     there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     if there == folder.absolute() and not there.is_dir():
         raise ArgumentError(argument, "is a file", "pass the name of a folder.")
     if not there.is_dir():
         problem = f"is inside {there}, which is a file"
-        raise ArgumentError(argument, problem, "choose another place.")
+        raise ArgumentError(argument, problem, "choose another folder.")
     try:
         descriptor, made = new_unfinished(there / "twohot")
     except OSError as error:

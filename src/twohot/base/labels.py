@@ -1,12 +1,12 @@
-"""A column of labels, coded once where it enters and handed on.
+"""A column of labels, encoded once when it is read and passed on.
 
-A label is missing where it is None, NaN, NA, NaT, masked, a null of Arrow or polars, or text that
-is empty or blank. The texts "NaN", "NA" and "None" are classes like any other, unless they are
-named among the texts that mean no label.
+A label is missing if it is None, NaN, NA, NaT, masked, a null of Arrow or polars, or text that is
+empty or blank. The texts "NaN", "NA" and "None" are classes like any other, unless they are
+listed as texts that mean no label.
 
-Classes have one order everywhere: numbers by value, text that is a whole number among them, then
-all other text. Labels that differ in case or blanks alone are different classes, with a note; they
-are merged on request.
+The order of classes is the same everywhere: numbers by value (including text that is a whole
+number), then other text. Labels that differ only in case or blanks are different classes, with a
+note; they are merged on request.
 """
 
 import re
@@ -27,25 +27,25 @@ from twohot.base.class_structure import check_codes
 from twohot.base.messages import ArgumentError, counted, first_few
 
 NO_LABEL = -1  # the code of a row without a label
-# Bytes: sorting an array of wider text would move all of it for one long label.
+# Bytes. Sorting an array of wider text would move all of it because of one long label.
 WIDE_TEXT = 4096
-# A number of few digits, which a table may hold as "1" in one row and "1.0" in the next.
+# A number with few digits, which a table may contain as "1" in one row and as "1.0" in another.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
-# Blanks of a name in quotes that would not be seen.
+# Blanks of a quoted name that a reader would not see.
 HIDDEN_BLANKS = re.compile(r"(?<=^.) +| +(?=.$)|  +")
-# Texts that often mean a missing label; they are classes unless named in `missing`.
+# Texts that often mean a missing label; they are classes unless listed in `missing`.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One label for every row, or none."""
+    """One label or none for every row."""
 
     codes: IntArray  # (n_rows,), positions in classes; NO_LABEL where there is no label
     classes: NDArray[Any]  # (n_classes,), each once, in order
 
     def __post_init__(self) -> None:
-        """Raise unless every code is a position in the classes, or none."""
+        """Raise unless every code is a position in the classes, or NO_LABEL."""
         object.__setattr__(self, "codes", np.asarray(self.codes))
         object.__setattr__(self, "classes", np.asarray(self.classes))
         check_codes("codes", self.codes, self.codes.size, len(self.classes))
@@ -57,19 +57,19 @@ class Labels:
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """(n_rows,) which rows have a label."""
+        """(n_rows,) whether a row has a label."""
         return np.asarray(self.codes != NO_LABEL)
 
     @property
     def sizes(self) -> IntArray:
-        """(n_classes,) rows of each class."""
+        """(n_classes,) number of rows of each class."""
         return np.bincount(self.codes[self.labelled], minlength=self.n_classes)
 
     @property
     def values(self) -> NDArray[Any]:
-        """(n_rows,) the labels themselves, of their own type.
+        """(n_rows,) the labels in their own type.
 
-        A missing label is NaN among floats, and None among all others, of type object.
+        A missing label is NaN in a float array; otherwise None in an array of type object.
         """
         if self.labelled.all():
             return self.classes[self.codes]
@@ -78,20 +78,20 @@ class Labels:
         return np.array([*self.classes.tolist(), None], dtype=object)[self.codes]
 
     def take(self, rows: Any) -> "Labels":
-        """Return the labels of some rows; the classes stay."""
+        """Return the labels of some rows; the classes stay the same."""
         return Labels(self.codes[rows], self.classes)
 
     def present(self) -> "Labels":
-        """Return the same labels without the classes that no row has."""
+        """Return the same labels without the classes that have no row."""
         return self._only(self.sizes > 0)
 
     def without(self, missing: Collection[str]) -> "Labels":
-        """Return the labels without the classes whose text means that there is no label."""
+        """Return the labels without the classes whose text means a missing label."""
         texts = set(missing_texts(missing))
         return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
 
     def unknown_to(self, classes: NDArray[Any]) -> dict[str, int]:
-        """Return the labels, as text, that are none of some classes, and the rows of each."""
+        """Return the labels (as text) that are not among the classes, with their row counts."""
         known = {as_text(label) for label in classes.tolist()}
         sizes = zip(map(as_text, self.classes.tolist()), self.sizes.tolist(), strict=True)
         return {name: size for name, size in sizes if size and name not in known}
@@ -99,7 +99,7 @@ class Labels:
     def _only(self, kept: NDArray[np.bool_]) -> "Labels":
         if kept.all():
             return self
-        # The last entry is for no label, at -1.
+        # The last entry is for rows without a label, code -1.
         place = np.append(np.where(kept, np.cumsum(kept) - 1, NO_LABEL), NO_LABEL)
         return Labels(place[self.codes], self.classes[kept])
 
@@ -109,17 +109,17 @@ class Labels:
         /,
         *,
         name: str = "y",
-        advice: str = "leave these rows without a label, or take a probe that knows them.",
+        advice: str = "remove the labels of these rows, or use a probe with these classes.",
         **mentions: object,
     ) -> "Labels":
-        """Return the same labels coded as positions in other classes, by their text."""
+        """Return the same labels as positions in other classes, matched by text."""
         place = {as_text(label): number for number, label in enumerate(classes.tolist())}
         moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
         unknown = self.classes[(self.sizes > 0) & (np.array(moved) == NO_LABEL)].tolist()
         if unknown:
             problem = (
                 f"has {counted(len(unknown), 'label')} that {'is' if len(unknown) == 1 else 'are'} "
-                f"none of the {counted(len(classes), 'class', 'classes')} ({first_few(unknown)})"
+                f"not among the {counted(len(classes), 'class', 'classes')} ({first_few(unknown)})"
             )
             raise ArgumentError(name, problem, advice, **mentions)
         return Labels(np.array([*moved, NO_LABEL], dtype=np.intp)[self.codes], classes)
@@ -133,12 +133,12 @@ def code_labels(
     missing: Collection[str] = (),
     by_name: bool = False,
 ) -> Labels:
-    """Return a column of numbers or of text as codes and classes; `Labels` stay as they are.
+    """Return a column of numbers or text as codes and classes; `Labels` stay unchanged.
 
-    An error calls the labels by `name`. By default the `classes` are the labels that occur, in
-    order; a label is the class that has its text, so 1 is "1". Texts among `missing` mean no
-    label, beside those that are empty or blank. With `by_name` classes are text, whatever the
-    labels are: 1, 1.0 and "1" are then the same, and numbers may be mixed with text.
+    Errors call the labels `name`. By default the `classes` are the labels that occur, in order.
+    A label belongs to the class with its text, so 1 is "1". The texts in `missing`, and empty or
+    blank text, mean no label. With `by_name` classes are text, whatever the labels are: 1, 1.0 and
+    "1" are then the same, and numbers may be mixed with text.
 
     Examples
     --------
@@ -150,12 +150,12 @@ def code_labels(
     coded = found.without(missing)
     if classes is None:
         return coded
-    advice = "name all classes in {classes}, or leave it out to take the labels that occur."
+    advice = "list all classes in {classes}, or leave it out to use the labels that occur."
     return coded.among(check_classes(classes), name=name, advice=advice, classes=...)
 
 
 def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
-    """Return a column of labels by the classes that occur."""
+    """Return a column of labels with the classes that occur."""
     found, index = _distinct(as_cells(labels, name), name)
     values = [None if is_missing(value) else value for value in found.tolist()]
     _check_values(values, name, mixed=by_name)
@@ -166,9 +166,9 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
     codes = np.array([place[value] for value in values], dtype=np.intp)[index]
     dtype: np.dtype[Any] = np.dtype(object) if by_name else found.dtype
     if dtype.kind == "O" and classes and not isinstance(classes[0], str):
-        # Numbers among objects become an array of numbers: scikit-learn takes no others as labels.
+        # Numbers in an object array become a numeric array: scikit-learn requires it of labels.
         numbers = np.array(classes)
-        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # not if they are too large
+        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # not if too large
     return Labels(codes, np.array(classes, dtype=dtype))
 
 
@@ -178,23 +178,23 @@ def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
 
 
 def check_classes(classes: Any) -> NDArray[Any]:
-    """Return classes that somebody gave, which must differ by their text."""
+    """Return the classes that a user passed; they must differ as text."""
     advice = "pass each class once, in one dimension."
     array = as_cells(classes, "classes", advice)
     check_named(array.tolist(), "classes")
     names = [as_text(label) for label in array.tolist()]
     twice = len(set(names)) < len(names)
     if twice or not all(map(str.strip, names)):
-        problem = "names a class twice" if twice else "holds a class without a name"
+        problem = "contains a class twice" if twice else "contains a class without a name"
         raise ArgumentError("classes", problem, advice)
     return array
 
 
 def check_all_labelled(labels: Labels) -> None:
-    """Raise if a row has no label, with their number and the first of them."""
+    """Raise if a row has no label; the error has their number and the first."""
     without = np.flatnonzero(~labels.labelled)
     if without.size:
-        rows = f"{counted(without.size, 'row')}, the first is row {without[0]}"
+        rows = f"{counted(without.size, 'row')}, first row {without[0]}"
         raise ArgumentError("y", f"has no label in {rows}", "drop these rows before fitting.")
 
 
@@ -206,11 +206,11 @@ def check_some_labelled(labels: Labels, advice: str, *, name: str = "y") -> None
 
 
 def check_two_classes(labels: Labels) -> None:
-    """Raise unless some row has a label, and there are two classes."""
+    """Raise unless there are labels of at least two classes."""
     check_some_labelled(labels, "pass labels for rows of at least two classes.")
     only, *others = labels.classes.tolist()
     if not others:
-        problem = f"has one class only ({only!r})"
+        problem = f"has only one class ({only!r})"
         raise ArgumentError("y", problem, "pass rows of at least two classes.")
 
 
@@ -220,9 +220,9 @@ def label_notes(
     missing: str = "among `missing`",
     merge: str = "write them alike in your data",
 ) -> tuple[str, ...]:
-    """Say which classes may be other spellings of one, and which may mean that there is no label.
+    """Return notes on classes that may be spellings of one, or may mean a missing label.
 
-    `missing` says how a text is named that means none, `merge` how spellings become one.
+    `missing` is the phrase for declaring a text missing, `merge` the one for merging spellings.
 
     Examples
     --------
@@ -250,10 +250,10 @@ def label_notes(
 
 
 def other_spellings(names: Sequence[str]) -> list[list[int]]:
-    """Return the places of names that may be one name, those of one together.
+    """Return the positions of names that may be the same name, in groups.
 
-    They differ in capitals, blanks or characters without a width only, in how an accent is stored,
-    or in how a number is written.
+    They differ only in case, blanks or zero-width characters, in how an accent is stored, or in how
+    a number is written.
 
     Examples
     --------
@@ -267,9 +267,9 @@ def other_spellings(names: Sequence[str]) -> list[list[int]]:
 
 
 def spelling_groups(labels: Labels) -> list[list[int]]:
-    """Return the codes of classes that may be one, those of one together, the most frequent first.
+    """Return the codes of classes that may be the same, in groups, the most frequent first.
 
-    Where two are as frequent, the first in order comes first.
+    Classes of equal frequency keep their order.
 
     Examples
     --------
@@ -282,24 +282,24 @@ def spelling_groups(labels: Labels) -> list[list[int]]:
 
 
 def _spelling(name: str) -> str:
-    """Return what all spellings of a name have in common."""
-    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")  # has a width
+    """Return the form that all spellings of a name share."""
+    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")  # of nonzero width
     text = unicodedata.normalize("NFC", " ".join(seen.split()).casefold())
     return str(Decimal(text).normalize()) if PLAIN_NUMBER.fullmatch(text) else text
 
 
 def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -> str:
-    """Return the spellings of one name with the rows of each."""
+    """Return the spellings of one name with their numbers of rows."""
     counts = [counted(sizes[group[0]], "row"), *(str(sizes[code]) for code in group[1:])]
     told = told_apart([names[code] for code in group])
     return " / ".join(f"{name} ({count})" for name, count in zip(told, counts, strict=True))
 
 
 def told_apart(names: Sequence[object]) -> list[str]:
-    r"""Return names in quotes, with all that differs between them to be seen.
+    r"""Return quoted names in which all differences are visible.
 
-    Blanks are open boxes where they would not be seen, at an end or beside another one. Names that
-    look the same are written by the codes of their characters.
+    Blanks that would be invisible, at an end or next to another one, are shown as open boxes. Names
+    that look the same are written with character codes.
 
     Examples
     --------
@@ -316,7 +316,7 @@ def told_apart(names: Sequence[object]) -> list[str]:
 
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
-    """Return the distinct values, and the position of each cell among them."""
+    """Return the distinct values, and the index of each cell among them."""
     if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
         cells = cells.astype(object)
     if cells.dtype.kind in "cV":
@@ -329,10 +329,10 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     for row, cell in enumerate(cells.tolist()):
         value = plain(cell)
         if isinstance(value, Collection) and not (isinstance(value, str) or is_masked(value)):
-            problem = f"holds {value!r} in row {row}, which is no label"
+            problem = f"holds {value!r} in row {row}, which is not a label"
             raise ArgumentError(name, problem, "pass numbers or text.")
         if not isinstance(value, str) and is_missing(value):
-            value = None  # one for all of them, though no NaN equals another
+            value = None  # one value for all, although no NaN equals another
         elif not isinstance(value, str | bool | int | float):
             value = _name_of(value, row, name)
         index[row] = place.setdefault(value, len(place))
@@ -340,40 +340,40 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
 
 
 def check_named(cells: Iterable[Any], name: str) -> None:
-    """Raise if a cell is an object that has no text but its address, another one on every run."""
+    """Raise if the text of a cell is only its memory address, which changes in every run."""
     for row, cell in enumerate(cells):
         if not isinstance(cell, str | int | float):
             _name_of(cell, row, name)
 
 
 def _name_of(value: object, row: int, name: str) -> str:
-    """Return the text of a date or the like; objects that have none but their address are none."""
+    """Return the text of a date or similar object; raise if it contains a memory address."""
     text = str(value)
     if callable(value) or isinstance(value, complex) or f"{id(value):x}" in text.lower():
-        problem = f"holds {text} in row {row}, which is no label"
+        problem = f"holds {text} in row {row}, which is not a label"
         raise ArgumentError(name, problem, "pass numbers or text.")
     return text
 
 
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
-    """Raise if labels mix numbers and text and may not, or are numbers that count nothing."""
+    """Raise if labels mix numbers and text without permission, or are not whole numbers."""
     if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
-        advice = "pass labels of one type, None where there is none."
+        advice = "pass labels of one type, None for rows without a label."
         raise ArgumentError(name, "mixes numbers and text", advice)
     for value in values:
         if isinstance(value, float) and not value.is_integer():
-            problem = f"holds {value!r}, which is no class (Unknown label type: continuous)"
+            problem = f"holds {value!r}, which is not a class (Unknown label type: continuous)"
             raise ArgumentError(name, problem, "pass integers or text as labels.")
 
 
-# Classes that a data frame of probabilities names its columns after -------------------------------
+# Classes as column names of a data frame of probabilities -----------------------------------------
 
 
 def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[Any] | None:
-    """Return the names of the columns of a data frame; None of an array.
+    """Return the column names of a data frame; None for an array.
 
-    Nobody chose the names 0, 1, … of pandas and column_0, column_1, … of polars: they are None too,
-    unless they are the text of these very classes.
+    The default names 0, 1, … of pandas and column_0, column_1, … of polars also return None, unless
+    they are the text of these classes.
 
     Examples
     --------
@@ -401,7 +401,7 @@ def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[An
 
 
 def check_column_order(name: str, named: NDArray[Any] | None, classes: NDArray[Any]) -> None:
-    """Raise if a data frame has its columns in another order than the classes that were given."""
+    """Raise if the columns of a data frame are in another order than the classes passed."""
     if named is None:
         return
     theirs, ours = ([as_text(each) for each in names.tolist()] for names in (named, classes))

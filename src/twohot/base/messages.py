@@ -1,6 +1,6 @@
-"""The words of an error: which argument, what came, what is allowed, what to do.
+"""Error messages: which argument, what was passed, what is allowed, what to do.
 
-An error keeps the arguments it speaks of apart from its words. In Python an argument is written
+An error stores its arguments separately from its text. In Python an argument is written
 `label_column='y'`; the command line writes the same error with `--label-column='y'`.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
-# How many of many names a sentence lists.
+# Maximum number of names in a sentence.
 FEW = 5
 
 
@@ -18,19 +18,19 @@ class ArgumentError(ValueError):
     Parameters
     ----------
     arguments : str or dict
-        The arguments with their values; or the name of one whose value is not shown; or nothing.
+        The arguments with their values; or the name of one whose value is not shown; or empty.
     problem : str
-        What is wrong, the sentence that the arguments begin. It may hold any text of a user.
+        What is wrong: the predicate after the arguments. It may contain text of the user.
     advice : str
-        What to do, in our own words. `{name}` is replaced by an argument that `mentions` gives the
-        value of; other braces stay as they are.
+        What to do. `{name}` is replaced by an argument whose value is in `mentions`; other braces
+        stay unchanged.
     mentions
         Arguments that the advice mentions; `...` means any value.
 
     Examples
     --------
-    >>> print(ArgumentError({"seed": -1}, "seeds nothing", "pass an integer of at least 0."))
-    seed=-1 seeds nothing: pass an integer of at least 0.
+    >>> print(ArgumentError({"seed": -1}, "is negative", "pass an integer of at least 0."))
+    seed=-1 is negative: pass an integer of at least 0.
     >>> print(ArgumentError("", "'y' and 'label' are both there", "pass {label}.", label=...))
     'y' and 'label' are both there: pass label=….
     """
@@ -52,11 +52,11 @@ class ArgumentError(ValueError):
         return self.worded(in_python)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # All that makes the message, so that it comes back whole from another process.
+        # All parts of the message, so that pickling keeps it.
         return _made_again, (type(self), self.arguments, self.problem, self.advice, self.mentions)
 
     def worded(self, write: Callable[[str, object], str]) -> str:
-        """Return the message, each argument written by `write(name, value)`."""
+        """Return the message, with each argument written by `write(name, value)`."""
         if isinstance(self.arguments, str):
             opening = write(self.arguments, ...).removesuffix("=…") if self.arguments else ""
         else:
@@ -78,7 +78,7 @@ def _made_again(
 
 
 def _filled(text: str, written: list[tuple[str, str]]) -> str:
-    """Return a text with every place filled; what was filled in, any text, is not looked at."""
+    """Return a text with every placeholder filled; the inserted text is not parsed."""
     if not written:
         return text
     (place, content), *others = written
@@ -86,11 +86,11 @@ def _filled(text: str, written: list[tuple[str, str]]) -> str:
 
 
 class FileThereError(ArgumentError, FileExistsError):
-    """An output that is there already and may not be replaced."""
+    """An output that already exists and may not be replaced."""
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the message of an error, with its type if it is not one of ours.
+    """Return the message of an error, preceded by its type unless it is an error of twohot.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def cause_of(error: BaseException) -> str:
 
 
 def in_python(name: str, value: object) -> str:
-    """Return an argument with its value, as Python has it."""
+    """Return an argument with its value in Python syntax."""
     return f"{name}={shown(value)}"
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: paths are plain, and `...` means any value.
+    """Return a value as messages show it: paths without quotes, and `…` for any value.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def shown(value: object) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, in the plural where there is not one.
+    """Return a number with its noun, in the plural unless the number is one.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:
-    """Return the first of many names, quoted unless `write` does otherwise, and how many more.
+    """Return the first of many names, quoted unless `write` differs, and how many more there are.
 
     Examples
     --------

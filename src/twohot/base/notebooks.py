@@ -1,4 +1,4 @@
-"""What notebooks show: tables, and how far a search is."""
+"""Output in notebooks: tables, and the progress of a search."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ BAR = '<progress value="{{ done }}" max="{{ total }}"></progress> {{ title }}: {
 def notebook_table(
     title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()
 ) -> str:
-    """Return a table as notebooks show it, every text escaped.
+    """Return a table as HTML for notebooks, with all text escaped.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def notebook_table(
 def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[Callback | None]:
     """Yield a function to call with one line per step: a user's callback, or a notebook's bar.
 
-    The bar goes when the work is done. Outside of notebooks there is none.
+    The bar is removed at the end. Outside of notebooks there is none.
     """
     kernel = _kernel()
     if callback is not None or kernel is None:
@@ -58,7 +58,7 @@ def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[
 
 
 def _kernel() -> Any:
-    """Return `IPython.display` where a notebook shows what is printed; a terminal has no kernel."""
+    """Return `IPython.display` in a notebook; None in a terminal, which has no kernel."""
     python = sys.modules.get("IPython")
     shell = python.get_ipython() if python is not None else None
     return sys.modules.get("IPython.display") if getattr(shell, "kernel", None) else None

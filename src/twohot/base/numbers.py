@@ -1,4 +1,4 @@
-"""Numbers, counts and choices that a user passes."""
+"""Checks of numbers, counts and choices that a user passes."""
 
 import math
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from twohot.base.messages import ArgumentError, counted
 
 
 def is_integer(value: object) -> bool:
-    """Return whether a value counts: an int or numpy integer, not a bool."""
+    """Return whether a value is an integer: int or numpy integer, not bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is one real number, not a bool."""
+    """Return whether a value is a real number, not bool."""
     return is_integer(value) or isinstance(value, (float, np.floating))
 
 
@@ -41,23 +41,23 @@ def check_positive(name: str, value: float) -> float:
 
 
 def check_flag(name: str, value: object) -> bool:
-    """Return `value`, True or False; nothing else is taken for one of them."""
+    """Return `value`, which must be True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise ArgumentError({name: value}, "is not allowed", "pass True or False.")
 
 
 def check_random_state(name: str, value: Any) -> None:
-    """Raise unless random numbers can be drawn by a value: a seed, a generator or None."""
+    """Raise unless a value can be a random state: a seed, a generator or None."""
     generators = (np.random.RandomState, np.random.Generator)
     if value is None or isinstance(value, generators) or (is_integer(value) and value >= 0):
         return
     advice = "pass a non-negative integer, a numpy.random.Generator or RandomState, or None."
-    raise ArgumentError({name: value}, "seeds nothing", advice)
+    raise ArgumentError({name: value}, "is not a random state", advice)
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
-    """Return `value`, one of the allowed words."""
+    """Return `value`, which must be one of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
     words = ", ".join(map(repr, allowed))
@@ -65,7 +65,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
 
 
 def check_class_count(name: str, value: int, n_classes: int) -> int:
-    """Return a number of classes or of groups of them, at least one and at most `n_classes`."""
+    """Return a number of classes or superclasses, from one to `n_classes`."""
     if check_count(name, value, 1) > n_classes:
         problem = f"is more than the {n_classes} classes"
         raise ArgumentError({name: value}, problem, f"pass at most {n_classes}.")
@@ -75,7 +75,7 @@ def check_class_count(name: str, value: int, n_classes: int) -> int:
 def check_penalty(
     l2: Any, ridge: Any, default_ridge: float, n_rounds: int
 ) -> tuple[str, list[float]]:
-    """Return which strength was given, "l2" or "ridge", and its value for every round."""
+    """Return which penalty was passed, "l2" or "ridge", and its value for every round."""
     if l2 is not None and ridge is not None:
         formula = "l2 = ridge · mean squared norm / (n_classes · total weight)"
         advice = f"pass one of them and leave the other None ({formula})."

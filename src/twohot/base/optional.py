@@ -1,4 +1,4 @@
-"""Packages that are needed for some work only, imported where that work is done."""
+"""Optional packages, imported where they are used."""
 
 import os
 from importlib import import_module
@@ -6,12 +6,12 @@ from typing import Any
 
 import jinja2
 
-# Packages that are not installed under the name of their module.
+# Packages whose name for installation differs from the module's.
 PACKAGES = {"PIL": "pillow", "umap": "umap-learn"}
 
 
 def load_extra(module: str, extra: str, purpose: str) -> Any:
-    """Return a module of an extra, or say how to install it.
+    """Return a module of an extra, or raise an error that says how to install it.
 
     Examples
     --------
@@ -23,18 +23,18 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A module that the package itself misses is another matter.
+        # A module that is missing inside the package itself is a different error.
         if (error.name or "").split(".", maxsplit=1)[0] != package:
             raise
         name = PACKAGES.get(package, package)
         raise ImportError(f'{purpose} need {name}: pip install "twohot[{extra}]"') from error
 
 
-# Templates of HTML pages, under one rule: text is escaped, and a name that is missing raises ------
+# Templates of HTML pages: text is escaped, and an undefined name raises an error ------------------
 
 
 def page_templates(package: str) -> jinja2.Environment:
-    """Return the templates of a package, which are in its folder `templates`."""
+    """Return the templates in the folder `templates` of a package."""
     return jinja2.Environment(
         autoescape=True,
         loader=jinja2.PackageLoader(package),
@@ -44,16 +44,16 @@ def page_templates(package: str) -> jinja2.Environment:
     )
 
 
-# How much memory this process may use -------------------------------------------------------------
+# Memory that this process may use -----------------------------------------------------------------
 
-# Bytes that any machine has: to ask how many there are takes a second.
+# Bytes that any machine has: reading the actual number takes a second.
 SURELY_HELD = 2**29
-# Of the address space and of the heap, by the names of the module `resource`.
+# Limits of the address space and of the heap, by their names in the module `resource`.
 LIMITS = ("RLIMIT_AS", "RLIMIT_DATA")
 
 
 def memory_limit() -> int:
-    """Return the bytes that this process may hold: of the machine, its container and its limits.
+    """Return the bytes this process may use: the minimum of machine, container and limits.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def memory_limit() -> int:
     True
     """
     try:
-        limit = int(import_module("distributed.system").MEMORY_LIMIT)  # of a container, too
+        limit = int(import_module("distributed.system").MEMORY_LIMIT)  # also in a container
     except ImportError:
         pages = getattr(os, "sysconf", lambda _: 2**31)  # not on every system
         limit = pages("SC_PAGE_SIZE") * pages("SC_PHYS_PAGES")
@@ -69,7 +69,7 @@ def memory_limit() -> int:
 
 
 def _own_limits(most: int) -> list[int]:
-    """Return the limits that were set for this process alone, the largest number where none is."""
+    """Return the limits set for this process, the largest number where there is none."""
     try:
         resource = import_module("resource")
     except ImportError:  # not on every system

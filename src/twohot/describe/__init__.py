@@ -1,4 +1,4 @@
-"""What the data are like: correlations, superclasses, evaluation, and the forecast."""
+"""Descriptions of a dataset: correlations, superclasses, evaluation, and the forecast."""
 
 from twohot.describe.advice import Action as Action
 from twohot.describe.comparison import fit_plain as fit_plain

@@ -1,4 +1,4 @@
-"""The advice of a forecast: what to fit, how many labels are wrong, and the numbers behind both."""
+"""The advice of a forecast: the probe to use, the share of wrong labels, and the evidence."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ from twohot.theory import label_gaps
 
 
 class Action(StrEnum):
-    """What to do."""
+    """The advised action."""
 
     PLAIN = "use a plain probe"
     ANCHORED = "use AutoProbe"
@@ -22,27 +22,27 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do, and why."""
+    """The advised action, and the reasons."""
 
     action: Action
     code: str  # the probe to fit; empty if none
     summary: str  # the action and its reason, in one sentence
     wrong_labels: str  # how many labels are wrong, in one sentence
     evidence: tuple[str, ...]  # sentences with numbers
-    cautions: tuple[str, ...]  # what the evidence does not cover
-    audit: bool  # whether the labels refute that all of them are right
+    cautions: tuple[str, ...]  # limits of the evidence
+    audit: bool  # whether a test shows that some labels are wrong
 
 
 def advise(
     comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate, labels: Labels
 ) -> Advice:
-    """Choose the probe by what is predicted of held-out rows.
+    """Choose the probe by its predictions for held-out rows.
 
-    AutoProbe is advised if held-out labels are likelier by it than by a plain probe, by a one-sided
-    test at level 5 % since it costs more fits, unless it predicts fewer of them, by the same test.
+    AutoProbe is advised if it makes held-out labels likelier than a plain probe, by a one-sided
+    test at level 5 % because it needs more fits; not if it predicts fewer of them, by that test.
     Likelihoods are compared because, with much noise and few rows, a gain in agreement cannot be
-    distinguished from chance. The theory is not used: it describes classes by their means alone,
-    and predicts too much where the rows of a class differ.
+    distinguished from chance. The theory is not used: it describes classes by their means only, and
+    is too optimistic if the rows of a class differ.
     """
     action, summary = _choose(comparison, noise, correlation)
     plain = comparison.plain
@@ -63,7 +63,7 @@ def advise(
 def _choose(
     comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate
 ) -> tuple[Action, str]:
-    """Return what to do, and the reason."""
+    """Return the action and the reason."""
     same, other = correlation.same_class, correlation.other_class
     lost = confused_classes(noise)
     share_lost = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
@@ -73,14 +73,14 @@ def _choose(
         )
     if not same > other:
         return Action.NOTHING, (
-            f"rows of one class are no more alike than rows of two classes (mean correlation "
+            f"rows of one class are no more similar than rows of two classes (mean correlation "
             f"{same:.3f} and {other:.3f})."
         )
-    # Probes learn the commonest label of a class. In a majority, that is by definition above half.
+    # Probes learn the most frequent label of a class. In a majority, its share is above half.
     if share_lost > 0.5:
         return Action.NOTHING, (
             f"{len(lost)} of {len(noise.class_sizes)} classes, with {share_lost:.0%} of the rows, "
-            "are given some wrong label at least as often as their own."
+            "have some wrong label at least as often as the right one."
         )
     return _compare(comparison, noise)
 
@@ -88,8 +88,8 @@ def _choose(
 def _compare(comparison: Comparison, noise: NoiseEstimate) -> tuple[Action, str]:
     """Choose between AutoProbe and a plain probe.
 
-    The reason has the numbers of the test that decides. Those of the other one might contradict it:
-    a gain in agreement may be large beside its error, and the labels no likelier.
+    The reason has the numbers of the deciding test. The other test's might contradict it: a gain in
+    agreement may be large relative to its error although the labels are no likelier.
     """
     if comparison.plain is None:
         return Action.ANCHORED, "a class has too few rows to hold some out for a plain probe."
@@ -97,17 +97,17 @@ def _compare(comparison: Comparison, noise: NoiseEstimate) -> tuple[Action, str]
         100 * noise.as_accuracy(value) for value in (comparison.gain, comparison.gain_error)
     )
     points = f"estimated accuracy {gain:+.1f} ± {error:.1f} points"
-    test = f"{comparison.likelier:.2f} standard errors; a test at 5% asks {REFUTED}"
+    test = f"{comparison.likelier:.2f} standard errors; a test at 5% needs {REFUTED}"
     if comparison.gain < -REFUTED * comparison.gain_error:
         return Action.PLAIN, f"AutoProbe predicts fewer held-out labels (test at 5%; {points})."
     if comparison.likelier <= REFUTED:
         return Action.PLAIN, f"AutoProbe does not make held-out labels likelier ({test})."
     test += f"; {points}" if gain > 0 else ""
-    return Action.ANCHORED, f"held-out labels are likelier by it than by a plain probe ({test})."
+    return Action.ANCHORED, f"it makes held-out labels likelier than a plain probe does ({test})."
 
 
 def confused_classes(noise: NoiseEstimate) -> IntArray:
-    """Return the classes whose rows are given another label at least as often as their own."""
+    """Return the classes that have another label at least as often as their own."""
     return np.flatnonzero(label_gaps(noise.corruption) <= 0)
 
 
@@ -115,22 +115,22 @@ def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
     """Return a sentence on the share of wrong labels."""
     (low, high), n_rows = noise.interval, comparison.choice.n_rows
     if noise.given:
-        return f"By the noise that you passed, {noise.rate:.1%} of the labels are wrong."
+        return f"For the corruption you passed, {noise.rate:.1%} of the labels are wrong."
     if not comparison.choice.learnt:
-        return "How many labels are wrong cannot be estimated from these features."
+        return "The number of wrong labels cannot be estimated from these features."
     said = f"About {noise.rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})"
     if low > 0:
         return f"{said}."
     if noise.rate * n_rows < 1:
         return f"No label is likely to be wrong (at most {high:.1%})."
-    return f"{said}: they may all be right, if the classes overlap."
+    return f"{said}: they may all be right if the classes overlap."
 
 
 def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     plain = comparison.plain
     learnt = (
-        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}, by the class "
-        f"frequencies alone {comparison.frequency_likelihood:.3f}."
+        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}; by the class "
+        f"frequencies alone it is {comparison.frequency_likelihood:.3f}."
     )
     if plain is None:
         return (learnt,)
@@ -138,31 +138,31 @@ def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     agreement = (
         f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
         f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier by "
-        f"AutoProbe, by a test at 5% ({comparison.likelier:.2f} standard errors)."
+        f"AutoProbe in a test at 5% ({comparison.likelier:.2f} standard errors)."
     )
     if not noise.slope > 0:
         return learnt, agreement
-    worth = f"A point of accuracy shows as {noise.slope:.2f} points of agreement with these labels."
+    worth = f"One point of accuracy gives {noise.slope:.2f} points of agreement with these labels."
     return learnt, agreement, worth
 
 
 def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> tuple[str, ...]:
-    """Name the classes that a probe will get wrong, and what the estimates do not cover."""
+    """Return warnings: classes that a probe will get wrong, and limits of the estimates."""
     names, found = labels.classes.tolist(), []
     confused = confused_classes(noise)
     if confused.size:
         classes = counted(len(confused), "class", "classes")
         found.append(
-            f"Rows of {classes} are given some other label at least as often as their own, and "
-            f"will be predicted as it: {first_few(names[k] for k in confused)}."
+            f"Rows of {classes} have some other label at least as often as the right one, and "
+            f"will be predicted as that class: {first_few(names[k] for k in confused)}."
         )
     looks_like = comparison.looks_like
     outvoted = np.flatnonzero(looks_like != np.arange(len(names)))
     if comparison.choice.learnt and outvoted.size:
         pairs = [f"{names[b]!r} like {names[looks_like[b]]!r}" for b in outvoted]
         found.append(
-            "Rows of some labels look like another label more often than like their own. Either "
-            "the label is mostly wrong or the features do not separate the two: "
+            "Rows with some labels are more often predicted as another label. Either "
+            "the label is mostly wrong, or the features do not separate the two: "
             f"{first_few(pairs, write=str)}."
         )
     n_rows, n_used = int(labels.sizes.sum()), comparison.choice.n_rows
@@ -171,12 +171,12 @@ def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> t
     n_alone = int(np.count_nonzero(labels.sizes == 1))
     if n_alone:
         found.append(
-            f"{counted(n_alone, 'class has', 'classes have')} one row, which is held out or fitted "
+            f"{counted(n_alone, 'class has', 'classes have')} one row, which is held out or used "
             "on, never both."
         )
     if not noise.given:
         found.append(
-            "Noise that gives most rows of a class the same wrong label cannot be seen. If you "
+            "Noise that gives most rows of a class the same wrong label cannot be detected. If you "
             "know the noise, pass it as corruption."
         )
     return tuple(found)

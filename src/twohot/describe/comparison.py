@@ -1,7 +1,7 @@
-"""AutoProbe and a plain probe on the same held-out rows.
+"""AutoProbe and a plain probe, compared on the same held-out rows.
 
-The share of held-out labels that a classifier predicts, its agreement, ranks classifiers as their
-accuracy does, if the labels of each class are right more often than they are any one other class.
+The share of held-out labels that a classifier predicts (its agreement) ranks classifiers as
+accuracy does, if right labels are the most frequent in each class.
 """
 
 from collections.abc import Callable
@@ -36,18 +36,18 @@ from twohot.rows import one_blas_thread
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """AutoProbe and a plain probe on rows that neither was fitted on."""
+    """AutoProbe and a plain probe on held-out rows."""
 
-    choice: Choice  # what was tried, as `AutoProbe.choice_`
-    plain: Tried | None  # the teacher by which labels are likeliest; None: too few rows for a fit
-    n_rows: int  # that both predicted
-    agreement: float  # share of the labels that AutoProbe predicts
-    plain_agreement: float  # and the plain probe
+    choice: Choice  # all candidates, as `AutoProbe.choice_`
+    plain: Tried | None  # the plain probe of highest likelihood; None: too few rows
+    n_rows: int  # rows that both predicted
+    agreement: float  # share of labels that AutoProbe predicts
+    plain_agreement: float  # share that the plain probe predicts
     gain_error: float  # standard error of the difference
-    likelier: float  # by how many standard errors labels are likelier by AutoProbe, with one noise
-    likelihood: float  # mean log-likelihood of the labels by the label model
-    frequency_likelihood: float  # and by the class frequencies alone
-    looks_like: IntArray  # (n_classes,), class that rows of each label are mostly predicted as
+    likelier: float  # gain in likelihood by AutoProbe, in standard errors, with the same noise
+    likelihood: float  # mean log-likelihood of the labels in the label model
+    frequency_likelihood: float  # the same from the class frequencies alone
+    looks_like: IntArray  # (n_classes,), class predicted most often for each label
 
     @property
     def gain(self) -> float:
@@ -63,7 +63,7 @@ def compare_on(
     groups: Any = None,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[Comparison, LabelVerdict]:
-    """Fit the label model of an AutoProbe, and compare; nothing is fitted on all rows."""
+    """Fit the label model of an AutoProbe and return the comparison; no fit uses all rows."""
     with naming_rows(X), one_blas_thread():
         rows = check_features(probe, X, reset=True)
         judged = judge_rows(probe, rows, labels, callback=callback, groups=groups)
@@ -71,11 +71,11 @@ def compare_on(
 
 
 def compare(anchored: Anchored, choice: Choice) -> Comparison:
-    """Return what is known about held-out rows; no probe is fitted.
+    """Return the comparison on held-out rows; no probe is fitted.
 
-    AutoProbe is judged by the linear members of its label model, before the rounds or after them,
-    whichever agrees less: after rounds, a row's own label has leaked into its prediction through
-    other folds, so that their gain is no evidence, but a loss is. Likelihoods are those before.
+    AutoProbe is represented by the linear classifiers of its label model, before or after the
+    rounds, whichever agrees less. After rounds, a row's own label has leaked into its prediction
+    through other folds, so a gain is no evidence, but a loss is. Likelihoods are from before.
     """
     sample, first = anchored.sample, anchored.first
     codes, n_classes = sample.codes, sample.n_classes
@@ -109,15 +109,15 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
 
 
 def _predict(anchored: Anchored, stage: Stage) -> FloatArray:
-    """Return the logits of a stage's linear members alone: AutoProbe has no voters."""
+    """Return the logits of a stage's linear classifiers only: AutoProbe has no voters."""
     members, model = linear_model(anchored.sample, stage)
     return combine([each.logits for each in members], model.weights)
 
 
 def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArray:
-    """Return what rows of each label are predicted as more often than as it; itself if nothing.
+    """Return the class that rows of each label are predicted as more often than as their own label.
 
-    By a one-sided sign test at level 5 % for all pairs of two classes together (Bonferroni).
+    One-sided sign tests at level 5 % over all pairs of classes (Bonferroni); else the label.
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (codes, predicted), 1)
@@ -136,9 +136,9 @@ def fit_plain(
     random_state: Any = 0,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[FittedProbe, Choice]:
-    """Fit the plain probe that a forecast with the same arguments compares with, and may advise.
+    """Fit the plain probe that a forecast with the same arguments compares with and may advise.
 
-    Also return all that was tried, as `AutoProbe.choice_`.
+    Return the probe, and all candidates as `AutoProbe.choice_`.
 
     Examples
     --------

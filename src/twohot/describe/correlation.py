@@ -1,12 +1,12 @@
-"""How the classes of labelled features correlate.
+"""Correlations between the classes of labelled features.
 
 With φ(x) a row after centring and scaling to unit norm, s_k = Σ φ(x) over the n_k rows of class k,
-and q_k = Σ ‖φ(x)‖² over the same rows (n_k, but for rows that are the mean itself),
+and q_k = Σ ‖φ(x)‖² over the same rows (n_k, except for rows that equal the mean),
 
     means[k, l] = s_k · s_l / (n_k n_l)                  k ≠ l
     means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only
 
-so that one pass for the mean row and one for the class sums say it all.
+so that one pass for the mean row and one for the class sums are enough.
 """
 
 from dataclasses import dataclass
@@ -40,13 +40,13 @@ from twohot.rows import (
     open_rows,
 )
 
-# A matrix of this many classes takes 3.2 GB, and twice that while it is computed.
+# A matrix for this many classes takes 3.2 GB, and twice that during the computation.
 MOST_CLASSES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCorrelation:
-    """Mean correlation of the features of every two classes."""
+    """Mean correlation of the features of all pairs of classes."""
 
     means: NDArray[np.float64]  # (n_classes, n_classes); NaN on the diagonal of a class of one row
     class_sizes: IntArray  # (n_classes,), rows of each class
@@ -59,18 +59,18 @@ class ClassCorrelation:
 
     @property
     def same_class(self) -> float:
-        """Mean over all pairs of different rows of one class; NaN if there is no such pair."""
+        """Mean over all pairs of different rows of the same class; NaN if there are none."""
         return weighted_mean(np.diag(self.means), np.diag(self.pairs))
 
     @property
     def other_class(self) -> float:
-        """Mean over all pairs of rows of two classes."""
+        """Mean over all pairs of rows of different classes."""
         between = ~np.eye(self.n_classes, dtype=bool)
         return weighted_mean(self.means[between], self.pairs[between])
 
     @property
     def pairs(self) -> NDArray[np.float64]:
-        """(n_classes, n_classes) ordered pairs of two different rows behind each mean."""
+        """(n_classes, n_classes) number of ordered pairs of different rows behind each mean."""
         sizes = self.class_sizes.astype(np.float64)
         pairs: NDArray[np.float64] = np.outer(sizes, sizes) - np.diag(sizes)
         return pairs
@@ -79,28 +79,28 @@ class ClassCorrelation:
 def class_correlation(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None, *, n_jobs: int | None = None
 ) -> ClassCorrelation:
-    """Measure how the features of every two classes correlate, in two passes over X.
+    """Return the correlations of the features of all pairs of classes, in two passes over X.
 
     A correlation is the inner product of two rows after centring by the mean of all rows and
-    scaling to unit norm. Of one class, only pairs of two different rows count.
+    scaling to unit norm. Within a class, only pairs of different rows count.
 
     Parameters
     ----------
     X : array, CSR matrix or Dask collection of shape (n_rows, n_features)
-        Features as they are; memory maps and float16 are read block by block. Rows of Dask stay
-        where they are: sums of classes come back.
+        Unprepared features; memory maps and float16 are read block by block. Rows of Dask stay
+        where they are: only sums per class are returned.
     labels : array or Dask array or series of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1, at most 20,000 of them; held in memory. A row of -1
-        has no label and takes no part, not in the mean either.
+        Class of each row, 0 … n_classes - 1, for at most 20,000 classes; held in memory. A row with
+        -1 has no label and is not used, also not for the mean.
     n_classes : int, optional
         Number of classes; by default one more than the largest label.
     n_jobs : int, optional
-        Threads; by default all cores. The result is the same for any number.
+        Number of threads; by default all cores. The result is the same for any number.
 
     Returns
     -------
     ClassCorrelation
-        A class of a single row has no pair, and NaN on the diagonal of `means`.
+        A class with a single row has no pair, and NaN on the diagonal of `means`.
 
     Examples
     --------
@@ -123,8 +123,8 @@ def class_correlation(
     """
     rows, coded = check_labelled(X, labels, n_classes)
     if coded.n_classes > MOST_CLASSES:
-        problem = f"names {coded.n_classes} classes, and a matrix of every two of them is returned"
-        raise ArgumentError("labels", problem, f"pass rows of at most {MOST_CLASSES}.")
+        problem = f"has {coded.n_classes} classes, too many for a matrix of all pairs"
+        raise ArgumentError("labels", problem, f"pass rows of at most {MOST_CLASSES} classes.")
     n_threads = count_threads(n_jobs)
     return correlate(rows, coded, center_labelled(rows, coded, n_threads), n_threads)
 
@@ -150,9 +150,9 @@ def correlate(
 def check_labelled(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None
 ) -> tuple[Matrix, Labels]:
-    """Return features, and the class of each row by number; at least two classes have rows.
+    """Return features, and the class number of each row; at least two classes have rows.
 
-    Features of Dask come in their chunks; labels are in memory.
+    Features of Dask stay in their chunks; labels are in memory.
     """
     rows = check_rows(X)
     codes = check_integers("labels", column_here("labels", labels), rows.shape[0])
@@ -164,18 +164,18 @@ def check_labelled(
     empty = np.flatnonzero(coded.sizes == 0)
     if n_classes - empty.size < 2:
         problem = f"has rows of {counted(n_classes - empty.size, 'class', 'classes')}"
-        advice = "correlations between classes need rows of at least two."
+        advice = "pass rows of at least two classes."
         raise ArgumentError("labels", problem, advice)
     if empty.size:
         share = f"{empty.size} of {n_classes} classes are empty"
         problem = f"has no row of class {empty[0]} ({share})"
-        raise ArgumentError("labels", problem, "leave them out and number the others 0, 1, …")
+        raise ArgumentError("labels", problem, "remove them and number the others 0, 1, …")
     return rows, coded
 
 
 def check_rows(X: Matrix) -> Matrix:
-    """Return features as a float array or CSR array, without a copy where they are one."""
-    if example_row(X) is not None:  # checked as far as that is known
+    """Return features as a float array or CSR array, copied only if necessary."""
+    if example_row(X) is not None:  # checked as far as possible without reading
         return open_features(X)
     X = open_features(X)
     check_real_rows(X)
@@ -191,13 +191,13 @@ def check_rows(X: Matrix) -> Matrix:
 
 
 def center_labelled(X: Matrix, labels: Labels, n_jobs: int = 1) -> Preparation:
-    """Read X once: centre by the mean of the rows that have a label, and scale to unit norm."""
+    """Read X once; return a preparation by the mean of the labelled rows, to unit norm."""
     weights = None if labels.labelled.all() else labels.labelled.astype(np.float64)
     return fit_preparation(X, center=True, normalize=True, weights=weights, n_jobs=n_jobs)
 
 
 def sums_by_class(block: Block) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the classes of a block, and the sums of their rows and squared norms. A kernel."""
+    """Return the classes in a block, and the sums of their rows and squared norms. A kernel."""
     codes = block.columns["labels"]
     order = np.argsort(codes, kind="stable")
     classes, first = np.unique(codes[order], return_index=True)
@@ -207,6 +207,6 @@ def sums_by_class(block: Block) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
-    """Return the mean over entries of positive weight; NaN if there is none."""
+    """Return the mean over entries with positive weight; NaN if there are none."""
     kept = weights > 0
     return float(np.average(values[kept], weights=weights[kept])) if kept.any() else float("nan")

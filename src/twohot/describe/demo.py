@@ -17,7 +17,7 @@ DemoNoise: TypeAlias = Literal["mixed", "symmetric"]
 
 @dataclass(frozen=True)
 class DemoData:
-    """Digits with wrong labels, and a clean test set."""
+    """Digits with noisy labels, and a clean test set."""
 
     features: np.ndarray
     given_labels: np.ndarray
@@ -28,21 +28,21 @@ class DemoData:
 
 @dataclass(frozen=True)
 class DemoRow:
-    """How one method did."""
+    """The results of one method."""
 
     method: str
-    test_errors: int  # of the rows never seen
+    test_errors: int  # errors on the test set
     training_errors: int  # predictions on training rows that differ from the true label
     n_passes: float  # over the training rows
 
 
 def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoData:
-    """Return digits, a share of the training labels replaced by another digit.
+    """Return digits with a share of the training labels replaced by another digit.
 
-    "symmetric" noise takes any other digit; "mixed" does so with half of the wrong labels, and
-    takes the next digit with the other half, so that some mistakes are likelier than others.
+    "symmetric" noise uses any other digit. "mixed" noise does so for half of the wrong labels and
+    uses the next digit for the other half, so that some mistakes are more frequent than others.
     """
-    # Slow to import, and for the demo alone.
+    # Slow imports, only needed for the demo.
     from sklearn.datasets import load_digits  # noqa: PLC0415
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
 
@@ -58,10 +58,10 @@ def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoDa
 
 
 def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
-    """Yield a plain probe, the teacher, every round, the students and a fitted AutoProbe.
+    """Yield the results of a plain probe, the teacher, each round, the students and AutoProbe.
 
-    Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
-    chooses its own. Nothing here is chosen by looking at the test set.
+    Penalties are the defaults: 50 for the plain probe, 10 for all others except AutoProbe, which
+    chooses its own. The test set is not used for any choice.
     """
     yield _fitted_row("plain probe", LinearProbe(), data)
     rounds = DistilledProbe(n_rounds=N_ROUNDS)
@@ -78,18 +78,18 @@ def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
 
 
 def _fitted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
-    """Fit a probe and return how it did."""
+    """Fit a probe and return its results."""
     return _predicted_row(method, probe.fit(data.features, data.given_labels), data)
 
 
 def _predicted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
-    """Return how a fitted probe did."""
+    """Return the results of a fitted probe."""
     predicted = [probe.predict(features) for features in (data.test_features, data.features)]
     return _row(method, data, predicted, probe.rounds_[-1].n_passes)
 
 
 def _row(method: str, data: DemoData, predicted: list[np.ndarray], n_passes: float) -> DemoRow:
-    """Count the errors of the labels predicted for the test set and for the training set."""
+    """Return the errors of predictions for the test set and the training set."""
     pairs = zip(predicted, (data.test_labels, data.true_labels), strict=True)
     n_test, n_training = (int(np.sum(labels != true)) for labels, true in pairs)
     return DemoRow(method, n_test, n_training, n_passes)

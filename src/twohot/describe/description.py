@@ -1,4 +1,4 @@
-"""What a feature table holds: its classes, how they correlate, and their superclasses."""
+"""The description of a feature table: its classes, their correlations and superclasses."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,18 +17,18 @@ from twohot.tables import FeatureTable
 
 @dataclass(frozen=True, eq=False)
 class ClassStructure:
-    """How the classes that have rows correlate."""
+    """Correlations of the classes that have rows."""
 
-    classes: tuple[str, ...]  # their names; the arrays below follow this order
+    classes: tuple[str, ...]  # class names, in the order of the arrays below
     correlation: ClassCorrelation
-    clustering: Superclasses  # the dendrogram, whatever the superclasses are
+    clustering: Superclasses  # the dendrogram, independent of the superclasses
     superclass: NDArray[np.intp]  # (n_classes,), positions in superclass_names
     superclass_names: tuple[str, ...]
-    source: str  # where the superclasses come from
+    source: str  # origin of the superclasses
     statistics: PairStatistics | None  # None: too many features for the spread
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as JSON has it, null for NaN."""
+        """Return all fields as JSON types, null for NaN."""
         record = {
             "classes": self.classes,
             "superclass": self.superclass,
@@ -46,13 +46,13 @@ class ClassStructure:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """A feature table in short."""
+    """A summary of a feature table."""
 
     n_rows: int
     n_features: int
     dtype: str
-    split: str | None  # the split that was described; None: all rows
-    split_sizes: Mapping[str, int]  # rows of every split; empty if there are none
+    split: str | None  # the described split; None: all rows
+    split_sizes: Mapping[str, int]  # rows of every split; empty without splits
     classes: tuple[str, ...]
     class_sizes: IntArray  # (n_classes,), described rows of each class, by given label
     n_without_label: int  # described rows
@@ -60,7 +60,7 @@ class Description:
     structure: ClassStructure | None  # None: fewer than two classes have rows
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+        """Return all fields as JSON types."""
         structure = None if self.structure is None else self.structure.to_json()
         return dict(json_safe(vars(self) | {"structure": structure}))
 
@@ -72,11 +72,11 @@ def describe_table(
     n_superclasses: int | None = None,
     cut: float | None = None,
 ) -> Description:
-    """Describe a feature table by its given labels.
+    """Return a description of a feature table by its given labels.
 
-    The rows of `split` are described, or "all"; the default is "train" if there is such a split,
-    else all. Pass `n_superclasses` or `cut` to cluster the classes. With neither, superclasses are
-    those that the table names, or else those of the paper's cut, 0.8.
+    `split` is a split or "all"; by default "train" if it exists, else all rows. Pass
+    `n_superclasses` or `cut` to cluster the classes. Without either, superclasses are those of the
+    table, or else those at the paper's cut, 0.8.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def describe_table(
     """
     if n_superclasses is not None and cut is not None:
         both = {"n_superclasses": n_superclasses, "cut": cut}
-        raise ArgumentError(both, "both say where to cut", "pass one.")
+        raise ArgumentError(both, "both set the number of superclasses", "pass one.")
     described = table.take(table.rows_of_split(split))
     labels = described.coded
     structure = None
@@ -113,7 +113,7 @@ def describe_table(
 def _class_structure(
     table: FeatureTable, labels: Labels, n_superclasses: int | None, cut: float | None
 ) -> ClassStructure:
-    """Measure the classes that have rows, numbered anew without the others."""
+    """Return the structure of the classes that have rows, renumbered without the others."""
     members, found = np.flatnonzero(labels.sizes), labels.present()
     correlation = class_correlation(table.features, found.codes)
     height = PAPER_CUT if cut is None else cut
@@ -124,7 +124,7 @@ def _class_structure(
     else:
         superclass = clustering.superclass
         names = tuple(f"superclass {i + 1}" for i in range(clustering.n_superclasses))
-        how = f"cut at {height:g}" if n_superclasses is None else f"{n_superclasses} asked for"
+        how = f"cut at {height:g}" if n_superclasses is None else f"{n_superclasses} requested"
         source = f"complete linkage, {how}"
     statistics = None
     if table.n_features <= MAX_FEATURES:

@@ -1,11 +1,11 @@
-"""The accuracy of a probe on rows with trusted labels: overall, and class by class.
+"""The accuracy of a probe on rows with trusted labels: overall, and per class.
 
-    confusion[a, b]   rows of class a that are predicted as b
-    recall[a]         of the rows of class a, the share that is predicted as a
-    precision[b]      of the rows predicted as b, the share that is of class b
+    confusion[a, b]   rows of class a predicted as b
+    recall[a]         share of the rows of class a predicted as a
+    precision[b]      share of class b among the rows predicted as b
     f1[a]             2 / (1/recall[a] + 1/precision[a])
 
-All follow from the counts in `confusion`.
+All are computed from the counts in `confusion`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,41 +36,41 @@ from twohot.tables import check_same_index, pandas_index
 
 @dataclass(frozen=True, eq=False)
 class ProbeEvaluation:
-    """What a probe gets right and wrong on trusted labels; NaN where a class has no row."""
+    """Correct and wrong predictions of a probe on trusted labels; NaN if a class has no rows."""
 
-    classes: NDArray[Any]  # (n_classes,), those of the probe
+    classes: NDArray[Any]  # (n_classes,), classes of the probe
     confusion: IntArray  # (n_classes, n_classes), rows of a class (row) predicted as one (column)
-    unknown: Mapping[str, int] = field(default_factory=dict)  # rows of labels it does not know
+    unknown: Mapping[str, int] = field(default_factory=dict)  # rows with labels it does not know
 
     @property
     def n_rows(self) -> int:
-        """Rows with a label that the probe knows."""
+        """Number of rows with a label that the probe knows."""
         return int(self.confusion.sum())
 
     @property
     def accuracy(self) -> float:
-        """Share of the rows that are predicted right."""
+        """Share of rows that are predicted correctly."""
         return int(np.trace(self.confusion)) / self.n_rows
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the accuracy on more such rows (Wilson)."""
+        """95 % confidence interval of the accuracy on more rows of this kind (Wilson)."""
         found = binomtest(int(np.trace(self.confusion)), self.n_rows).proportion_ci(method="wilson")
         return float(found.low), float(found.high)
 
     @property
     def class_sizes(self) -> IntArray:
-        """Rows of each class."""
+        """Number of rows of each class."""
         return np.asarray(self.confusion.sum(axis=1))
 
     @property
     def recall(self) -> FloatArray:
-        """Of the rows of each class, the share that is predicted as it."""
+        """Share of the rows of each class that are predicted as this class."""
         return _shares(self.confusion.diagonal(), self.class_sizes)
 
     @property
     def precision(self) -> FloatArray:
-        """Of the rows predicted as each class, the share that is of it."""
+        """Share of each class among the rows predicted as it."""
         return _shares(self.confusion.diagonal(), self.confusion.sum(axis=0))
 
     @property
@@ -81,18 +81,18 @@ class ProbeEvaluation:
 
     @property
     def mean_recall(self) -> float:
-        """Accuracy if all classes that have rows had as many: balanced accuracy."""
+        """Mean recall of the classes that have rows: balanced accuracy."""
         return float(np.nanmean(self.recall))
 
     def confusions(self) -> list[tuple[Any, Any, int]]:
-        """Return which class was predicted as which other one, and how often, most often first."""
+        """Return pairs (class, predicted as) with their counts, the most frequent first."""
         wrong = self.confusion - np.diag(self.confusion.diagonal())
         pairs = np.argwhere(wrong)
         order = np.argsort(-wrong[tuple(pairs.T)], kind="stable")
         return [(self.classes[a], self.classes[b], int(wrong[a, b])) for a, b in pairs[order]]
 
     def class_records(self) -> list[dict[str, Any]]:
-        """Return one dict per class, as a data frame takes them."""
+        """Return one dict per class, for a data frame."""
         columns = {
             "class": [as_text(label) for label in self.classes.tolist()],
             "rows": self.class_sizes.tolist(),
@@ -103,7 +103,7 @@ class ProbeEvaluation:
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as numbers and text."""
+        """Return all fields as numbers and text."""
         record = {
             "n_rows": self.n_rows,
             "accuracy": self.accuracy,
@@ -119,18 +119,18 @@ class ProbeEvaluation:
 def evaluate_probe(
     probe: FittedProbe, X: Matrix, y: Any, *, missing: Collection[str] = ()
 ) -> ProbeEvaluation:
-    """Compare what a probe predicts with labels that are trusted.
+    """Return an evaluation of a probe's predictions against trusted labels.
 
     Parameters
     ----------
     probe : fitted probe
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
-        Rows that the probe was not fitted on: it has memorised labels of those that it was.
+        Rows that the probe was not fitted on: it may have memorised the labels of training rows.
     y : array, list, series or Labels of shape (n_rows,)
         Trusted labels. Rows without a label are not used. Rows of classes that the probe does not
-        know are counted in `unknown` alone: it cannot predict these classes.
+        know are only counted in `unknown`: it cannot predict these classes.
     missing : collection of str
-        Texts that mean no label, as "NA".
+        Texts that mean a missing label, such as "NA".
 
     Returns
     -------
@@ -155,7 +155,7 @@ def evaluate_probe(
     labels = given_labels.without(unknown).among(probe.classes_)
     if not labels.labelled.any():
         what = f"no label that the probe knows ({first_few(unknown)})" if unknown else "no label"
-        raise ArgumentError("y", f"has {what}", "pass some that are known to be right.")
+        raise ArgumentError("y", f"has {what}", "pass labels that are known to be right.")
     places = {label: place for place, label in enumerate(probe.classes_.tolist())}
     predicted = [places[label] for label in probe.predict(labelled_rows(X, labels)).tolist()]
     given = labels.codes[labels.labelled]
@@ -164,21 +164,21 @@ def evaluate_probe(
 
 
 def _shares(part: IntArray, whole: IntArray) -> FloatArray:
-    """Return ratios of counts, NaN where there is nothing to count."""
+    """Return ratios of counts, NaN where the denominator is zero."""
     return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0))
 
 
-# The picture of an evaluation: which classes are predicted as which -------------------------------
+# The figure of an evaluation: the confusion matrix ------------------------------------------------
 
 
-# Classes whose counts can be read in the cells.
+# Maximum number of classes whose counts are written in the cells.
 COUNTED_CLASSES = 15
 
 
 def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: float) -> Any:
-    """Draw the share of every class (row) that is predicted as each (column), and the counts.
+    """Draw the share of each class (row) predicted as each class (column), and the counts.
 
-    A class without a row is left blank.
+    A class without rows is left blank.
     """
     sizes = confusion.sum(axis=1, keepdims=True)
     shares = np.divide(confusion, sizes, out=np.full(confusion.shape, np.nan), where=sizes > 0)
@@ -187,7 +187,7 @@ def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: floa
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     figure.colorbar(image, ax=axes, shrink=0.85, label="share of the rows of the class")
     name_classes(axes, classes)
-    title = f"{accuracy:.1%} of {sizes.sum()} rows right"
+    title = f"{accuracy:.1%} of {sizes.sum()} rows correct"
     axes.set(xlabel="predicted", ylabel="class", title=title)
     if len(classes) <= COUNTED_CLASSES:
         for (row, column), count in np.ndenumerate(confusion):

@@ -1,4 +1,4 @@
-"""Figures of how classes correlate: the map, its classes in order, and the dendrogram."""
+"""Figures of class correlations: the map, the order of its classes, and the dendrogram."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from twohot.describe.superclasses import Superclasses
 
 
-# Classes whose names fit along the side of a map, and along the foot of a dendrogram.
+# Maximum number of classes with names beside a map, and below a dendrogram.
 MAP_NAMES = 40
 DENDROGRAM_NAMES = 150
 
-# Characters of a name that are shown.
+# Maximum length of a class name.
 NAME_LENGTH = 24
 
 
 def map_order(superclasses: "Superclasses", superclass: IntArray) -> IntArray:
-    """Return the classes by superclass, in each as the dendrogram has them."""
+    """Return the classes sorted by superclass, and within one in the order of the dendrogram."""
     along = superclasses.order
     return np.asarray(along[np.argsort(superclass[along], kind="stable")])
 
@@ -29,16 +29,16 @@ def map_order(superclasses: "Superclasses", superclass: IntArray) -> IntArray:
 def correlation_map_figure(
     means: FloatArray, superclass: IntArray, order: IntArray, classes: Sequence[str]
 ) -> Any:
-    """Draw the mean correlation of every two classes, with a frame around each superclass.
+    """Draw the mean correlation of all pairs of classes, with a frame around each superclass.
 
-    `order` has the classes from top to bottom, those of a superclass side by side. A mean that is
-    NaN is left blank.
+    `order` lists the classes from top to bottom, with those of a superclass together. A NaN mean is
+    left blank.
     """
     n_classes = len(order)
     figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
-    # The diagonal is larger than all else anyway: colours show the differences between classes.
+    # The diagonal is always largest: colours show the differences between classes.
     image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
     name_classes(axes, [classes[k] for k in order])
@@ -50,8 +50,8 @@ def correlation_map_figure(
 def draw_map(
     axes: Any, means: FloatArray, superclass: IntArray, order: IntArray, limit: float
 ) -> Any:
-    """Draw a map of correlations between -limit and limit, each superclass framed."""
-    # Colour-blind readers can distinguish red and blue around white, too.
+    """Draw a map of correlations from -limit to limit, each superclass framed."""
+    # Colour-blind readers can distinguish red and blue around white.
     image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
     starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
     rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle
@@ -62,7 +62,7 @@ def draw_map(
 
 
 def name_classes(axes: Any, classes: Sequence[str]) -> None:
-    """Write the names of the classes along both sides of a map, unless there are too many."""
+    """Write class names on both sides of a map, unless there are too many."""
     n_classes = len(classes)
     if n_classes <= MAP_NAMES:
         names = [_short(name) for name in classes]
@@ -74,7 +74,7 @@ def name_classes(axes: Any, classes: Sequence[str]) -> None:
 
 
 def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:
-    """Draw the merges of complete linkage, each superclass in a colour of its own."""
+    """Draw the merges of complete linkage, with one colour per superclass."""
     n_classes = len(classes)
     figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
     axes = figure.subplots()
@@ -87,7 +87,7 @@ def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> A
 def draw_dendrogram(
     axes: Any, superclasses: "Superclasses", classes: Sequence[str], leaf_font_size: float
 ) -> None:
-    """Draw a dendrogram with the names of the classes, unless there are too many."""
+    """Draw a dendrogram with class names, unless there are too many."""
     colours = _node_colours(superclasses)
     hierarchy.dendrogram(
         superclasses.linkage,
@@ -110,22 +110,22 @@ def _node_colours(superclasses: "Superclasses") -> list[str]:
 
 
 def _short(name: str) -> str:
-    """Return a name that fits, with signs that matplotlib would read as mathematics kept."""
+    """Return a shortened name in which matplotlib does not read mathematics."""
     shown = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
     return shown.replace("$", r"\$")
 
 
-# The picture of a forecast: what classifiers predict, and the margin of each class in theory ------
+# The figure of a forecast: the agreement of classifiers, and the theoretical margin of each class -
 
 
 FIRST, LAST = SKY, BLUE  # round
 
-# Classes whose names fit below the bars.
+# Maximum number of classes with names below the bars.
 NAMED_CLASSES = 40
 
 
 def forecast_figure(found: Any) -> Any:
-    """Draw the agreement of every classifier, and the margin of every class in theory.
+    """Draw the agreement of each classifier, and the theoretical margin of each class.
 
     `found` is a `Forecast`.
     """

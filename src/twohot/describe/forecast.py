@@ -1,10 +1,10 @@
-"""What to expect of probes on a data set, from its noisy labels alone.
+"""A forecast of the accuracy of probes on a dataset, from its noisy labels alone.
 
-1. comparison    AutoProbe and a plain probe predict held-out rows
-2. noise         wrong labels by the label model, as in an audit
-3. correlation   of the classes, with the noise taken out
-4. theory        margin of every class after each round, for these correlations and this noise
-5. advice        in words
+1. comparison    AutoProbe and a plain probe on held-out rows
+2. noise         wrong labels according to the label model, as in an audit
+3. correlation   of the classes, corrected for the noise
+4. theory        margin of each class after each round, for these correlations and this noise
+5. advice        as text
 """
 
 from collections.abc import Callable, Collection
@@ -54,7 +54,7 @@ from twohot.tables import check_same_index, pandas_index
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast:
-    """What to expect of probes on a data set, and the evidence."""
+    """A forecast for probes on a dataset, with its evidence."""
 
     classes: NDArray[Any]  # (n_classes,)
     given_sizes: IntArray  # (n_classes,), rows with each label
@@ -81,7 +81,7 @@ class Forecast:
         return f"<Forecast: {self.advice.action}; {rows} rows, {classes} classes{wrong}>"
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields in types that JSON has; what is not finite becomes null.
+        """Return all fields as JSON types; numbers that are not finite become null.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class Forecast:
 
 
 def _plain(value: Any) -> Any:
-    """Return a record as a dict of its fields, and of its properties that are a number."""
+    """Return a record as a dict of its fields and its numeric properties."""
     if hasattr(value, "to_json"):
         return value.to_json()
     if isinstance(value, tuple):
@@ -127,34 +127,34 @@ def forecast(
     n_jobs: int | None = None,
     callback: Callable[[str], None] | None = None,
 ) -> Forecast:
-    """Say which probe to fit on a data set and how many of its labels are wrong, from these alone.
+    """Return which probe to fit on a dataset and how many labels are wrong, from the dataset alone.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
     y : array, list, series or Labels of shape (n_rows,)
         Given labels. Rows without one (None, NaN, NA, empty or blank text) are not used, but their
-        features have to be finite.
+        features must be finite.
     corruption : array of shape (n_classes, n_classes), optional
-        Share of each given label (column) in each true class (row), if you know it: the transpose
-        of cleanlab's noise matrix. By default it is estimated as in `find_label_issues`. Here and
-        below the classes are those that rows have, numbers by value and then text, or as a
-        `Labels` record orders them.
+        Share of each given label (column) in each true class (row), if known: the transpose of
+        cleanlab's noise matrix. By default it is estimated as in `find_label_issues`. Here and
+        below the classes are those that have rows, numbers by value and then text, or in the order
+        of a `Labels` record.
     probabilities : array of shape (n_rows, n_classes), optional
-        Predictions to judge the labels by. Rows sum to one; each comes from a classifier that was
+        Predictions used to judge the labels. Rows sum to one; each comes from a classifier that was
         not fitted on that row. A data frame may have its columns in any order, named by class.
     superclass : array of shape (n_classes,), optional
-        Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
+        Superclass of each class, 0, 1, … without gaps; by default classes are clustered.
     ridge : float
-        Penalty at which the theory is asked.
+        Penalty for the theory.
     n_rounds : int
-        Rounds to ask the theory about, at least 2.
+        Number of rounds for the theory, at least 2.
     cv, groups, random_state
-        Folds and groups of rows, as for `AutoProbe`: with the same, it fits the same label model.
+        Folds and groups of rows, as for `AutoProbe`; with the same ones it fits the same model.
     missing : collection of str
-        Texts that mean no label, such as "NA". Otherwise they are classes.
+        Texts that mean a missing label, such as "NA". Otherwise they are classes.
     n_jobs : int, optional
-        Threads; by default all cores.
+        Number of threads; by default all cores.
     callback : callable, optional
         Called with one line of text per candidate. By default a notebook shows a bar.
 
@@ -180,21 +180,21 @@ def forecast(
     sizes, n_usable = labels.sizes, int(np.count_nonzero(labels.sizes >= 2))
     if n_usable < 2:
         usable = counted(n_usable, "class", "classes")
-        problem = f"has {usable} with two rows or more, of {len(sizes)}"
-        raise ArgumentError("y", problem, "pass two such classes or more, to hold rows out.")
+        problem = f"has {usable} with at least two rows, of {len(sizes)}"
+        raise ArgumentError("y", problem, "pass at least two such classes, to hold rows out.")
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     superclasses = None if superclass is None else check_superclass(superclass, labels.n_classes)
     known = None if probabilities is None else _judge_by(probabilities, y, labels)
     if corruption is not None:
         if known is not None:
-            problem = "and probabilities both say what the noise is"
+            problem = "and probabilities both set the noise"
             raise ArgumentError("corruption", problem, "pass one of them.")
         known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs)
     comparison, verdict = compare_on(probe, X, labels, groups=groups, callback=callback)
     noise = known or expected_noise(verdict)
-    # From here on there are no other rows than those with a label.
+    # From here on, only labelled rows are used.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     correlation = _correlate(X, labels, noise, superclasses, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
@@ -204,13 +204,13 @@ def forecast(
 
 
 def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate:
-    """Judge the labels by a user's probabilities."""
+    """Return the noise, judged by a user's probabilities."""
     labelled = labels.labelled
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
-    advice = "pass a data frame whose columns are named after the classes."
+    advice = "pass a data frame with the class names as columns."
     columns = column_classes(probabilities, y, labels, advice=advice)
     rows = check_probabilities(probabilities, labels)
-    # Which column has each class.
+    # Which column belongs to each class.
     order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
     return expected_noise(judge_given(rows[:, order][labelled], labels.codes[labelled]))
 
@@ -218,7 +218,7 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
 def _correlate(
     X: Matrix, labels: Labels, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
 ) -> CorrelationEstimate:
-    """Return the correlations of the true classes, and superclasses by them if none are given."""
+    """Return the correlations of the true classes, and superclasses from them if none given."""
     measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
     if groups is None:
         single = np.zeros(labels.n_classes, dtype=np.intp)

@@ -1,15 +1,15 @@
-"""Mean and spread of the correlations of all pairs of rows, by how their classes are related.
+"""Mean and spread of the correlations of all pairs of rows, by the relation of their classes.
 
 For a group of n prepared rows x, the sums over all ordered pairs (i, j), i = j included, are
 
     Σ 1 = n²,    Σ x_i · x_j = ‖Σ x‖²,    Σ (x_i · x_j)² = ‖Σ x xᵀ‖²_F.
 
-Added up over all classes (C), over all superclasses (S), for the whole (W), and over the rows by
-themselves (D), they give the three cases of the paper's table tab:cf_class_stat,
+Added up over all classes (C), over all superclasses (S), for all rows together (W), and over
+single rows (D), they give the three cases of the paper's table tab:cf_class_stat,
 
     same class = C - D,    same superclass = S - C,    elsewhere = W - S,
 
-from d × d matrices of one class, one superclass and the whole, and never from an N × N one.
+from d × d matrices of one class, one superclass and all rows, never from an N × N one.
 """
 
 from collections.abc import Iterator
@@ -37,23 +37,23 @@ from twohot.describe.correlation import (
 )
 from twohot.rows import Preparation, are_far_apart, one_blas_thread
 
-# Rows whose pairs give the spread, if rows of one class cannot be read together: as many as a probe
-# is chosen on. They give the spread to three digits.
+# Rows sampled for the spread, if rows of a class cannot be read together: as many as a probe is
+# chosen on. They determine the spread to three digits.
 PAIR_ROWS = 50_000
 
-# Entries of the rows that are read and multiplied at once: 16 MB in float64, which is enough rows
-# to make the update of a d × d matrix a matter of products rather than of memory.
+# Entries of the rows that are read and multiplied at once: 16 MB in float64. With that many rows,
+# the update of a d × d matrix is limited by products, not by memory.
 CHUNK_ENTRIES = 2**21
 
-# Three d × d matrices of this many features take 1.6 GB in float64.
+# Three d × d matrices with this many features take 1.6 GB in float64.
 MAX_FEATURES = 2**13
 
 
 @dataclass(frozen=True)
 class PairGroup:
-    """The correlations of some pairs of rows."""
+    """The correlations of a group of pairs of rows."""
 
-    n_pairs: int  # pairs of two different rows, each counted once
+    n_pairs: int  # pairs of different rows, each counted once
     mean: float  # NaN if there is no pair
     std: float  # over these pairs; NaN if there is none
 
@@ -63,30 +63,30 @@ class PairStatistics:
     """The correlations of all pairs of different rows, in the three cases of the paper."""
 
     same_class: PairGroup
-    same_superclass: PairGroup  # of two classes of one superclass
-    elsewhere: PairGroup  # of two superclasses
-    n_sampled: int | None = None  # rows whose pairs gave the spread; None: all of them
+    same_superclass: PairGroup  # of different classes in one superclass
+    elsewhere: PairGroup  # of different superclasses
+    n_sampled: int | None = None  # rows sampled for the spread; None: all rows
 
 
 def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> PairStatistics:
-    """Measure the correlations of all pairs of rows, by how their classes are related.
+    """Return statistics on all pairs of rows, by the relation of their classes.
 
-    Exact, over all pairs of different rows, in two passes over X: one for its mean, one class by
-    class. `class_correlation` defines the correlation.
+    They are exact, over all pairs of different rows, in two passes over X: one for its mean, one
+    class by class. `class_correlation` defines the correlation.
 
     Rows of Dask and of files that are read in parts (Parquet, Zarr) cannot be read class by class.
-    Counts and means of their pairs are exact too. The spread is that of 50,000 rows, always the
+    Their counts and means are exact too. The spread is that of 50,000 sampled rows, always the
     same ones; `n_sampled` is their number.
 
     Parameters
     ----------
     X : array, CSR matrix or Dask collection of shape (n_rows, n_features)
-        Features as they are, at most 8192 of them; three matrices of shape
-        (n_features, n_features) are held.
+        Unprepared features, at most 8192 of them; three matrices of shape
+        (n_features, n_features) are held in memory.
     labels : array of shape (n_rows,)
         Class of each row, as for `class_correlation`.
     superclass : array of shape (n_classes,)
-        Superclass of each class, 0, 1, … without a hole.
+        Superclass of each class, 0, 1, … without gaps.
 
     Returns
     -------
@@ -105,13 +105,13 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     rows, coded = check_labelled(X, labels, len(superclasses))
     n_features = rows.shape[1]
     if n_features > MAX_FEATURES:
-        problem = f"has {n_features} features, and three matrices of as many columns are held"
+        problem = f"has {n_features} features, too many for three square matrices in memory"
         how = "for instance the leading components of sklearn.decomposition.TruncatedSVD"
-        advice = f"pass at most {MAX_FEATURES}, {how}, or take the means from class_correlation."
+        advice = f"pass at most {MAX_FEATURES}, {how}, or use the means from class_correlation."
         raise ArgumentError("X", problem, advice)
     preparation = center_labelled(rows, coded)
     index = _rows_for_spread(rows, coded)
-    # On one thread the sums are the same on every machine, and small products do not wait.
+    # On one thread the sums are the same on every machine, and small products are faster.
     with one_blas_thread():
         if index is None:
             return _sum_pairs(rows, coded.codes, superclasses, preparation)
@@ -129,7 +129,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
 
 
 def _rows_for_spread(X: Matrix, labels: Labels) -> IntArray | None:
-    """Return the rows whose pairs give the spread; None: all, read class by class."""
+    """Return the rows sampled for the spread; None: all, read class by class."""
     if not are_far_apart(X):
         return None
     rows = np.flatnonzero(labels.labelled)
@@ -139,7 +139,7 @@ def _rows_for_spread(X: Matrix, labels: Labels) -> IntArray | None:
 
 
 def _all_pairs(correlation: ClassCorrelation, classes: BoolArray, std: float) -> PairGroup:
-    """Return the pairs of rows of some pairs of classes, with the spread of a sample."""
+    """Return the pairs of rows in some pairs of classes, with the spread of a sample."""
     pairs = correlation.pairs[classes]
     n_pairs = round(float(pairs.sum())) // 2
     return PairGroup(n_pairs, weighted_mean(correlation.means[classes], pairs), std)
@@ -148,7 +148,7 @@ def _all_pairs(correlation: ClassCorrelation, classes: BoolArray, std: float) ->
 def _sum_pairs(
     X: Matrix, codes: IntArray, superclass: NDArray[np.intp], preparation: Preparation
 ) -> PairStatistics:
-    """Return the statistics from the moments of one class, one superclass and the whole."""
+    """Return the statistics from the moments of each class, each superclass and all rows."""
     of_class, of_superclass, of_all = (_Moments(X.shape[1]) for _ in range(3))
     same_class, within_classes, within_superclasses = np.zeros((3, 3))
     for group in range(superclass.max() + 1):
@@ -173,16 +173,16 @@ def _sum_pairs(
 
 
 class _Moments:
-    """Number, sum and second moment of the rows of a group, in buffers that are used again."""
+    """Number, sum and second moment of the rows of a group, in reused buffers."""
 
     def __init__(self, n_features: int) -> None:
         self.n_rows = 0
         self.total = np.zeros(n_features)
-        # Σ x xᵀ, its upper triangle alone, in the order of BLAS.
+        # Σ x xᵀ, only its upper triangle, in the order of BLAS.
         self.second = np.zeros((n_features, n_features), order="F")
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Set all sums to zero."""
         self.n_rows = 0
         self.total.fill(0)
         self.second.fill(0)
@@ -200,7 +200,7 @@ class _Moments:
         self.second += other.second
 
     def pair_sums(self) -> NDArray[np.float64]:
-        """Return the sums of 1, c and c² over all ordered pairs, c being their correlation."""
+        """Return the sums of 1, c and c² over all ordered pairs, where c is their correlation."""
         diagonal = np.diag(self.second)
         squares = 2 * np.linalg.norm(self.second) ** 2 - diagonal @ diagonal
         return np.array([float(self.n_rows**2), self.total @ self.total, squares])
@@ -209,7 +209,7 @@ class _Moments:
 def _prepared_chunks(
     X: Matrix, members: IntArray, preparation: Preparation
 ) -> Iterator[FloatArray]:
-    """Yield the prepared rows of a class, some at a time, in float64."""
+    """Yield the prepared rows of a class in chunks, in float64."""
     chunk = max(64, CHUNK_ENTRIES // X.shape[1])
     for first in range(0, len(members), chunk):
         raw = X[members[first : first + chunk]]
@@ -231,5 +231,5 @@ def _describe(sums: NDArray[np.float64]) -> PairGroup:
     if count == 0:
         return PairGroup(0, float("nan"), float("nan"))
     mean, mean_square = sums[1:] / count
-    # Rounding may leave a variance of zero a little below it.
+    # By rounding, a variance of zero may become slightly negative.
     return PairGroup(count // 2, float(mean), float(max(mean_square - mean**2, 0.0) ** 0.5))

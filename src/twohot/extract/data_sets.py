@@ -1,7 +1,7 @@
-"""Data sets by name: scikit-learn's digits, and the paper's six with the paper's splits.
+"""Datasets by name: scikit-learn's digits, and the paper's six with the paper's splits.
 
-The six are read by torchvision's own classes from where torchvision puts them; nothing is
-downloaded here. Splits of the paper: CIFAR-100, Food-101 and StanfordCars as published; Caltech
+The six are read by torchvision's classes from torchvision's folders; nothing is downloaded here.
+Splits of the paper: CIFAR-100, Food-101 and StanfordCars as published; Caltech
 without its background or clutter, 80:20 at random with seed 42; Flowers-102 with train and test
 swapped, because its test set is the larger.
 """
@@ -21,7 +21,7 @@ from twohot.extract.backbones import load_torchvision
 from twohot.extract.items import LabelledItems
 from twohot.tables import csv_columns, load_arrays, map_array
 
-# What belongs to CIFAR-100 and is not in torchvision: coarse classes and human labels -------------
+# Additions to CIFAR-100 that torchvision does not have: coarse classes and human labels -----------
 
 
 # The official 20 coarse classes, each with its five fine ones.
@@ -47,7 +47,7 @@ COARSE_CLASSES = {
     "vehicles_1": "bicycle bus motorcycle pickup_truck train",
     "vehicles_2": "lawn_mower rocket streetcar tank tractor",
 }
-# CIFAR-100N as its authors publish it, and the plain forms that hold the same.
+# CIFAR-100N as published by its authors, and simpler files with the same content.
 HUMAN_FILES = tuple(f"CIFAR-100_human.{suffix}" for suffix in ("pt", "npz", "npy", "csv"))
 
 
@@ -71,8 +71,8 @@ def read_human_labels(
     clean = _as_labels(path, "clean_label", {"clean_label": clean_labels, **content}, n_images)
     n_other = np.count_nonzero(clean != clean_labels)
     if n_other:
-        problem = f"{path} has other clean labels than CIFAR-100 at {n_other} images"
-        raise ValueError(f"{problem}: take the file of CIFAR-100, not of CIFAR-10.")
+        problem = f"{path} has clean labels that differ from CIFAR-100's for {n_other} images"
+        raise ValueError(f"{problem}: use the file of CIFAR-100, not of CIFAR-10.")
     if noisy.min() < 0 or noisy.max() >= n_classes:
         problem = f"{path} has labels from {noisy.min()} to {noisy.max()}"
         raise ValueError(f"{problem}: they must be from 0 to {n_classes - 1}.")
@@ -80,7 +80,7 @@ def read_human_labels(
 
 
 def _label_columns(path: Path) -> dict[str, Any]:
-    """Return what a file of human labels holds, by name; nothing in it is executed."""
+    """Return the arrays in a file of human labels by name; no code in it is executed."""
     if path.suffix == ".pt":
         return _read_torch(path)
     if path.suffix == ".npy":
@@ -89,9 +89,9 @@ def _label_columns(path: Path) -> dict[str, Any]:
 
 
 def _read_torch(path: Path) -> dict[str, Any]:
-    """Return a dict of arrays that torch pickled, by a reader that builds nothing but arrays."""
+    """Return a dict of arrays pickled by torch, by a reader that only builds arrays."""
     torch = load_extra("torch", "vision", "files of torch")
-    # numpy's own way to restore an array, under its name in numpy 1 as well.
+    # numpy's function that restores an array, also under its name in numpy 1.
     restore = np.array(0).__reduce__()[0]
     allowed = [np.ndarray, np.dtype, type(np.dtype("int64")), type(np.dtype("int32")), restore]
     named = [(restore, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
@@ -100,26 +100,26 @@ def _read_torch(path: Path) -> dict[str, Any]:
             content = torch.load(path, weights_only=True)
     except Exception as error:
         problem = f"{path} is not a file of arrays that torch saved ({type(error).__name__})"
-        advice = "fetch it again, or save its labels as CIFAR-100_human.npz."
+        advice = "download it again, or save its labels as CIFAR-100_human.npz."
         raise ValueError(f"{problem}: {advice}") from error
     return dict(content)
 
 
 def _as_labels(path: Path, name: str, content: dict[str, Any], n_labels: int) -> NDArray[np.intp]:
-    """Return one column as integers, one for each training image."""
+    """Return one column as integers, one per training image."""
     if name not in content:
         raise ValueError(f"{path} has no {name!r} but {sorted(content)}: it is not CIFAR-100N.")
     try:
         labels = np.asarray(content[name]).astype(np.intp)
     except ValueError as error:
-        raise ValueError(f"{path} has a {name} that is no integer ({error}).") from error
+        raise ValueError(f"{path} has a {name} that is not an integer ({error}).") from error
     if labels.shape != (n_labels,):
         images = f"{n_labels} training images"
         raise ValueError(f"{path} has {name} of shape {labels.shape} for {images}.")
     return labels
 
 
-# The classes of torchvision that read the six.
+# The classes of torchvision that read the six datasets.
 READERS = {
     "cifar100": "CIFAR100",
     "caltech101": "Caltech101",
@@ -129,7 +129,7 @@ READERS = {
     "stanfordcars": "StanfordCars",
 }
 NAMES = ("digits", *READERS)
-# The splits of those that come split, each with a file that it needs.
+# The splits of datasets with published splits, each with a file that it needs.
 SPLITS = {
     "flowers102": dict.fromkeys(("train", "test", "val"), "flowers-102/setid.mat"),
     "food101": {split: f"food-101/meta/{split}.json" for split in ("train", "test")},
@@ -138,16 +138,16 @@ SPLITS = {
         "test": "stanford_cars/cars_test_annos_withlabels.mat",
     },
 }
-# The name in the paper's split → the name in the published one, where they differ.
+# The split's name in the paper → the published name, if they differ.
 PUBLISHED = {"flowers102": {"train": "test", "test": "train"}}
-# scikit-learn's digits have levels from 0 to 16. As bytes from 0 to 240 they stay proportional.
+# scikit-learn's digits have levels from 0 to 16; as bytes from 0 to 240 they stay proportional.
 DIGITS_SCALE = 15
 
 
 def load_data_set(
     name: str, root: str | os.PathLike[str] = "data", *, labels: str = "clean"
 ) -> LabelledItems:
-    """Return the images of a data set, with labels and splits.
+    """Return the images of a dataset, with labels and splits.
 
     Parameters
     ----------
@@ -155,15 +155,15 @@ def load_data_set(
         "digits", which needs no files, or "cifar100", "caltech101", "caltech256", "flowers102",
         "food101", "stanfordcars", which need twohot[vision].
     root : path
-        The root that was given to torchvision's class of the data set.
+        The root folder passed to torchvision's class of the dataset.
     labels : {"clean", "human"}
         Which labels of CIFAR-100 are the given ones: its own, or those of CIFAR-100N
-        (CIFAR-100_human.pt in the root), with its own ones kept as true labels.
+        (CIFAR-100_human.pt in the root folder) with its own as true labels.
 
     Returns
     -------
     LabelledItems
-        What `extract` takes.
+        The input of `extract`.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def load_data_set(
     check_choice("name", name, NAMES)
     check_choice("labels", labels, ("clean", "human"))
     if labels == "human" and name != "cifar100":
-        raise ArgumentError({"labels": labels}, f"is for 'cifar100', not {name!r}", "leave it out.")
+        raise ArgumentError({"labels": labels}, f"is for 'cifar100', not {name!r}", "remove it.")
     if name == "digits":
         return _digits()
     if name == "cifar100":
@@ -228,11 +228,11 @@ def _cifar100(root: Path, labels: str) -> LabelledItems:
 
 
 def _caltech(name: str, root: Path) -> LabelledItems:
-    """Return images with the paper's split: every fifth to test on, drawn with seed 42."""
+    """Return images with the paper's split: every fifth is a test image, drawn with seed 42."""
     folder = f"{name}/{name[-3:]}_ObjectCategories"
     found = _opened(name, root, folder)
-    # torchvision leaves the background of the 101 out itself. The last class of the 256,
-    # "257.clutter", has anything in it.
+    # torchvision excludes the background of Caltech-101 itself. The last class of Caltech-256,
+    # "257.clutter", contains arbitrary images.
     classes = tuple(entry for entry in found.categories if not entry.endswith("clutter"))
     file = "image_{number:04d}.jpg" if name == "caltech101" else "{place:03d}_{number:04d}.jpg"
     rows = [
@@ -246,7 +246,7 @@ def _caltech(name: str, root: Path) -> LabelledItems:
 
 
 def _of_splits(name: str, root: Path) -> LabelledItems:
-    """Return a data set that torchvision reads split by split; its loader returns paths alone."""
+    """Return a dataset that torchvision reads split by split; its loader only returns paths."""
     published = PUBLISHED.get(name, {})
     parts = [
         _opened(name, root, file, split=published.get(split, split), loader=str)
@@ -277,17 +277,17 @@ def _image_files(
 
 
 def _opened(name: str, root: Path, file: str, **options: Any) -> Any:
-    """Return torchvision's data set, or say where it was looked for and how to get it."""
+    """Return torchvision's dataset, or raise an error that says how to get it."""
     reader = getattr(load_torchvision(f"the files of {name}").datasets, READERS[name])
     get = f'torchvision.datasets.{READERS[name]}("{root}", download=True)'
     if name == "stanfordcars":
         get = "a copy of the archives: its site is gone, so torchvision cannot download it"
-    # Looked for first: some of torchvision's classes make an empty folder where there is none.
+    # Checked first: some of torchvision's classes create an empty folder otherwise.
     if not (root / file).exists():
         looked = f"looked for {file} in {root.resolve()}. Name the root folder that it is in"
         raise FileNotFoundError(f"{name} was not found: {looked}, or get it by {get}.")
     try:
         return reader(root, download=False, **options)
     except (RuntimeError, OSError) as error:
-        problem = f"{name} in {root.resolve()} is not whole, or not the published one ({error})"
-        raise FileNotFoundError(f"{problem}. Remove it, and get it by {get}.") from error
+        problem = f"{name} in {root.resolve()} is incomplete, or not as published ({error})"
+        raise FileNotFoundError(f"{problem}. Delete it, and get it by {get}.") from error

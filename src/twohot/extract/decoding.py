@@ -1,4 +1,4 @@
-"""One item at a time: its content as bytes, and the decoded item."""
+"""Items one by one: their content as bytes, and the decoded item."""
 
 import hashlib
 import io
@@ -14,15 +14,15 @@ from twohot.extract.backbones import Backbone
 from twohot.extract.items import LabelledItems
 from twohot.rows import ordered_map
 
-# A small file may claim any number of pixels, and every thread holds a decoded image, of three
-# bytes a pixel and more on its way to RGB. As many as Pillow decodes without a warning.
+# A small file may claim any number of pixels, and every thread holds a decoded image with three or
+# more bytes per pixel until it is RGB. This is the most that Pillow decodes without a warning.
 MOST_PIXELS = 89_478_485
-# Where in memory an object stood is in some messages, and differs from run to run.
+# Some messages contain memory addresses of objects, which differ from run to run.
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def content_of(items: LabelledItems, row: int) -> bytes:
-    """Return what an item consists of: two items with the same bytes have the same features."""
+    """Return the bytes of an item: two items with the same bytes have the same features."""
     if items.images is not None:
         image = items.images[row]
         return b"".join([str(image.shape).encode(), image.tobytes()])
@@ -32,7 +32,7 @@ def content_of(items: LabelledItems, row: int) -> bytes:
 
 
 def decoded(items: LabelledItems, row: int, content: bytes) -> Any:
-    """Return an item as backbones take it: an RGB image, an array in memory, or a text."""
+    """Return an item in the form that backbones take: an RGB image, an array, or a text."""
     if items.images is not None:
         return items.images[row]
     if items.kind == "image":
@@ -45,26 +45,26 @@ def decoded(items: LabelledItems, row: int, content: bytes) -> Any:
 def open_image(content: bytes) -> Any:
     """Return the first frame of an image file as RGB, as torchvision's ImageFolder does.
 
-    A rotation noted in EXIF is not applied, transparency is dropped, and CMYK, palettes and grey
-    levels become RGB by Pillow's rules: what a model of torchvision was trained on.
+    An EXIF rotation is not applied, transparency is dropped, and CMYK, palettes and grey levels
+    become RGB by Pillow's rules: models of torchvision were trained on such images.
     """
     image_module = load_extra("PIL.Image", "vision", "images")
     with image_module.open(io.BytesIO(content)) as image:
         if image.width * image.height > MOST_PIXELS:
             size = f"{image.width} × {image.height} pixels"
-            raise ValueError(f"has {size}, and at most {MOST_PIXELS} in all are decoded")
+            raise ValueError(f"has {size}, but at most {MOST_PIXELS} in total are supported")
         return image.convert("RGB")
 
 
 def decoder_of(items: LabelledItems) -> str:
-    """Return what decodes the items, with its version: another one may give other pixels."""
+    """Return the decoder of the items with its version: another version may decode other pixels."""
     if items.kind == "text" or items.images is not None:
         return "none"
     return f"pillow {load_extra('PIL', 'vision', 'images').__version__}"
 
 
 def reason_of(error: Exception) -> str:
-    """Return why an item could not be read, the same words on every run."""
+    """Return why an item could not be read, in the same words in every run."""
     if type(error).__name__ == "UnidentifiedImageError":
         return "is not an image in a format that Pillow reads"
     if isinstance(error, OSError) and error.strerror:
@@ -72,16 +72,16 @@ def reason_of(error: Exception) -> str:
     return ADDRESS.sub("", str(error)) or type(error).__name__
 
 
-# What an extraction is given, and the digest of its content ---------------------------------------
+# The input of an extraction, and the digest of its content ----------------------------------------
 
 
 @dataclass(frozen=True)
 class ExtractionProgress:
-    """How far an extraction is."""
+    """The progress of an extraction."""
 
-    n_done: int  # items that were gone through
+    n_done: int  # items that are finished
     n_items: int  # all items
-    n_extracted: int  # features that this run has made: what is known already takes no time
+    n_extracted: int  # features extracted in this run; known features take no time
 
 
 Progress: TypeAlias = Callable[[ExtractionProgress], None]
@@ -89,7 +89,7 @@ Progress: TypeAlias = Callable[[ExtractionProgress], None]
 
 @dataclass(frozen=True, eq=False)
 class ExtractionPlan:
-    """What an extraction is given."""
+    """The input of an extraction."""
 
     items: LabelledItems
     backbone: Backbone
@@ -102,7 +102,7 @@ class ExtractionPlan:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """All that the features of one item depend on, but for its content."""
+        """Everything that the features of an item depend on, except its content."""
         return {
             "backbone": self.backbone.name,
             **self.backbone.description,
@@ -112,16 +112,16 @@ class ExtractionPlan:
 
     @property
     def workspace(self) -> Path:
-        """The folder of unfinished work: it is removed once the output is there."""
+        """The folder of unfinished work, removed when the output is written."""
         return name_beside(self.output, ".parts")
 
     def report(self, n_done: int, n_extracted: int = 0) -> None:
-        """Call back with the number of items that are done, and of features that were made."""
+        """Call the callback with the numbers of finished items and of extracted features."""
         if self.progress is not None:
             self.progress(ExtractionProgress(n_done, len(self.items), n_extracted))
 
     def content_digest(self, keys: Sequence[bytes]) -> str:
-        """Return a digest of the input: the recipe, and all about each item."""
+        """Return a digest of the input: the recipe, and the metadata of each item."""
         items = self.items
         described = (
             self.recipe,
@@ -142,20 +142,20 @@ class ExtractionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """One item on its way to the model."""
+    """An item on its way to the model."""
 
-    row: int  # its place among the items
-    key: bytes  # of its content; empty if that could not be read
-    prepared: Any = None  # what a batch is made of; None if it is known or could not be read
+    row: int  # its position among the items
+    key: bytes  # digest of its content; empty if that could not be read
+    prepared: Any = None  # an entry of a batch; None if known or unreadable
     problem: str = ""  # why it could not be read
 
 
 def prefetch(
     plan: ExtractionPlan, known: Container[bytes] | None, n_ahead: int
 ) -> Iterator[Loaded]:
-    """Yield every item in order; at most `n_ahead` of them wait.
+    """Yield every item in order; at most `n_ahead` of them are held.
 
-    Items whose key is known are not decoded, and none is where `known` is None.
+    Items whose key is known are not decoded. If `known` is None, no item is decoded.
     """
     items = plan.items
 
@@ -167,7 +167,7 @@ def prefetch(
             if known is None or key in known:
                 return Loaded(row, key)
             return Loaded(row, key, plan.backbone.prepare(decoded(items, row, content)))
-        except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost anything)
+        except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost any error)
             return Loaded(row, key, problem=reason_of(error))
 
     return ordered_map(load, len(items), plan.n_workers, n_ahead)

@@ -1,8 +1,8 @@
-"""Which files below a folder are its images, and why each of the others is not taken.
+"""Which files below a folder are images, and why the others are not taken.
 
-Links to folders are not followed: one may lead back to where it stands, or into another class.
-A link to a regular file is that file, which counts once however many links lead to it. Nothing else
-is opened: a pipe or a device may have no end.
+Links to folders are not followed: one may lead to its own parent, or into another class. A link
+to a regular file stands for that file, which counts once for all its links. Nothing else is
+opened: reading a pipe or a device may never end.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from twohot.base import counted, first_few
 
-# What torchvision's ImageFolder takes for an image, another ending of JPEG files, and GIF.
+# The endings that torchvision's ImageFolder accepts, another ending of JPEG files, and GIF.
 IMAGE_SUFFIXES = frozenset(
     {".bmp", ".gif", ".jfif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 )
@@ -21,22 +21,22 @@ IMAGE_SUFFIXES = frozenset(
 
 @dataclass(frozen=True)
 class NotTaken:
-    """A file, or a folder with all that is in it, that is no item."""
+    """A file, or a folder with its content, that is not an item."""
 
     path: str
-    reason: str  # why, in words that fit one and many
+    reason: str  # why, in words for one file or many
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """What was found below one folder."""
+    """The files found below a folder."""
 
-    images: list[Path] = field(default_factory=list)  # in an order that names alone decide
+    images: list[Path] = field(default_factory=list)  # in an order that only depends on names
     not_taken: list[NotTaken] = field(default_factory=list)
 
 
 def find_images(folder: Path) -> ImageFiles:
-    """Return the images of a folder at any depth, and what else is there."""
+    """Return the images in a folder at any depth, and the other files."""
     found = ImageFiles()
     seen: set[str] = set()
     for path, real_path, reason in _entries_below(folder, os.path.realpath(folder)):
@@ -50,7 +50,7 @@ def find_images(folder: Path) -> ImageFiles:
 
 
 def class_folders(root: Path) -> tuple[list[Path], ImageFiles]:
-    """Return the sub-folders that are classes, and what stands beside them."""
+    """Return the sub-folders that are classes, and the files next to them."""
     folders, beside = [], ImageFiles()
     for entry in _listed(root):
         path, reason = root / entry.name, _why_not(entry)
@@ -81,10 +81,10 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
 
 
 def _entries_below(folder: Path, real_folder: str) -> Iterator[tuple[Path, str, str]]:
-    """Yield every file with its real path, and the reason why it is no image, if there is one."""
+    """Yield every file with its real path, and the reason why it is not an image, or ""."""
     for entry in _listed(folder):
         path, reason = folder / entry.name, _why_not(entry)
-        # No link led here, so that a file that is none itself stands where its path says.
+        # The path contains no link, so the real path of a file that is not a link follows from it.
         real_path = os.path.join(real_folder, entry.name)  # noqa: PTH118
         if not reason and entry.is_dir():
             yield from _entries_below(path, real_path)
@@ -93,8 +93,8 @@ def _entries_below(folder: Path, real_folder: str) -> Iterator[tuple[Path, str, 
 
 
 def _why_not(entry: "os.DirEntry[str]") -> str:
-    """Return why an entry of a folder is neither an image nor a folder to look into."""
-    # A user did not make it: what systems leave behind begins with a dot.
+    """Return why a folder entry is neither an image nor a folder to search."""
+    # Not made by the user: files of the operating system begin with a dot.
     if entry.name.startswith("."):
         return "name begins with a dot"
     try:
@@ -104,7 +104,7 @@ def _why_not(entry: "os.DirEntry[str]") -> str:
     if is_folder:
         return "link to a folder" if entry.is_symlink() else ""
     if Path(entry.name).suffix.lower() not in IMAGE_SUFFIXES:
-        return "no ending of an image"
+        return "not an image file name"
     if is_file:
         return ""
     return "not a regular file" if Path(entry.path).exists() else "link to nothing"

@@ -1,4 +1,4 @@
-"""Labelled images or texts: what is extracted, before there are features."""
+"""Labelled images or texts: the input of an extraction."""
 
 import os
 from collections import Counter
@@ -52,7 +52,7 @@ KINDS = ("image", "text")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelledItems:
-    """Images or texts and their labels, as `FeatureTable` will hold them once there are features.
+    """Images or texts and their labels, with the fields that `FeatureTable` will have.
 
     Examples
     --------
@@ -64,25 +64,25 @@ class LabelledItems:
     (2, 'text')
     """
 
-    kind: str  # "image" or "text": what a backbone must be able to take
+    kind: str  # "image" or "text": the input that the backbone must support
     items: Sequence[str]  # (n_items,), the path, text or name of each
     labels: IntArray  # (n_items,), positions in classes; -1: no label
     classes: tuple[str, ...]
-    source: str  # where they come from, for people
+    source: str  # where they come from, for messages
     superclass: IntArray | None = None  # (n_classes,), positions in superclass_names
     superclass_names: tuple[str, ...] = ()
     split: IntArray | None = None  # (n_items,), positions in split_names
     split_names: tuple[str, ...] = ()
-    true_labels: IntArray | None = None  # (n_items,), positions in classes; None: not known
+    true_labels: IntArray | None = None  # (n_items,), positions in classes; None: unknown
     images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
-    ids: RowIds = POSITIONS  # (n_items,), what each is called in the user's data
-    missing: tuple[str, ...] = ()  # texts that were said to mean no label
-    columns: str = ""  # which column of their table is what, in words
+    ids: RowIds = POSITIONS  # (n_items,), the name of each item in the user's data
+    missing: tuple[str, ...] = ()  # texts that mean a missing label
+    columns: str = ""  # the roles of the columns of their table, as text
     column_names: Mapping[str, str] = field(default_factory=dict)  # see `ColumnRoles.names`
-    not_taken: tuple[NotTaken, ...] = ()  # files that are no items, where items are a folder's
+    not_taken: tuple[NotTaken, ...] = ()  # other files, if the items come from a folder
 
     def __post_init__(self) -> None:
-        """Raise if there is nothing, or not one label per item, or a name that no file can hold."""
+        """Raise if there are no items, not one label per item, or a name that cannot be stored."""
         check_choice("kind", self.kind, KINDS)
         for name in ("classes", "superclass_names", "split_names"):
             check_names(name, getattr(self, name))
@@ -93,7 +93,7 @@ class LabelledItems:
         check_real("images", self.images)
         if self.images is not None and len(self.images) != n_items:
             entries = counted(len(self.images), "entry", "entries")
-            advice = "pass one for each, or None to read the items as paths."
+            advice = "pass one per item, or None to read the items as paths."
             raise ArgumentError("images", f"has {entries} for {counted(n_items, 'item')}", advice)
         if self.ids is POSITIONS:
             object.__setattr__(self, "ids", RowIds.by_position(n_items))
@@ -103,31 +103,31 @@ class LabelledItems:
 
     @property
     def item_kind(self) -> str:
-        """What the items of a feature table are: images in memory have names but no paths."""
+        """The kind of items in a feature table: images in memory have names but no paths."""
         return self.kind if self.images is None else ""
 
 
-# Images or texts, labelled or not, from a folder or from a table that lists them ------------------
+# Images or texts, labelled or not, from a folder or a table ---------------------------------------
 
 
 def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = False) -> LabelledItems:
-    """Return the images of a folder that has a sub-folder for each class.
+    """Return the images of a folder with one sub-folder per class.
 
     Parameters
     ----------
     folder : path
-        Its sub-folders are the classes, numbers by value and then text; images, whose order is
-        that of their paths, may lie in them at any depth.
-        Links to folders are not followed, a file that several links lead to counts once per class,
-        and other files, and what begins with a dot, are passed over.
+        Its sub-folders are the classes, numbers by value and then text. Images may be at any depth
+        in them, and are sorted by path.
+        Links to folders are not followed, a file with several links counts once per class, and
+        other files, and names that begin with a dot, are skipped.
     unlabelled : bool, default False
         Take all images below the folder, in sub-folders or not, without labels.
 
     Returns
     -------
     LabelledItems
-        The items are paths that begin with `folder`, and their ids are these paths below it;
-        `not_taken` names every other file.
+        The items are paths that begin with `folder`, and their ids are the paths below it;
+        `not_taken` lists all other files.
 
     Examples
     --------
@@ -148,9 +148,9 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     images = [files.images for files in found]
     empty = [entry for entry, paths in zip(folders, images, strict=True) if not paths]
     if empty:
-        advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
+        advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or delete the folder."
         folders_found = f"{counted(len(empty), 'folder')} ({first_few(map(str, empty))})"
-        raise ValueError(f"no image in {folders_found}: {advice}")
+        raise ValueError(f"there are no images in {folders_found}: {advice}")
     classes = [] if unlabelled else sorted((entry.name for entry in folders), key=order_key)
     place = {name: code for code, name in enumerate(classes)}
     codes = [place.get(entry.name, NO_LABEL) for entry in folders]
@@ -176,26 +176,26 @@ def read_item_table(
     missing: Collection[str] = (),
     unlabelled: bool = False,
 ) -> LabelledItems:
-    r"""Return the images or texts that a CSV or Parquet file lists, with their labels.
+    r"""Return the images or texts listed in a CSV or Parquet file, with their labels.
 
     Parameters
     ----------
     path : path
-        A Parquet file, or a CSV file in UTF-8 with the names of its columns in the first line.
-        Columns named "true_label" and "split" are taken in too.
+        A Parquet file, or a CSV file in UTF-8 with the column names in the first line.
+        Columns named "true_label" and "split" are also read.
     path_column, text_column : str, optional
-        The column of image paths, seen from the folder of the file, or the column of texts;
-        by default the one named "path" or "text".
+        The column of image paths, relative to the folder of the file, or the column of texts;
+        by default the column "path" or "text".
     label_column : str, optional
-        The column of class names, by default "label" or another usual name. An empty cell means
+        The column of class names, by default "label" or another default name. An empty cell means
         that the item has no label.
     id_column : str, optional
-        What each item is called, as for `read_table`: by default the column "id", or one whose
-        name ends so and that differs in every row, else the position of the row, from 0.
+        The column of ids, as for `read_table`: by default the column "id", or one whose name
+        ends so and whose values all differ, else the position of the row, from 0.
     missing : collection of str
-        Texts that mean that an item has no label, "NA" for instance.
+        Texts that mean a missing label, "NA" for instance.
     unlabelled : bool, default False
-        Take the items without labels, whatever columns there are.
+        Take the items without labels, whatever the columns.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def read_item_table(
         raise ValueError(f"{file_path} has no rows: list at least one item.")
     if unlabelled and label_column is not None:
         both = {"label_column": label_column, "unlabelled": True}
-        raise ArgumentError(both, "contradict each other", "leave one out.")
+        raise ArgumentError(both, "contradict each other", "remove one.")
     choice = ColumnChoice(label=label_column, item=column, id=id_column)
     usual = () if unlabelled else LABELS
     roles = assign_roles(columns, choice, with_features=False, labels=usual)
@@ -239,20 +239,20 @@ def read_item_table(
 
 
 def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
-    """Return the sub-folders, some and with no image beside them, and what else is there."""
+    """Return the class folders (at least one, no image next to them) and the other files."""
     folders, beside = class_folders(root)
     if beside.images:
-        place = "beside its class folders" if folders else "in no class folder"
+        place = "beside its class folders" if folders else "outside class folders"
         names = first_few(map(str, beside.images))
         images = f"{counted(len(beside.images), 'image')} {place} ({names})"
         advice = (
-            "pass {unlabelled} to take all images without labels, or move each into a sub-folder "
-            "named after its class."
+            "pass {unlabelled} to use all images without labels, or move each into a sub-folder "
+            "with the name of its class."
         )
-        raise ArgumentError("", f"{root} holds {images}", advice, unlabelled=True)
+        raise ArgumentError("", f"{root} contains {images}", advice, unlabelled=True)
     if not folders:
         others = "".join(f" {note}" for note in not_taken_notes(beside.not_taken))
-        problem = f"{root} has no sub-folder: make one for each class, with its images."
+        problem = f"{root} has no sub-folder: create one for each class, with its images."
         raise ValueError(problem + others)
     return folders, beside.not_taken
 
@@ -260,10 +260,10 @@ def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
 def _labels(
     path: Path, columns: Columns, roles: ColumnRoles, missing: Collection[str]
 ) -> dict[str, Any]:
-    """Return the fields of the labels: the given ones, the true ones, and their classes."""
+    """Return the fields of the labels: given labels, true labels, and their classes."""
     if roles.label is None:
         problem = f"{path} has the columns {first_few(columns)}"
-        advice = "say by {label_column} which holds the labels, or pass {unlabelled} if none does."
+        advice = "name the label column by {label_column}, or pass {unlabelled} without labels."
         raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
     given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
     labels = {"labels": given.codes, "classes": tuple(given.classes.tolist())}
@@ -273,12 +273,12 @@ def _labels(
 def _item_column(
     path: Path, columns: Columns, path_column: str | None, text_column: str | None
 ) -> tuple[str, str]:
-    """Return what the items are, and their column."""
+    """Return the kind of items, and their column."""
     if path_column is not None and text_column is not None:
         both = {"path_column": path_column, "text_column": text_column}
         advice = "items are images or texts, so pass one of them."
         raise ArgumentError(both, "are both given", advice)
-    # The usual name of one kind is not looked for once the other kind was chosen.
+    # If the user chose one kind, the default name of the other kind is not used.
     paths = pick("path_column", path_column, () if text_column else ("path",), columns)
     texts = pick("text_column", text_column, () if path_column else ("text",), columns)
     if paths is not None and texts is None:
@@ -286,27 +286,27 @@ def _item_column(
     if texts is not None and paths is None:
         return "text", texts
     problem = f"{path} has the columns {first_few(columns)}"
-    advice = "say which holds the items, by {path_column} for images or {text_column} for texts."
+    advice = "name the column of items by {path_column} for images or {text_column} for texts."
     raise ArgumentError("", problem, advice, path_column=..., text_column=...)
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
-    """Return the paths of a table as seen from here; each must be a file, and another one."""
+    """Return the paths of a table, resolved; each must be an existing file, listed once."""
     empty = [row for row, cell in enumerate(cells) if not cell]
     if empty:
         rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"
-        raise ValueError(f"{path} has no path in {rows}: fill these in, or remove them.")
+        raise ValueError(f"{path} has no path in {rows}: add the paths, or remove these rows.")
     far = [cell for cell in cells if on_other_host(cell, path.parent)]
     if far:
         images = f"{counted(len(far), 'image')} on another machine ({first_few(far)})"
-        raise ValueError(f"{path} lists {images}: copy them here, or move the list beside them.")
+        raise ValueError(f"{path} lists {images}: copy them here, or move the list there.")
     image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
     twice, n_times = Counter(image_paths).most_common(1)[0]
     if n_times > 1:
-        raise ValueError(f"{path} lists {twice} {n_times} times: keep one row for each image.")
+        raise ValueError(f"{path} lists {twice} {n_times} times: keep one row per image.")
     missing = [entry for entry in image_paths if not Path(entry).is_file()]
     if missing:
         lost = f"{counted(len(missing), 'file')} that cannot be found ({first_few(missing)})"
-        seen = f"paths are seen from {path.parent.resolve()}, the folder of that file."
+        seen = f"paths are relative to {path.parent.resolve()}, the folder of that file."
         raise FileNotFoundError(f"{path} lists {lost}: {seen}")
     return image_paths

@@ -1,4 +1,4 @@
-"""What an extraction writes: its finished batches, and from them the feature file."""
+"""The output of an extraction: finished batches, and the feature file made from them."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,18 +26,18 @@ from twohot.tables import (
     write_tensors,
 )
 
-# The finished batches of an extraction, from which a stopped run is resumed -----------------------
+# The finished batches of an extraction, from which a stopped run resumes --------------------------
 # A batch is a safetensors file: "keys" (U8, n × 32), digests of the content of items, and
-# "features" (n × n_features). It is named after its keys and appears whole or not at all, so any
-# number of batches makes a sound store.
+# "features" (n × n_features). It is named after its keys and is written completely or not at all,
+# so any number of batches is a valid store.
 
 
-# Batches that stay mapped while rows are gathered: rows that follow each other are mostly in one.
+# Batches that stay memory-mapped while rows are gathered: consecutive rows are mostly in one.
 N_MAPPED = 8
 
 
 class BatchStore:
-    """Features by key, in the files of one folder.
+    """Features by key, in the files of a folder.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class BatchStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.n_features = 0  # 0: not known yet
+        self.n_features = 0  # 0: unknown
         self._places: dict[bytes, tuple[Path, int]] = {}
         for path in sorted(folder.glob("*.part")):
             part = _mapped(path)
@@ -65,7 +65,7 @@ class BatchStore:
         return len(self._places)
 
     def add(self, keys: Sequence[bytes], features: FloatArray) -> None:
-        """Write one batch; it is there for good when this returns."""
+        """Write one batch, which is on disk when this returns."""
         joined = b"".join(keys)
         path = self.folder / f"{hashlib.sha256(joined).hexdigest()[:32]}.part"
         if self.n_features not in {0, features.shape[1]}:
@@ -98,7 +98,7 @@ class BatchStore:
 
 
 def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return the keys and features of a batch; None for a file that is damaged, which is redone."""
+    """Return the keys and features of a batch; None if the file is damaged, and is redone."""
     try:
         _, tensors = map_tensors(path)
     except ValueError:
@@ -106,39 +106,39 @@ def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
     return tensors["keys"], tensors["features"]
 
 
-# The feature file, and what is said about it ------------------------------------------------------
+# The feature file, and the record of the extraction -----------------------------------------------
 
 
-# Fields that a feature table has from its items, whichever of these could be read.
+# Fields of a feature table that come from its items, for the items that could be read.
 OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_kind")
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """An item that is not in the feature file."""
+    """An item that is missing in the feature file."""
 
-    id: str  # what it is called in the user's data
-    item: str  # its path, or its text
+    id: str  # its name in the user's data
+    item: str  # its path or its text
     reason: str  # why it could not be read
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """What an extraction did."""
+    """The result of an extraction."""
 
     output: Path
     n_rows: int
     n_features: int
-    n_extracted: int  # items that went through the model in this run
+    n_extracted: int  # items that the model processed in this run
     skipped: tuple[Skipped, ...]  # items that could not be read
-    up_to_date: bool  # the file was there already, made from the same content in the same way
-    n_duplicates: int = 0  # rows whose content an earlier row has, and that shared its features
+    up_to_date: bool  # the file already existed, from the same content and recipe
+    n_duplicates: int = 0  # rows that reused the features of an earlier row with the same content
 
 
 def assemble(
     plan: ExtractionPlan, store: BatchStore, outcomes: Sequence[Loaded], n_extracted: int
 ) -> Extraction:
-    """Write the feature file from what is stored."""
+    """Write the feature file from the stored batches."""
     items = plan.items
     kept = np.array([loaded.row for loaded in outcomes if not loaded.problem], dtype=np.intp)
     skipped = tuple(
@@ -172,7 +172,7 @@ def assemble(
             "skipped": [asdict(entry) for entry in skipped],
         },
     )
-    # Written inside the workspace, so that a kill leaves nothing beside the output.
+    # Written inside the workspace, so that a killed process leaves nothing next to the output.
     plan.workspace.mkdir(exist_ok=True)
     written = plan.workspace / "output"
     write_features(written, table)
@@ -184,7 +184,7 @@ def assemble(
 
 
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
-    """Return what the output holds if it was made from this content in this way, else None."""
+    """Return the record of the output if its content and recipe are the same, else None."""
     try:
         table = read_features(plan.output)
     except (FileNotFoundError, ValueError):
@@ -197,16 +197,17 @@ def finished_before(plan: ExtractionPlan) -> Extraction | None:
     return Extraction(plan.output, table.n_rows, table.n_features, 0, skipped, up_to_date=True)
 
 
-# Where features come from: what a probe remembers of those it was fitted on -----------------------
-# Features of another backbone may be as many, and a probe then predicts nonsense without a word.
+# The origin of features: stored in a probe with its training features -----------------------------
+# Features of another backbone may have the same number of columns; without a check, a probe would
+# predict nonsense silently.
 
 
-DIGITS = 8  # of a digest that are shown
+DIGITS = 8  # digits of a digest that messages show
 
 
 @dataclass(frozen=True)
 class FeatureOrigin:
-    """The backbone that made features, and the column of what it made them of.
+    """The backbone of features, and the column of its items.
 
     Examples
     --------
@@ -218,25 +219,25 @@ class FeatureOrigin:
     """
 
     backbone: str  # its name
-    kind: str  # what it takes, "image" or "text"
+    kind: str  # "image" or "text"
     weights: str  # digest; empty if it has none
-    dtype: str  # how the features are stored
-    item_column: str = ""  # of the images or texts in the user's table; empty if not known
+    dtype: str  # the stored type of the features
+    item_column: str = ""  # the column of items in the user's table; empty if unknown
 
     @classmethod
     def of_table(cls, table: FeatureTable) -> Self | None:
-        """Return where the features of a table come from; None if its file does not say."""
+        """Return the origin of the features of a table; None if its file does not contain it."""
         known = table.provenance
         if not {"backbone", "dtype"} <= known.keys():
             return None
-        # Images of data sets are in memory: no path names them, and no table says what they are.
+        # Images of datasets are in memory: they have no paths and no item column.
         kind = table.item_kind or "image"
         weights = str(known.get("weights", ""))
         return cls(str(known["backbone"]), kind, weights, str(known["dtype"]), table.item_column)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self | None:
-        """Return what `to_json` was called on; None if the record is empty, or not as it wrote."""
+        """Return the object that `to_json` stored; None if the record is empty or invalid."""
         names = {entry.name for entry in fields(cls)}
         needed = {entry.name for entry in fields(cls) if entry.default is MISSING}
         is_one = needed <= record.keys() <= names and record["kind"] in KINDS
@@ -247,20 +248,20 @@ class FeatureOrigin:
         return asdict(self)
 
     def makes_the_same_as(self, other: "FeatureOrigin") -> bool:
-        """Return whether features of both may meet; how they are stored a probe hardly sees."""
+        """Return whether features of both are compatible; the stored type hardly matters."""
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
     def told_from(self, other: "FeatureOrigin") -> str:
-        """Return the name of the backbone, with what differs where the other has the same name."""
+        """Return the name of the backbone, with the difference if the other has the same name."""
         if self.backbone != other.backbone:
             return repr(self.backbone)
         return f"{self.backbone!r} with weights {self.weights[:DIGITS] or 'of its own'}"
 
     def load(self) -> Backbone:
-        """Return the backbone, or say that the one of its name has other weights by now."""
+        """Return the backbone, or raise if its weights have changed under the same name."""
         backbone = load_backbone(self.backbone, self.kind)
         if backbone.description.get("weights", "") != self.weights:
-            problem = "has other weights than when the features were made that a probe learnt from"
-            advice = "extract these again and fit the probe on them."
+            problem = "has other weights than those of the probe's training features"
+            advice = "extract these features again and fit the probe on them."
             raise ArgumentError({"backbone": self.backbone}, problem, advice)
         return backbone

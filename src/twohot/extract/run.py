@@ -1,11 +1,11 @@
-"""Images or texts → a feature file, batch by batch, resumed where an earlier run was cut off.
+"""Images or texts → a feature file, batch by batch; a stopped run is resumed.
 
-Items are gone through in order. Those whose content is known (from an earlier run, or the same file
-twice) are passed over, those that cannot be read are listed, and the others fill batches of
-`batch_size`. A batch is stored as soon as it is through the model, whole or not at all. A model may
-round a row differently in other company, so this is what makes a run that was killed and started
-again end with the same bytes: what was stored is a number of whole batches from the front, and what
-is left fills the same batches as it would have.
+Items are processed in order. Items with known content (from an earlier run, or the same file
+twice) are skipped, items that cannot be read are listed, and the others fill batches of
+`batch_size`. A batch is stored, completely or not at all, as soon as the model has processed it.
+A model may round a row differently in another batch. A run that was killed and restarted still
+gives the same bytes, because the stored batches are complete and come from the start, and the
+remaining items fill the same batches as they would have.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from twohot.extract.decoding import ExtractionPlan, Loaded, Progress, prefetch
 from twohot.extract.items import LabelledItems
 from twohot.extract.output import BatchStore, Extraction, assemble, finished_before
 
-# One extraction at a time to one output: a second one would remove the batches of the first -------
+# One extraction at a time per output: a second one would remove the batches of the first ----------
 
 
 if os.name == "posix":
@@ -43,9 +43,9 @@ LOCK = "lock"
 
 @contextmanager
 def only_writer(workspace: Path) -> Iterator[None]:
-    """Hold a folder of unfinished work, or raise if another process holds it.
+    """Lock a folder of unfinished work, or raise if another process has locked it.
 
-    The system lets go of it when a process ends, however it ends. An empty folder is removed.
+    The system releases the lock when the process ends, in any way. An empty folder is removed.
     """
     workspace.mkdir(exist_ok=True)
     path = workspace / LOCK
@@ -60,14 +60,14 @@ def only_writer(workspace: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-            with suppress(OSError):  # batches that the next run goes on from, or removed already
+            with suppress(OSError):  # batches for the next run, or already removed
                 workspace.rmdir()
 
 
 DTYPES = ("float16", "float32")
-# Batches that wait while one is in the model: one is being filled and one is ready.
+# Batches held while the model processes one: one is being filled and one is ready.
 BATCHES_AHEAD = 2
-# Threads that read: more than eight gain little, and each holds a decoded image.
+# Reading threads: more than eight gain little, and each holds a decoded image.
 N_WORKERS = min(8, os.cpu_count() or 1)
 
 
@@ -92,26 +92,26 @@ def extract(
     backbone : str or Backbone
         See `load_backbone`.
     output : path
-        The feature file to write. Finished batches wait in the folder `<output>.parts`, from which
-        a run that was killed is resumed and which is removed at the end.
+        The feature file to write. Finished batches are stored in the folder `<output>.parts`, from
+        which a killed run is resumed and which is removed at the end.
     batch_size : int
-        Items that go through the model together.
+        Items per batch of the model.
     dtype : {"float16", "float32"}
-        How features are stored.
+        Stored type of the features.
     strict : bool
         Raise at the first item that cannot be read, instead of skipping and listing it.
     force : bool
-        Replace an output that was made from something else.
+        Replace an output that was made from other content.
     n_workers : int, optional
-        Threads that read and decode; by default one per core, at most 8.
+        Number of reading and decoding threads; by default one per core, at most 8.
     progress : callable, optional
-        Called with an `ExtractionProgress`: the items that are done, from 0 on, all items, and the
-        features that this run has made.
+        Called with an `ExtractionProgress`: the number of finished items, from 0 on, of all items,
+        and of features extracted in this run.
 
     Returns
     -------
     Extraction
-        The numbers of rows, features and extracted items, and what was skipped.
+        The numbers of rows, features and extracted items, and the skipped items.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def extract(
         n_workers=check_count("n_workers", N_WORKERS if n_workers is None else n_workers, 1),
         strict=strict,
         progress=progress,
-        # Last: weights are loaded, and perhaps fetched.
+        # Last, because it loads or even downloads weights.
         backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
     with only_writer(plan.workspace):
@@ -148,9 +148,9 @@ def extract(
 
 
 def _run(plan: ExtractionPlan, *, force: bool) -> Extraction:
-    """Extract what no earlier run has stored, and write the output."""
+    """Extract features that no earlier run has stored, and write the output."""
     if plan.output.exists() and not force:
-        problem = f"{plan.output} exists and was made from something else"
+        problem = f"{plan.output} already exists and was made from other content"
         advice = "pass {force} to replace it, or another output."
         raise FileThereError("", problem, advice, force=True)
     recipe = json.dumps(plan.recipe, sort_keys=True).encode()
@@ -159,13 +159,13 @@ def _run(plan: ExtractionPlan, *, force: bool) -> Extraction:
 
 
 def _unreadable(item: str, reason: str) -> ArgumentError:
-    """Return what is said of an item that may not be skipped."""
-    advice = "mend or remove it and run this again to go on, or leave {strict} out."
+    """Return the error for an item that may not be skipped."""
+    advice = "correct or remove it and run this again to resume, or remove {strict}."
     return ArgumentError("", f"{item} could not be read ({reason})", advice, strict=True)
 
 
 def _fill(plan: ExtractionPlan, store: BatchStore) -> tuple[list[Loaded], int]:
-    """Store the features of all items that can be read; return what became of each item."""
+    """Store the features of all readable items; return the record of each item."""
     outcomes: list[Loaded] = []
     batch: dict[bytes, Loaded] = {}
     n_before = len(store)
@@ -188,7 +188,7 @@ def _fill(plan: ExtractionPlan, store: BatchStore) -> tuple[list[Loaded], int]:
 
 
 def _embed(plan: ExtractionPlan, store: BatchStore, batch: Collection[Loaded]) -> None:
-    """Put one batch through the model and store it; no feature may be infinite or no number."""
+    """Process a batch by the model and store it; features must be finite."""
     features = plan.backbone.embed([loaded.prepared for loaded in batch])
     with np.errstate(over="ignore"):
         stored = features.astype(plan.dtype)
@@ -199,7 +199,7 @@ def _embed(plan: ExtractionPlan, store: BatchStore, batch: Collection[Loaded]) -
         if np.isfinite(given).all():
             problem, advice = f"is too narrow for the features of {item}", "pass {dtype}."
             raise ArgumentError({"dtype": plan.dtype}, problem, advice, dtype="float32")
-        problem = f"gave features that are no finite numbers for {item}"
+        problem = f"returned features that are not finite for {item}"
         advice = "remove the item, or pass another backbone."
         raise ArgumentError({"backbone": plan.backbone.name}, problem, advice)
     store.add([loaded.key for loaded in batch], stored)

@@ -1,4 +1,4 @@
-"""Labels with a known noise, and synthetic features to try things on."""
+"""Label noise of a known kind, and synthetic features for experiments."""
 
 from twohot.base import check_corruption
 from twohot.noise.boundary import boundary_noise

@@ -1,12 +1,12 @@
-"""Noise at the boundary of classes: rows that look like another class are given its label.
+"""Noise at class boundaries: rows that look like another class get its label.
 
 With P[i, k] the probability of class k for row i, by a probe fitted to true labels on other rows,
 and y the true label, row i is given another label with probability
 
     flip[i] = min(MOST, c · (1 + LEAST - P[i, y])),        c such that mean(flip) = noise_rate,
 
-and that label is k ≠ y with probability P[i, k] / (1 - P[i, y]). No corruption matrix makes such
-noise: which labels are wrong depends on the row, as it does where people label.
+and that label is k ≠ y with probability P[i, k] / (1 - P[i, y]). No corruption matrix describes
+this noise: which labels are wrong depends on the row, as with human annotators.
 """
 
 import numpy as np
@@ -28,9 +28,9 @@ from twohot.base import (
 )
 from twohot.noise.corruption import Corrupted, corrupted_to
 
-# The largest probability to flip: the label of no row is wrong for certain.
+# The largest probability of a flip: no label is certain to be wrong.
 MOST = 0.95
-# The ambiguity of a row that the probe is certain of: no label is right for certain either.
+# The ambiguity of a row that the probe is certain of: no label is certain to be right either.
 LEAST = 0.05
 
 
@@ -42,17 +42,17 @@ def boundary_noise(
     random_state: RandomState = None,
     classes: ArrayLike | None = None,
 ) -> Corrupted:
-    """Give wrong labels to rows near the boundary, each that of a class the row looks like.
+    """Give wrong labels to rows near class boundaries: the label of a class they look like.
 
     Parameters
     ----------
     labels : array, list or series of shape (n_samples,)
-        True labels: integers or text. Samples without a label (None, NaN, empty) stay without.
+        True labels: integers or text. Samples without a label (None, NaN, empty) stay unlabelled.
     probabilities : array of shape (n_samples, n_classes)
-        How likely each class is for each sample, from a probe fitted to true labels of other
+        Probability of each class for each sample, from a probe fitted to true labels of other
         samples; rows sum to one. See `twohot.judge.given`.
     noise_rate : float
-        Expected share of the labels that change, from 0 to 0.95.
+        Expected share of labels that change, from 0 to 0.95.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.
     classes : array of shape (n_classes,), optional
@@ -61,12 +61,12 @@ def boundary_noise(
     Returns
     -------
     Corrupted
-        As by `corrupt_labels`; in `corruption` a class without samples keeps its label.
+        As from `corrupt_labels`; in `corruption` a class without samples keeps its label.
 
     Notes
     -----
-    A sample whose probabilities leave nothing to other classes keeps its label, and the others
-    flip more often to make up for it.
+    A sample whose other classes all have probability zero keeps its label; the others flip more
+    often, so that the rate is met.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def boundary_noise(
 def flip_probabilities(
     probabilities: NDArray[np.float64], codes: IntArray, noise_rate: float
 ) -> NDArray[np.float64]:
-    """Return how likely each label is to change, `noise_rate` on average.
+    """Return the probability of each label to change, `noise_rate` on average.
 
     Examples
     --------
@@ -107,13 +107,13 @@ def flip_probabilities(
     array([0.137, 0.228, 0.685, 0.95 ])
     """
     certainty = probabilities[np.arange(len(codes)), codes]
-    # Counted, not summed: beside a certainty of one, a tiny chance of another class is one still.
+    # Counted, not summed: next to a probability of one, a tiny one would be lost.
     able = np.count_nonzero(probabilities, axis=1) > (certainty > 0)
     most = MOST * float(able.mean())
     if noise_rate > most:
         n_certain = counted(int((~able).sum()), "row")
-        problem = f"cannot be reached with {n_certain} that cannot be of another class"
-        advice = f"pass at most {most:.6g}, or probabilities of a probe with a larger penalty."
+        problem = f"cannot be reached because {n_certain} cannot have another class"
+        advice = f"pass at most {most:.6g}, or the probabilities of a probe with a larger penalty."
         raise ArgumentError({"noise_rate": noise_rate}, problem, advice)
     flip = np.zeros(len(codes))
     flip[able] = _capped(1 + LEAST - certainty[able], noise_rate * len(codes))
@@ -121,14 +121,14 @@ def flip_probabilities(
 
 
 def _capped(ambiguity: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return min(MOST, c · ambiguity) with the c that makes their sum the total.
+    """Return min(MOST, c · ambiguity), with c such that the sum is `total`.
 
-    If the m most ambiguous rows are at the bound, c is what is left over their share,
+    If the m most ambiguous rows are at the bound MOST, c is the rest divided by their ambiguity,
 
         c = (total - m · MOST) / Σ ambiguity of the others,
 
-    and m is the least number with which no other row is above the bound: with any larger one c is
-    smaller, so counting the numbers that are too small finds it.
+    and m is the smallest number for which no other row exceeds the bound. With any larger m, c is
+    smaller, so counting the numbers that are too small finds m.
     """
     if ambiguity.size == 0:
         return ambiguity
@@ -136,7 +136,7 @@ def _capped(ambiguity: NDArray[np.float64], total: float) -> NDArray[np.float64]
     others = np.cumsum(largest_first[::-1])[::-1]
     scale = (total - MOST * np.arange(len(ambiguity))) / others
     n_bound = int(np.count_nonzero(scale * largest_first > MOST))
-    # Rounding can leave even the last row above, by the last digit; the minimum then mends it.
+    # By rounding, the last row may exceed the bound by its last digit; the minimum corrects this.
     c = scale[min(n_bound, len(scale) - 1)]
     return np.asarray(np.minimum(MOST, c * ambiguity))
 
@@ -148,13 +148,13 @@ def _other_class(
     with np.errstate(divide="ignore"):
         logits = np.log(probabilities)
     logits[np.arange(len(codes)), codes] = -np.inf
-    # The largest of logits plus Gumbel noise is a draw from their softmax.
+    # The argmax of logits plus Gumbel noise is a draw from their softmax.
     drawn: IntArray = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
     return drawn
 
 
 def _checked(probabilities: ArrayLike, n_samples: int, n_classes: int) -> NDArray[np.float64]:
-    """Return one row of probabilities per sample, one column per class; rows sum to one."""
+    """Return probabilities with one row per sample and one column per class; rows sum to one."""
     check_real("probabilities", probabilities)
     found: FloatArray = check_soft_targets(
         as_array(probabilities), n_samples, name="probabilities", beside="labels"
@@ -162,7 +162,7 @@ def _checked(probabilities: ArrayLike, n_samples: int, n_classes: int) -> NDArra
     if found.shape[1] != n_classes:
         columns = counted(found.shape[1], "column")
         problem = f"has {columns} for {counted(n_classes, 'class', 'classes')}"
-        advice = "pass one column per class; name the classes where some have no sample."
+        advice = "pass one column per class; pass the classes if some have no sample."
         raise ArgumentError("probabilities", problem, advice)
     exact = found.astype(np.float64)
     return np.asarray(exact / exact.sum(axis=1, keepdims=True))

@@ -1,6 +1,6 @@
-"""Wrong labels on purpose: a table whose given labels follow a matrix, or the looks of its rows.
+"""Label noise in a table: given labels that follow a corruption matrix, or depend on the rows.
 
-The labels before go to `true_labels`; what was asked for and what came of it, to the provenance.
+The original labels are kept in `true_labels`; the request and the result are in the provenance.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from twohot.noise.corruption import (
 )
 from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, csv_columns, map_array
 
-# Noise that knows no more of the classes than their number.
+# Kinds of noise that only need the number of classes.
 BY_NUMBER: dict[str, Callable[[int, float], FloatArray]] = {
     "symmetric": symmetric,
     "asymmetric": asymmetric,
@@ -41,16 +41,16 @@ KINDS = (*BY_NUMBER, "superclass")
 
 
 def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatArray:
-    """Return the corruption matrix of one kind of noise for the classes of a table.
+    """Return the corruption matrix of a kind of noise for the classes of a table.
 
     Parameters
     ----------
     table : FeatureTable
-        Only its classes and superclasses count.
+        Only its classes and superclasses are used.
     kind : {"symmetric", "asymmetric", "pair_flip", "superclass"}
         See `twohot.noise`; a class is confused with the next one.
     noise_rate : float
-        Share of the labels that change, from 0 to 1.
+        Share of labels that change, from 0 to 1.
 
     Returns
     -------
@@ -68,18 +68,18 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
     if kind != "superclass":
         return BY_NUMBER[kind](len(table.classes), noise_rate)
     if table.superclass is None:
-        problem = "needs the superclass of each class, which this table does not have"
+        problem = "needs the superclass of each class, but this table has none"
         advice = f"set its superclass and superclass_names, or use one of {first_few(BY_NUMBER)}."
         raise ArgumentError({"kind": kind}, problem, advice)
-    # A superclass may have lost all its classes; the noise wants them numbered without a hole.
+    # A superclass may have lost all its classes; here they are numbered without gaps.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
 
 
 def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
-    r"""Return a corruption matrix from a file, in the order of the classes, not checked further.
+    r"""Return a corruption matrix from a file, in the order of the classes; values are unchecked.
 
-    The file is a `.npy` file in that order; or a CSV file whose first line names the classes, in
-    any order, with a line for each true class in that same order.
+    The file is a `.npy` file in that order, or a CSV file. The first line of a CSV file names the
+    classes, in any order; a line for each true class follows, in the same order.
 
     Examples
     --------
@@ -113,28 +113,28 @@ def corrupt_table(
     kind: str = "matrix",
     rate: float | None = None,
 ) -> FeatureTable:
-    """Return a table whose labels are wrong as a matrix says.
+    """Return a table whose given labels follow a corruption matrix.
 
     Parameters
     ----------
     table : FeatureTable
-        A table that has no true labels yet: its labels are taken to be right.
+        A table without true labels; its labels are taken as true.
     corruption : array of shape (n_classes, n_classes)
         Row true class, column given label; rows sum to one.
     seed : int
         The same seed gives the same labels.
     exact : bool, default False
-        Draw the labels, or fix their counts; see `twohot.noise.corrupt_labels`.
+        Draw the labels at random, or fix their counts; see `twohot.noise.corrupt_labels`.
     split : str, optional
         The split whose labels change, or "all"; by default "train" if the table has splits.
     kind, rate
-        Where the matrix comes from, for the record; by default the rate is that of the matrix.
+        Origin of the matrix, for the provenance; by default the rate is computed from the matrix.
 
     Returns
     -------
     FeatureTable
-        `labels` follow the matrix, `true_labels` are those before. Rows without a label stay
-        without. `provenance["corruption"]` says what was asked for and holds the realised matrix.
+        `labels` follow the matrix, `true_labels` are the previous labels. Rows without a label stay
+        unlabelled. `provenance["corruption"]` contains the request and the realised matrix.
 
     Examples
     --------
@@ -169,21 +169,21 @@ def corrupt_table_at_boundary(
     seed: int,
     split: str | None = None,
 ) -> FeatureTable:
-    """Return a table whose labels are wrong where rows look like another class.
+    """Return a table with wrong labels for rows that look like another class.
 
     Parameters
     ----------
     table, seed, split
         As for `corrupt_table`.
     probabilities : array of shape (n_corrupted, n_classes)
-        How likely each class is for each labelled row of the split, by a probe fitted to others.
+        Probability of each class for each labelled row of the split, from a probe fitted to others.
     noise_rate : float
-        Expected share of the labels that change; see `twohot.noise.boundary_noise`.
+        Expected share of labels that change; see `twohot.noise.boundary_noise`.
 
     Returns
     -------
     FeatureTable
-        As of `corrupt_table`; the kind in the provenance is "boundary".
+        As from `corrupt_table`; the kind in the provenance is "boundary".
 
     Examples
     --------
@@ -209,7 +209,7 @@ def corrupt_table_at_boundary(
 def _noisy(
     table: FeatureTable, rows: NDArray[np.intp], corrupted: Corrupted, record: dict[str, Any]
 ) -> FeatureTable:
-    """Return the table with other labels in these rows, and what was done in its provenance."""
+    """Return the table with new labels in these rows, and a record in its provenance."""
     labels = np.array(table.labels)
     labels[rows] = corrupted.given_labels
     done = record | {
@@ -222,17 +222,17 @@ def _noisy(
 
 
 def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.intp], str]:
-    """Return the labelled rows of the split to corrupt, whose labels are right, and its name."""
+    """Return the labelled rows of the split to corrupt, and the name of the split."""
     if table.true_labels is not None:
-        problem = "has true labels already, so its labels are not the right ones any more"
-        raise ArgumentError("table", problem, "corrupt the table it was made from.")
+        problem = "already has true labels, so its given labels may be wrong"
+        raise ArgumentError("table", problem, "corrupt the table that it was made from.")
     name = table.chosen_split(split) or ALL_ROWS
     if split is None and table.split is not None and name == ALL_ROWS:
-        problem = f"no split is called {TRAINING!r} among {first_few(table.split_names)}"
+        problem = f"there is no split {TRAINING!r} among {first_few(table.split_names)}"
         raise ArgumentError("", problem, "choose one by {split}, which may be 'all'.", split=...)
     rows = table.rows_of_split(split)
     labelled = rows[table.labels[rows] != NO_LABEL]
     if labelled.size == 0:
-        problem = "has no row with a label"
-        raise ArgumentError({"split": name}, problem, "there is nothing to corrupt.")
+        problem = "has no labelled row"
+        raise ArgumentError({"split": name}, problem, "pass a split with labels.")
     return labelled, name

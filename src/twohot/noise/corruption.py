@@ -1,6 +1,6 @@
 """Corruption matrices, and labels that follow one.
 
-A corruption matrix C says how often a sample of each class is given each label:
+A corruption matrix C contains the probability of each given label in each true class:
 
     C[k, k'] = share of the samples of true class k whose given label is k'.
 
@@ -35,7 +35,7 @@ from twohot.base import (
     code_labels,
 )
 
-# Controlled rounding: whole numbers in place of a table of expected counts, both margins kept -----
+# Controlled rounding: whole numbers for a table of expected counts, with both margins kept --------
 # Given expected counts E (n_rows, n_columns) whose row sums are whole, find whole counts X with
 #
 #     X[i, j]        the floor or the ceiling of E[i, j],
@@ -46,26 +46,26 @@ from twohot.base import (
 # columns through arcs of capacity one, and a flow problem with whole capacities that has a
 # fractional solution has a whole one too.
 #
-# Any maximum flow would do, but it rounds up wherever it happens to pass, so that a remainder of
-# .6 fares no better than one of .3. Hence two steps. `_diffuse` rounds row after row and hands
-# each column's error on to the next row, so that a cell is rounded up about as often as its
-# remainder says and the column sums are nearly right. `_repair` moves what is left, by a maximum
-# flow.
+# Any maximum flow would do, but it rounds up arbitrary cells on its way, so that a remainder of
+# .6 has no advantage over one of .3. Hence two steps. `_diffuse` rounds row after row and passes
+# each column's error to the next row, so that a cell is rounded up about as often as its
+# remainder says and the column sums are nearly right. `_repair` removes the remaining errors by
+# a maximum flow.
 
 
-# An expected count this near a whole number is that number: far above the rounding error of
-# n_per_class * corruption, and so small that the errors of 1000 × 1000 cells stay below one, the
-# least by which a flow problem with whole capacities can fail.
+# An expected count this close to a whole number counts as whole. This is far above the rounding
+# error of n_per_class * corruption, and so small that the errors of 1000 × 1000 cells stay below
+# one, the smallest amount by which a flow problem with whole capacities can fail.
 WHOLE = 1e-7
 
 
 def controlled_rounding(
     expected: NDArray[np.float64], row_sums: IntArray, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Round a table of expected counts and keep its margins; chance decides between equals.
+    """Round a table of expected counts and keep its margins; ties are broken at random.
 
-    The row sums are those of `expected` and whole numbers. The counts have exactly these row sums;
-    every count and every column sum is the floor or the ceiling of its expectation.
+    The row sums of `expected` must be whole numbers, and the counts have exactly these row sums.
+    Every count and every column sum is the floor or the ceiling of its expectation.
 
     Examples
     --------
@@ -86,10 +86,10 @@ def controlled_rounding(
 def _diffuse(
     remainder: NDArray[np.float64], n_up: IntArray, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Choose `n_up[i]` cells of each row i to round up, with column sums near the expected."""
+    """Choose `n_up[i]` cells of each row i to round up, with column sums near the expected ones."""
     n_rows, n_columns = remainder.shape
     rounded_up = np.zeros(remainder.shape, dtype=bool)
-    # The start is random, or the first rows would always favour the same columns.
+    # The start is random; otherwise the first rows would always favour the same columns.
     owed = generator.uniform(-0.5, 0.5, n_columns)
     for row in generator.permutation(n_rows):
         claim = np.where(remainder[row] > 0, remainder[row] + owed, -np.inf)
@@ -100,11 +100,11 @@ def _diffuse(
 
 
 def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Shift units within rows until each column sum is the floor or ceiling of the expected.
+    """Move units within rows until each column sum is the floor or ceiling of its expectation.
 
-    The units of a column flow from the source into its node, and on to the sink if the column
-    may keep them. A column node also reaches each row where it is rounded up, and a row each
-    column where it is rounded down: a unit on this way leaves the one column for the other.
+    The units of a column flow from the source to its node, and on to the sink if the column may
+    keep them. A column node has arcs to the rows where it is rounded up, and a row has arcs to the
+    columns where it is rounded down: a unit on this path moves from one column to the other.
     """
     n_rows, n_columns = remainder.shape
     column_sums = rounded_up.sum(axis=0)
@@ -126,14 +126,14 @@ def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> ND
             (tail, head, 1),
             (source, columns, column_sums),
             (columns, sink, lowest),
-            # The ceilings share one node, which passes on only what the floors leave over: a flow
+            # The ceilings share one node, which only passes what the floors do not use: a flow
             # of all units therefore fills every floor.
             (columns, above_floor, highest - lowest),
             (above_floor, sink, column_sums.sum() - lowest.sum()),
         ],
     )
     flow = maximum_flow(network, source, sink).flow
-    # Flow from a row to a column rounds the cell up; the other way counts -1 and rounds it down.
+    # A flow from a row to a column rounds the cell up; the reverse counts -1 and rounds it down.
     moved: NDArray[np.int64] = flow[:n_rows, n_rows : n_rows + n_columns].toarray().astype(np.int64)
     return rounded_up.astype(np.int64) + moved
 
@@ -141,16 +141,16 @@ def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> ND
 def _network(n_nodes: int, arcs: list[tuple[ArrayLike, ArrayLike, ArrayLike]]) -> csr_array:
     """Return the capacities of all arcs (tail, head, capacity) as a sparse matrix."""
     listed = [np.atleast_2d(np.stack(np.broadcast_arrays(*arc), axis=-1)) for arc in arcs]
-    # Older versions of scipy take the places of a network as int32 only.
+    # Older versions of scipy accept only int32 indices in a network.
     tail, head, capacity = np.concatenate(listed).T.astype(np.int32)
     return csr_array((capacity, (tail, head)), shape=(n_nodes, n_nodes))
 
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
-    """Labels after corruption, and what happened to them."""
+    """Labels after corruption, and a record of the changes."""
 
-    given_labels: NDArray[Any]  # (n_samples,), what a learner sees; None where there is no label
+    given_labels: NDArray[Any]  # (n_samples,), for training; None for missing labels
     flipped: NDArray[np.bool_]  # (n_samples,), given label differs from true label
     corruption: NDArray[np.float64]  # (n_classes, n_classes), realised; see corrupt_labels
     counts: NDArray[np.int64]  # (n_classes, n_classes), samples by true class and given label
@@ -158,19 +158,19 @@ class Corrupted:
 
     @property
     def noise_rate(self) -> float:
-        """Share of the labels that differ from the true ones."""
+        """Share of labels that differ from the true ones."""
         return float(self.flipped.sum() / self.counts.sum())
 
 
 def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
-    """Return the matrix of noise that falls on all other classes alike.
+    """Return the matrix of noise that is equally likely for all other classes.
 
     Parameters
     ----------
     n_classes : int
         Number of classes, at least 2.
     noise_rate : float
-        Share of the labels that change, from 0 to 1.
+        Share of labels that change, from 0 to 1.
 
     Returns
     -------
@@ -191,15 +191,15 @@ def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
 def asymmetric(
     n_classes: int, noise_rate: float, confused_with: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the matrix of noise that falls on one other class twice as often as on the rest.
+    """Return the matrix of noise that is twice as likely for one other class as for the rest.
 
     Parameters
     ----------
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        The class each class is most often taken for; by default the next one, and the first for
-        the last. Given labels stay balanced only if it is a permutation.
+        The class each class is most often confused with; by default the next one, and the first
+        for the last. Given labels stay balanced only if it is a permutation.
 
     Returns
     -------
@@ -223,14 +223,14 @@ def asymmetric(
 def pair_flip(
     n_classes: int, noise_rate: float, confused_with: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the matrix of noise that takes each class for one other class only.
+    """Return the matrix of noise that confuses each class with only one other class.
 
     Parameters
     ----------
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        The class each class is taken for; by default the next one, and the first for the last.
+        The class each class is confused with; by default the next one, and the first for the last.
 
     Returns
     -------
@@ -251,14 +251,14 @@ def pair_flip(
 
 
 def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.float64]:
-    """Return the matrix of noise that stays inside superclasses.
+    """Return the matrix of noise within superclasses.
 
     Parameters
     ----------
     superclass : array of shape (n_classes,)
-        The superclass of each class, numbered 0, 1, … without a hole.
+        The superclass of each class, numbered 0, 1, … without gaps.
     noise_rate : float
-        Share of the labels that change, from 0 to 1. A superclass of one class stays clean.
+        Share of labels that change, from 0 to 1. A superclass of one class stays clean.
 
     Returns
     -------
@@ -274,7 +274,7 @@ def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.flo
     noise_rate = check_within("noise_rate", noise_rate, 0, 1)
     superclass = check_superclass(superclass)
     size = np.bincount(superclass)[superclass]
-    # A class alone in its superclass is confused with none: its noise rate is zero.
+    # A class alone in its superclass is not confused: its noise rate is zero.
     rate = np.where(size > 1, noise_rate, 0.0)
     same_superclass = superclass[:, np.newaxis] == superclass
     share = rate / np.maximum(size - 1, 1)
@@ -291,31 +291,31 @@ def corrupt_labels(
     random_state: RandomState = None,
     classes: ArrayLike | None = None,
 ) -> Corrupted:
-    """Give labels that follow a corruption matrix.
+    """Return labels that follow a corruption matrix.
 
     Parameters
     ----------
     labels : array, list or series of shape (n_samples,)
-        True labels: integers or text. Samples without a label (None, NaN, empty) stay without.
+        True labels: integers or text. Samples without a label (None, NaN, empty) stay unlabelled.
     corruption : array of shape (n_classes, n_classes)
         Row true class, column given label; rows sum to one.
     exact : bool, default False
-        False draws each given label independently from the row of its true class. True fixes the
-        counts: every number of samples of class k given label k' is its expectation rounded up or
-        down, and so is every number of samples given label k'. Equally large classes stay equally
-        large if the columns of `corruption` sum to one as well. Chance only decides which samples
-        of a class get which label, and which of the expectations that are not whole go up.
+        If False, each given label is drawn independently from the row of its true class. If True,
+        the counts are fixed: each number of samples of class k with given label k' is its
+        expectation rounded up or down, and so is each number of samples with given label k'.
+        Classes of equal size stay so if the columns of `corruption` also sum to one. Then
+        chance only decides which samples get which label, and which fractions are rounded up.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.
     classes : array of shape (n_classes,), optional
-        The label of each row of `corruption`; by default the labels that occur, in order. Needed
-        where a class has no sample or another order is meant.
+        The label of each row of `corruption`; by default the labels that occur, in order. Required
+        if a class has no sample, or for another order.
 
     Returns
     -------
     Corrupted
         `given_labels`, the mask `flipped`, the realised `corruption` (fractions of each true
-        class; a class without samples keeps the row asked for), its integer `counts`, `classes`.
+        class; a class without samples keeps its requested row), its integer `counts`, `classes`.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def corrupt_labels(
 
 
 def corrupted_to(true: Labels, given: IntArray, asked: NDArray[np.float64]) -> Corrupted:
-    """Return the record of labels that became others; a class without samples keeps its row asked.
+    """Return the record of changed labels; a class without samples keeps its requested row.
 
     Examples
     --------
@@ -366,7 +366,7 @@ def corrupted_to(true: Labels, given: IntArray, asked: NDArray[np.float64]) -> C
 def _in_random_order(
     true_index: IntArray, counts: NDArray[np.int64], generator: np.random.Generator
 ) -> IntArray:
-    """Hand out `counts[k, k']` labels k' to the samples of each class k, at random."""
+    """Assign `counts[k, k']` labels k' to the samples of each class k, at random."""
     shuffled = generator.permutation(len(true_index))
     by_class = shuffled[np.argsort(true_index[shuffled], kind="stable")]
     given_index = np.empty_like(true_index)

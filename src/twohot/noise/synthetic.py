@@ -1,4 +1,4 @@
-"""Unit-norm features whose classes correlate as asked.
+"""Unit-norm features with given correlations between classes.
 
 A sample of class k is its class mean plus a residual that is orthogonal to this mean,
 
@@ -42,16 +42,16 @@ from twohot.base import (
     check_within,
 )
 
-# Rows made at once: enough for a fast matrix product, and temporaries of a few MB.
+# Rows generated at once: enough for a fast matrix product, with temporaries of a few MB.
 BLOCK_ROWS = 2048
 
-# Eigenvalues of W below this share of its trace are rounding errors of zero.
+# Eigenvalues of W below this share of its trace are rounding errors.
 NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class SyntheticFeatures:
-    """Features of known classes and correlations."""
+    """Features with known classes and correlations."""
 
     features: NDArray[np.floating[Any]]  # (n_samples, n_features)
     labels: NDArray[np.int64]  # (n_samples,), 0 … n_classes - 1, class after class
@@ -61,7 +61,7 @@ class SyntheticFeatures:
 
 @dataclass(frozen=True)
 class _Correlations:
-    """Expected inner products of two samples, by how their classes are related."""
+    """Expected inner products of two samples, by the relation of their classes."""
 
     same_class: float
     same_superclass: float
@@ -81,13 +81,13 @@ def make_features(
     random_state: RandomState = None,
     dtype: DTypeLike = np.float32,
 ) -> SyntheticFeatures:
-    """Make unit-norm features whose classes correlate as asked.
+    """Return unit-norm features with given correlations between classes.
 
     With at least as many features as classes (or as the rank of the classes' correlations) the
-    expected inner products are exact. With fewer no such class means exist: they then have the
-    right length and random directions, so that an inner product of two classes misses what is
-    asked by about same_class · sqrt(1 / n_features - 1 / n_classes), up or down. The inner
-    products of `class_means` are the expected ones in either case.
+    expected inner products are exact. With fewer features no such class means exist: the means then
+    have the right length and random directions, and an inner product of two classes deviates by
+    about same_class · sqrt(1 / n_features - 1 / n_classes), up or down. The inner
+    products of `class_means` are the expected ones in both cases.
 
     Parameters
     ----------
@@ -98,16 +98,16 @@ def make_features(
     n_features : int
         Number of features, at least 2.
     same_class, same_superclass, elsewhere : float
-        Expected inner product of two different samples of the same class, of two classes of one
-        superclass, and of two superclasses. They may not rise in this order. `elsewhere` may be
-        negative as far as vectors with such inner products exist.
+        Expected inner product of two different samples of the same class, of two classes in one
+        superclass, and of two superclasses, in non-increasing order. `elsewhere` may be negative as
+        far as vectors with such inner products exist.
     superclass : array of shape (n_classes,), optional
-        The superclass of each class, numbered 0, 1, … without a hole; by default every class
-        stands alone, and `same_superclass` may not be given.
+        The superclass of each class, numbered 0, 1, … without gaps. By default every class is its
+        own superclass, and `same_superclass` must not be passed.
     decay : float, default 0.8
-        The variance within a class falls as i^(-decay) along its i-th principal axis; 0 makes it
-        the same in all directions. The default spreads it over about as many axes as ImageNet
-        features of CIFAR-100 have.
+        The variance within a class decreases as i^(-decay) along its i-th principal axis; with 0 it
+        is the same in all directions. The default spreads it over about as many axes as in ImageNet
+        features of CIFAR-100.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same features.
     dtype : {float32, float64}, default float32
@@ -163,7 +163,7 @@ def _sample(
         mean = class_means[labels[start : start + BLOCK_ROWS]]
         noise = generator.standard_normal(rows.shape, dtype=rows.dtype)
         np.matmul(noise, mixing, out=rows)
-        # If the squared length same_class is zero, so are the means, and any divisor does.
+        # If the squared length same_class is zero, so are the means; any divisor works.
         along = np.einsum("ij,ij->i", rows, mean) / (same_class or 1.0)
         rows -= along[:, np.newaxis] * mean
         rows *= (math.sqrt(1 - same_class) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
@@ -177,7 +177,7 @@ def _class_means(
     n_features: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return randomly turned vectors with the Gram matrix W, or with its diagonal at least."""
+    """Return randomly rotated vectors with the Gram matrix W, or at least with its diagonal."""
     same_superclass = superclass[:, np.newaxis] == superclass
     gram = np.where(same_superclass, correlations.same_superclass, correlations.elsewhere)
     np.fill_diagonal(gram, correlations.same_class)
@@ -197,10 +197,10 @@ def _class_means(
 def _orthonormal(
     n_rows: int, n_columns: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return a random matrix with orthonormal rows or, if they are too many, columns."""
+    """Return a random matrix with orthonormal rows or, if there are too many, columns."""
     gaussian = generator.standard_normal((max(n_rows, n_columns), min(n_rows, n_columns)))
     basis, triangle = np.linalg.qr(gaussian)
-    # The signs make it uniform over all rotations, whatever convention the factorisation has.
+    # The signs make it uniform over all rotations, whatever the convention of the factorisation.
     basis *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
     return basis.T if n_rows <= n_columns else basis
 
@@ -208,7 +208,7 @@ def _orthonormal(
 def _not_semidefinite(
     correlations: _Correlations, superclass: NDArray[np.intp], eigenvalue: float
 ) -> ArgumentError:
-    """Return the error of these correlations, with ones that are possible."""
+    """Return the error for these correlations, with a possible value."""
     sizes = np.bincount(superclass)
     c, d = correlations.same_class, correlations.same_superclass
 
@@ -216,36 +216,36 @@ def _not_semidefinite(
         shares = sizes / (c - d + (d + minus_elsewhere) * sizes)
         return minus_elsewhere * float(shares.sum()) - 1
 
-    # It grows with -elsewhere. `elsewhere` cannot rise above `same_superclass`, and six digits of
-    # it are shown, cut towards zero, where it is allowed.
+    # It increases with -elsewhere. `elsewhere` cannot exceed `same_superclass`; the message has six
+    # digits of it, rounded towards the allowed side.
     start = max(1e-6, -d)
     advice = "raise same_superclass or same_class."
     if excess(start) < 0:
         lowest = brentq(excess, start, -correlations.elsewhere)
         advice = f"raise elsewhere to at least {-math.floor(lowest * 1e6) / 1e6:g}."
     problem = f"contradict each other for {len(superclass)} classes in {len(sizes)} superclasses"
-    why = f"their matrix has the eigenvalue {eigenvalue:.3g}, and no vectors have a negative one"
+    why = f"their matrix has the negative eigenvalue {eigenvalue:.3g}"
     return ArgumentError(asdict(correlations), problem, f"{why}; {advice}")
 
 
 def _check_correlations(
     same_class: float, same_superclass: float, elsewhere: float, superclass: ArrayLike | None
 ) -> _Correlations:
-    """Return the three correlations in order: they may not rise from the nearer to the farther."""
+    """Return the three correlations, which must not increase from the nearer to the farther."""
     same_class = check_within("same_class", same_class, 0, 1)
     same_superclass = check_within("same_superclass", same_superclass, -1, 1)
     elsewhere = check_within("elsewhere", elsewhere, -1, 1)
     if superclass is None:
         if same_superclass != 0:
-            problem = "has no superclasses to hold for"
-            advice = "pass {superclass}, the superclass of each class, as well."
+            problem = "needs superclasses"
+            advice = "also pass {superclass}, the superclass of each class."
             given = {"same_superclass": same_superclass}
             raise ArgumentError(given, problem, advice, superclass=...)
-        # No two classes share a superclass: any value in order is as good.
+        # Each class is its own superclass: any value in order works.
         same_superclass = max(0.0, elsewhere)
-    # Cut to twelve digits: tiny numbers would underflow where they are squared.
+    # Rounded to twelve digits: the squares of tiny numbers would underflow.
     found = _Correlations(*(round(c, 12) for c in (same_class, same_superclass, elsewhere)))
     if not elsewhere <= same_superclass <= same_class:
-        advice = "same_class ≥ same_superclass ≥ elsewhere is needed."
+        advice = "pass same_class ≥ same_superclass ≥ elsewhere."
         raise ArgumentError(asdict(found), "are out of order", advice)
     return found

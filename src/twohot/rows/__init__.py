@@ -1,4 +1,4 @@
-"""One container for features, `Rows`: blocks of prepared rows, wherever the rows are stored."""
+"""`Rows`, the container of features: blocks of prepared rows, wherever the rows are stored."""
 
 from twohot.rows.chunked import ChunkedFeatures as ChunkedFeatures
 from twohot.rows.chunked import column_here as column_here

@@ -1,7 +1,7 @@
-"""Features in the chunks of a Dask collection, kept where Dask has computed them.
+"""Features in the chunks of a Dask collection, kept where Dask computed them.
 
-A chunk is some neighbouring rows. What a kernel makes of rows stays in chunks of the same rows;
-labels, weights and results are in memory.
+A chunk holds consecutive rows. Columns derived from rows keep the same chunks; labels, weights and
+results are in memory.
 """
 
 import warnings
@@ -28,7 +28,7 @@ def is_dask(data: Any) -> bool:
 
 
 def check_collection(X: Any) -> None:
-    """Raise unless an array or frame of Dask holds rows of numbers, as far as that is known."""
+    """Raise unless a Dask array or frame holds rows of numbers, as far as its metadata tell."""
     if getattr(X, "ndim", 0) != 2:
         problem = f"has {counted(getattr(X, 'ndim', 0), 'dimension')}"
         raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
@@ -39,19 +39,19 @@ def check_collection(X: Any) -> None:
         ]
         if other:
             problem = f"has a column {other[0]!r} of {kinds[other[0]]}"
-            raise ArgumentError("X", problem, "pass columns of numbers alone.")
+            raise ArgumentError("X", problem, "pass numeric columns only.")
     elif X.dtype.kind not in f"{NUMBERS}O":  # objects may turn out to be numbers
         raise ArgumentError("X", f"has dtype {X.dtype}", "pass real numbers.")
 
 
 def precision_of(X: Any) -> np.dtype[Any]:
-    """Return the precision that rows of Dask are kept in: their own, if features may have it."""
+    """Return the precision that Dask rows are kept in: their own if supported, or the default."""
     dtype = X.dtype if hasattr(X, "dtype") else np.result_type(*X.dtypes)
     return np.dtype(dtype if dtype in STORED else STORED[0])
 
 
 def column_here(name: str, values: Any) -> Any:
-    """Return an array or series of Dask computed; anything else stays as it is."""
+    """Return a Dask array or series computed; return anything else unchanged."""
     if not is_dask(values):
         return values
     tasks = active_tasks()
@@ -60,11 +60,11 @@ def column_here(name: str, values: Any) -> Any:
 
 
 class Chunk:
-    """Rows of features where they live, and how they were last read there."""
+    """Rows of features where they are stored, and how they were last read."""
 
     def __init__(self, x: Matrix) -> None:
         self.x = x
-        self.opened: Any = None  # norms of rows and room for a block are made once
+        self.opened: Any = None  # the norms of rows and the buffer for a block are made once
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -73,7 +73,7 @@ class Chunk:
         return Chunk(SelectedRows(self.x, rows))
 
     def __sizeof__(self) -> int:
-        # What a worker of Dask reckons with.
+        # The size that Dask's workers count.
         return int(getattr(self.x, "nbytes", 0)) + object.__sizeof__(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -82,43 +82,43 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedColumn:
-    """What belongs to rows, in their chunks."""
+    """Values that belong to rows, in the chunks of the rows."""
 
     tasks: Tasks
     chunks: Sequence[Handle]
-    sizes: IntArray  # (n_chunks,), rows of each
+    sizes: IntArray  # (n_chunks,), rows of each chunk
 
     @property
     def bounds(self) -> IntArray:
-        """(n_chunks + 1,) number of the first row of each chunk, and of all rows."""
+        """(n_chunks + 1,) number of the first row of each chunk, then the number of rows."""
         return np.append(0, np.cumsum(self.sizes))
 
     def __len__(self) -> int:
         return int(self.sizes.sum())
 
     def __getitem__(self, index: IntArray) -> "ChunkedColumn":
-        """Return some rows, in their order; those of each chunk stay there."""
+        """Return the selected rows, in their order; they stay in their chunks."""
         chosen = split_index(index, self.bounds)
         calls = [(self.chunks[number], rows) for number, rows in chosen]
         chunks = self.tasks.keep(self.tasks.run(take_from, calls)) if calls else []
         return ChunkedColumn(self.tasks, chunks, np.array([len(rows) for _, rows in chosen], int))
 
     def values(self) -> Any:
-        """Return all of it, here."""
+        """Return all values in this process."""
         return stack(self.tasks.results(self.chunks))
 
 
 class ChunkedFeatures:
-    """Features in chunks; some rows of them are gathered where they are asked for.
+    """Features in chunks; indexing returns the selected rows in memory.
 
     Parameters
     ----------
     column : ChunkedColumn
         The rows.
     n_features : int
-        Columns.
+        Number of columns.
     dtype : numpy dtype
-        Of the rows.
+        Precision of the rows.
     """
 
     ndim = 2
@@ -131,32 +131,32 @@ class ChunkedFeatures:
 
     @cached_property
     def bounds(self) -> IntArray:
-        """(n_chunks + 1,) number of the first row of each chunk, and of all rows."""
+        """(n_chunks + 1,) number of the first row of each chunk, then the number of rows."""
         return self.column.bounds
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
-        """Return some rows, in their order, here."""
+        """Return the selected rows in memory, in their order."""
         index = np.arange(len(self))[rows]
         calls = [(chunk,) for chunk in self.column[index].chunks]
         found = self.tasks.results(self.tasks.run(rows_of, calls)) if calls else []
         return np.concatenate([np.empty((0, self.shape[1]), self.dtype), *found])
 
     def take(self, index: IntArray) -> "ChunkedFeatures":
-        """Return some rows, in their order, where they are."""
+        """Return the selected rows, in their order, in their chunks."""
         return ChunkedFeatures(self.column[index], self.shape[1], self.dtype)
 
 
 def open_chunks(X: Any, dtype: np.dtype[Any] | None = None) -> ChunkedFeatures:
-    """Have the chunks of a Dask array or frame computed where they will stay."""
+    """Return the chunks of a Dask array or frame, computed where they will stay."""
     dtype = precision_of(X) if dtype is None else dtype
     tasks = active_tasks()
     n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
     if n_bytes > tasks.room():
         sizes = f"{n_bytes / 1e9:.1f} GB, and workers have room for {tasks.room() / 1e9:.1f} GB"
-        warnings.warn(f"X has {sizes}: it is read again each pass.", stacklevel=6)
+        warnings.warn(f"X takes {sizes}: every pass reads it again.", stacklevel=6)
         column = _column_read_again(tasks, X, dtype)
     else:
         column = _column_kept(tasks, X, dtype)
@@ -166,7 +166,7 @@ def open_chunks(X: Any, dtype: np.dtype[Any] | None = None) -> ChunkedFeatures:
 
 
 def _column_kept(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
-    """Compute the chunks of a Dask array or frame; those without rows are left out."""
+    """Compute the chunks of a Dask array or frame, and drop those without rows."""
     whole = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
     delayed = tasks.adopt(list(np.ravel(whole.to_delayed())))
     about = tasks.share(dtype), X.shape[1]
@@ -180,7 +180,7 @@ def _column_kept(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
 
 
 class ReadAgain(Sequence[Handle]):
-    """Chunks of features that are computed whenever they are asked for, and kept by nobody."""
+    """Chunks of features that are computed at every access and not kept."""
 
     def __init__(self, tasks: Tasks, delayed: Sequence[Any], about: tuple[Any, ...]) -> None:
         self._tasks, self._delayed, self._about = tasks, delayed, about
@@ -194,7 +194,7 @@ class ReadAgain(Sequence[Handle]):
 
 
 def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
-    """Return the chunks of a Dask array of known sizes, which nobody keeps."""
+    """Return the chunks of a Dask array of known sizes; they are not kept."""
     whole = X.rechunk({1: -1})
     sizes = np.array(whole.chunks[0])
     delayed = [each for each, size in zip(np.ravel(whole.to_delayed()), sizes, strict=True) if size]
@@ -204,7 +204,7 @@ def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedCol
 
 
 def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]:
-    """Return the chunks that rows in order are in, each with the numbers of its rows there.
+    """Return the chunks that contain the given rows (sorted), each with the positions in the chunk.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]
     [(0, array([0, 2])), (2, array([1]))]
     """
     if np.any(np.diff(index) < 0):
-        raise ValueError("rows of chunks are taken in their order")
+        raise ValueError("rows of chunks must be in ascending order")
     places = np.searchsorted(index, bounds)
     return [
         (number, index[first:end] - bounds[number])
@@ -221,19 +221,19 @@ def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]
     ]
 
 
-# What is done where a chunk is --------------------------------------------------------------------
+# Functions that run where a chunk is --------------------------------------------------------------
 
 
 def as_rows(chunk: Any, dtype: np.dtype[Any], n_features: int, number: int) -> Chunk:
     """Return a chunk of features, an array or a frame, as rows.
 
-    A chunk may be something else than its collection says, which Dask does not look at.
+    A chunk may differ from what its collection declares: Dask does not check it.
     """
     rows, where = np.asanyarray(chunk), f" in chunk {number}"
     check_real("X", rows, where)
     if rows.ndim != 2 or rows.shape[1] != n_features:
-        problem = f"has {counted(n_features, 'column')}, and shape {rows.shape}{where}"
-        raise ArgumentError("X", problem, "have every chunk made with the columns of all.")
+        problem = f"has {counted(n_features, 'column')}, but shape {rows.shape}{where}"
+        raise ArgumentError("X", problem, "make every chunk with the same columns.")
     return Chunk(np.ascontiguousarray(rows, dtype=dtype))
 
 
@@ -243,5 +243,5 @@ def rows_of(chunk: Chunk) -> NDArray[Any]:
 
 
 def take_from(chunk: Any, rows: IntArray) -> Any:
-    """Return some rows of a chunk; those of features are not copied."""
+    """Return some rows of a chunk; features are not copied."""
     return chunk[rows]

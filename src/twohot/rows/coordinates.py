@@ -1,7 +1,7 @@
 """The coordinates a fit is solved in: principal axes, or the span of the rows if they are few.
 
-They lead back to a user's features step by step: from axes to the features of the rows, and from
-there, if the rows were written in other coordinates themselves, to what they came from.
+Coefficients are converted back to the user's features in steps: from axes to the features of the
+rows, and, if the rows themselves were written in other coordinates, from there to the original.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from twohot.rows.principal_axes import NEGLIGIBLE_VARIANCE, PrincipalAxes, measu
 from twohot.rows.rows import Block, Rows, Terms
 
 # Fewer samples than features: the same fit on N coordinates instead of d --------------------------
-# Coefficients of the optimum are combinations of the rows, so nothing is lost by writing the rows
+# Coefficients at the optimum are combinations of the rows, so nothing is lost by writing the rows
 # in coordinates of the space they span. With G = X Xᵀ and V the row weights,
 #
 #     √V G √V = U S² Uᵀ,      A = Xᵀ √V U / S  (d, rank),  AᵀA = I,
@@ -29,7 +29,7 @@ from twohot.rows.rows import Block, Rows, Terms
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Rows in coordinates of the space they span, and the way back."""
+    """Rows in coordinates of the space they span, and the conversion back."""
 
     rows: Rows  # (N, rank), with the intercept of the original rows
     axes: PrincipalAxes
@@ -44,14 +44,14 @@ class Span:
         return np.hstack([lifted, coef[:, rank:]])
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the coordinates: the part that the rows can see."""
+        """Return coefficients on the coordinates: their component in the span of the rows."""
         slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
         logits = np.concatenate(list(self.original.map(products_with, slopes)))
         return np.hstack([logits.T @ self.combination, intercept])
 
 
 def span_of(rows: Rows) -> Span:
-    """Return the rows in coordinates of the space that they span."""
+    """Return the rows in coordinates of the space they span."""
     gram = gram_matrix(rows)
     weights = np.ones(rows.n_samples) if rows.weights is None else rows.weights
     root = np.sqrt(weights)[:, np.newaxis]
@@ -67,7 +67,7 @@ def span_of(rows: Rows) -> Span:
         weights=rows.given_weights,
         intercept=rows.intercept,
         n_jobs=rows.n_jobs,
-        keep_small=True,  # a fit reads these, and the original rows a few times only
+        keep_small=True,  # a fit reads these, and the original rows only a few times
     )
     variances, mean_row = squares[kept] / rows.n_samples, (weights @ coordinates) / rows.n_samples
     axes = PrincipalAxes(
@@ -80,7 +80,7 @@ def span_of(rows: Rows) -> Span:
 
 
 def gram_matrix(rows: Rows) -> FloatArray:
-    """Return X Xᵀ in float64, some columns at a time; each product is made once."""
+    """Return X Xᵀ in float64, computed in blocks of columns; each product is computed once."""
     gram = np.zeros((rows.n_samples, rows.n_samples))
     for first in range(0, rows.n_samples, rows.block_rows):
         columns = np.arange(first, min(first + rows.block_rows, rows.n_samples))
@@ -91,7 +91,7 @@ def gram_matrix(rows: Rows) -> FloatArray:
 
 
 def products_with(block: Block, others: FloatArray, first: int = 0) -> FloatArray:
-    """Return x · other in float64 for all others, of the rows from `first` on. A kernel."""
+    """Return x · other in float64 for all others, for the rows from `first` on. A kernel."""
     x = block.prepared()[max(first - block.first, 0) :]
     return np.asarray(x.astype(np.float64) @ others.T)
 
@@ -103,17 +103,17 @@ def shared_rows(block: Block) -> Terms:
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """The rows that a fit reads, their principal axes, and the way back to a user's features."""
+    """The rows that a fit reads, their principal axes, and the conversion to user's features."""
 
-    rows: Rows  # what the passes run over
+    rows: Rows  # the rows that passes read
     axes: PrincipalAxes  # of these rows
-    # What these rows came from, if not the user's.
+    # Where these rows come from, unless they are the user's.
     origin: "Coordinates | Narrowed | Span | None" = None
 
     @property
     def unit_penalty(self) -> float:
-        """The l2 of ridge one for these rows."""
-        # Where all rows are zero there is nothing to scale by, and nothing to penalise.
+        """The l2 that equals ridge 1 for these rows."""
+        # If all rows are zero, there is no scale and nothing to penalise.
         square = self.axes.mean_square or 1.0
         return square / (self.rows.n_classes * self.rows.total_weight)
 
@@ -122,16 +122,16 @@ class Coordinates:
         return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
 
     def along_axes(self, moment: FloatArray) -> FloatArray:
-        """Return a moment along the axes, from one on the features of the rows."""
+        """Return a moment along the axes, computed from one on the features of the rows."""
         return self.axes.from_rows(moment, self.rows.n_jobs)
 
     def to_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the user's features, from those along the axes."""
+        """Return coefficients on the user's features, computed from those along the axes."""
         on_rows = self.axes.to_rows(coef, self.rows.n_jobs)
         return on_rows if self.origin is None else self.origin.to_features(on_rows)
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes, less what no row, or no axis, can see."""
+        """Return coefficients along the axes, without the components outside the rows or axes."""
         on_rows = coef if self.origin is None else self.origin.from_features(coef)
         return self.axes.project(on_rows, self.rows.n_jobs)
 
@@ -140,10 +140,10 @@ class Coordinates:
         return replace(self, rows=self.rows.take(index))
 
     def leading(self, most: int | None = None) -> "Coordinates":
-        """Return the same rows along their leading axes alone.
+        """Return the same rows along their leading axes only.
 
-        Rows that are stored along their axes are read there: nothing is copied, and no coordinates
-        are changed.
+        If the rows are stored along their axes, this is a view: nothing is copied, no coordinates
+        are converted.
         """
         intercept = self.rows.intercept
         axes = self.axes.leading(intercept=intercept, most=most)
@@ -157,10 +157,10 @@ class Coordinates:
         return replace(self, axes=self.axes.half_whitened(intercept=self.rows.intercept))
 
     def in_axes(self, index: IntArray | None = None) -> "Coordinates":
-        """Return all or some rows in memory, along their axes: passes then change no coordinates.
+        """Return all or some rows in memory along their axes: passes then convert no coordinates.
 
-        That takes a number for each row and axis. It pays where many fits are made on rows that are
-        not many times as many as their features: a change of coordinates costs a pass over
+        This needs memory of one number per row and axis. It pays if many fits use rows that are not
+        many times as many as their features: a conversion of coordinates costs a pass over
         2 · n_features rows.
         """
         axes = self.axes
@@ -173,7 +173,7 @@ class Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class Narrowed:
-    """The way back from some of the columns that rows are stored in."""
+    """The conversion back from a subset of the columns that rows are stored in."""
 
     whole: Coordinates
     n_axes: int
@@ -183,14 +183,14 @@ class Narrowed:
         return self.whole.to_features(self.whole.axes.extend(coef))
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes, less what they cannot see."""
+        """Return coefficients along the axes, without the components outside them."""
         return self.whole.from_features(coef)[:, -self.n_axes :]
 
 
 def choose_coordinates(rows: Rows, *, exact: bool = True) -> Coordinates:
-    """Return the coordinates for these rows: as many as there are rows, or features if fewer.
+    """Return the coordinates for these rows: at most as many as rows, and as features.
 
-    Their axes need not be exact where they only speed a fit up.
+    Axes need not be exact if they only speed up a fit.
     """
     if rows.n_samples < rows.n_columns:
         span = span_of(rows)
@@ -208,9 +208,9 @@ def prepare(
     exact_axes: bool = True,
     **options: Any,
 ) -> tuple[Preparation, Coordinates]:
-    """Return how rows are prepared, and the coordinates that a fit on them is solved in.
+    """Return the preparation of rows, and the coordinates that a fit on them is solved in.
 
-    Their axes need not be exact where they only speed a fit up. Other options are those of `Rows`.
+    Axes need not be exact if they only speed up a fit. The other options are those of `Rows`.
     """
     preparation = fit_preparation(
         X,

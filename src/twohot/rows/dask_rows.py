@@ -1,8 +1,8 @@
-"""Rows in the chunks of a Dask array: kernels go to where the chunks are, and sums come back.
+"""Rows in the chunks of a Dask array: kernels are sent to the chunks, and sums are returned.
 
-Every chunk is read there as an array is read here, block by block. Sums of chunks are added up on
-the workers, some at a time, so that one sum arrives here, however many chunks there are. What is
-derived from rows stays beside their chunk; labels and weights are sent there once.
+A worker reads its chunk as an array is read in memory, block by block. Workers add the sums of
+several chunks at a time, so that a single sum returns, however many chunks there are. Columns
+derived from rows stay with their chunk; labels and weights are sent to it once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,8 +22,8 @@ from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Block, Kernel, Rows, Terms, run_kernel, stack
 from twohot.rows.threads import one_blas_thread
 
-# Kernels on the blocks of one chunk, where the chunk is: tasks that Dask runs ---------------------
-# A chunk is read there as an array is read here.
+# Tasks that Dask runs: kernels on the blocks of one chunk, where the chunk is ---------------------
+# A chunk is read as an array in memory is.
 
 WEIGHTS = "weight"  # of each row, with mean one over all of them
 
@@ -35,7 +35,7 @@ Reading: TypeAlias = tuple[Preparation | None, dict[str, Any]]
 
 
 def open_chunk(reading: Reading, chunk: Chunk, first: int, columns: dict[str, Matrix]) -> Rows:
-    """Return the rows of a chunk, with what stands beside them."""
+    """Return the rows of a chunk, with the columns that belong to them."""
     if chunk.opened is None or chunk.opened[0] is not reading:
         preparation, options = reading
         chunk.opened = reading, Rows(chunk.x, preparation, **options)
@@ -52,7 +52,7 @@ class ChunkSum:
 
     terms: Terms  # in float64
     row_products: int
-    dtypes: Sequence[np.dtype[Any]] = field(default=())  # of the terms of a block
+    dtypes: Sequence[np.dtype[Any]] = field(default=())  # dtypes of the terms of a block
 
 
 def sum_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
@@ -79,28 +79,28 @@ def sum_groups_of_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
 
 
 def add_sums(sums: list[ChunkSum]) -> ChunkSum:
-    """Return the sum of several."""
+    """Return the sum of several sums."""
     by_term = zip(*(each.terms for each in sums), strict=True)
     terms = tuple(np.sum(parts, axis=0) for parts in by_term)
     return ChunkSum(terms, sum(each.row_products for each in sums), sums[0].dtypes)
 
 
 def add_up(sums: list[ChunkSum]) -> ChunkSum:
-    """Return all sums as one, in the precision of the kernel: what is beyond need not travel."""
+    """Return the sum of all sums in the precision of the kernel; more digits need not be sent."""
     total = add_sums(sums)
     pairs = zip(total.terms, total.dtypes, strict=True)
     return ChunkSum(tuple(np.asarray(t, dtype=dtype) for t, dtype in pairs), total.row_products)
 
 
 def map_chunk(kernel: Kernel, place: Place, *where: Any) -> list[tuple[Any, int]]:
-    """Return what a kernel makes of each block of a chunk, and its rows times products."""
+    """Return the result of a kernel for each block of a chunk, with rows times products."""
     with _opened(place, *where) as (rows, shared), one_blas_thread():
         blocks = map(rows.block, range(rows.n_blocks))
         return [run_kernel(kernel, block, shared) for block in blocks]
 
 
 def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
-    """Return what a kernel makes of the rows of a chunk, and its rows times products."""
+    """Return the result of a kernel for the rows of a chunk, with rows times products."""
     results = map_chunk(kernel, place, *where)
     return stack([made for made, _ in results]), sum(count for _, count in results)
 
@@ -114,7 +114,7 @@ def _opened(
     values: list[Matrix],
     *shared: Any,
 ) -> Iterator[tuple[Rows, tuple[Any, ...]]]:
-    """Give the rows of a chunk to a task; what fails there names the chunk."""
+    """Pass the rows of a chunk to a task; an error in it names the chunk."""
     number, first = place
     try:
         yield open_chunk(reading, chunk, first, dict(zip(names, values, strict=True))), shared
@@ -125,17 +125,17 @@ def _opened(
         raise ChunkError(f"chunk {number} ({rows}) failed: {error!r}") from error
 
 
-# Sums that a task adds up. More would wait for the slowest of many; fewer make the tree deeper.
+# Sums that one task adds up. More would wait for the slowest of many; fewer make a deeper tree.
 FAN_IN = 8
-# Chunks whose results are here at once, where results of all rows are asked for.
+# Chunks whose results are in this process at once, if the results of all rows are requested.
 CHUNKS_AHEAD = 4
-# Coefficients of a pass, targets, and what else a kernel takes: enough that targets of a whole fit
-# are sent once.
+# Coefficients of a pass, targets, and the other arguments of a kernel: enough to send the targets
+# of a whole fit only once.
 MOST_SHARED = 4
 
 
 class DaskRows(Rows):
-    """The rows of a Dask array, with what belongs to them, where Dask keeps them."""
+    """The rows of a Dask array, with the columns that belong to them, where Dask keeps them."""
 
     is_here = False
 
@@ -146,7 +146,7 @@ class DaskRows(Rows):
         self.tasks = X.tasks
         of_chunks = self.options | {"n_jobs": 1, "keep_small": False}
         self._reading = self.tasks.share((preparation, of_chunks))
-        # What the last pass took, so that it is sent once.
+        # The arguments of the last pass, to send them only once.
         self._shared: list[tuple[Any, Handle]] = []
         self._beside: dict[str, ChunkedColumn] = {}  # columns and weights, in the chunks of X
         if self.weights is not None:
@@ -161,7 +161,7 @@ class DaskRows(Rows):
         return self._add_up(self._run(sum_groups_of_chunk, kernel, (n_groups, *shared)))
 
     def _add_up(self, sums: list[Handle]) -> Terms:
-        """Return the sum of all chunks: a tree on the workers, of which the last sum comes here."""
+        """Return the sum over all chunks: a tree on the workers; only its last sum returns here."""
         level = sums
         while len(level) > FAN_IN:
             groups = [(level[first : first + FAN_IN],) for first in range(0, len(level), FAN_IN)]
@@ -172,19 +172,19 @@ class DaskRows(Rows):
         return tuple(np.asarray(term, dtype=np.float64) for term in total.terms)
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield what a kernel returns for each block, in order; those of a few chunks wait."""
+        """Yield the result of a kernel for each block, in order; a few chunks' results are held."""
         for first in range(0, len(self.X.column.chunks), CHUNKS_AHEAD):
             some = range(first, min(first + CHUNKS_AHEAD, len(self.X.column.chunks)))
             for results in self.tasks.results(self._run(map_chunk, kernel, shared, some)):
                 yield from self._counted(results)
 
     def attach(self, name: str, values: Matrix | ChunkedColumn) -> None:
-        """Keep one value, or one row of values, beside each row."""
+        """Store one value, or one row of values, with each row."""
         self.columns[name] = values
         self._beside[name] = self._in_chunks(values)
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
-        """Keep beside each row what a kernel makes of it, where the row is."""
+        """Store the result of a kernel for each row, where the row is."""
         made = self.tasks.keep(self._run(derive_chunk, kernel, shared))
         counts = self.tasks.run(getitem, [(handle, 1) for handle in made])
         self.n_row_products += sum(self.tasks.results(counts))
@@ -198,14 +198,14 @@ class DaskRows(Rows):
 
     def _like(self, kind: type[Rows], *args: Any) -> Rows:
         rows = super()._like(kind, *args)
-        if kind is Rows:  # what was derived from rows comes with them
+        if kind is Rows:  # derived columns are copied with the rows
             for name, values in rows.columns.items():
                 if isinstance(values, ChunkedColumn):
                     rows.columns[name] = values.values()
         return rows
 
     def _in_chunks(self, values: Matrix | ChunkedColumn) -> ChunkedColumn:
-        """Return values that belong to rows in the chunks of these."""
+        """Return values that belong to rows in the chunks of these rows."""
         if isinstance(values, ChunkedColumn):
             return values
         bounds = pairwise(self.X.bounds.tolist())
@@ -215,7 +215,7 @@ class DaskRows(Rows):
     def _run(
         self, task: Kernel, kernel: Kernel, shared: tuple[Any, ...], some: range | None = None
     ) -> list[Handle]:
-        """Run a task on all chunks, or some; each with its columns and what all of them share."""
+        """Run a task on all or some chunks, each with its columns and the shared arguments."""
         sent = [self._send(value) for value in shared]
         names = list(self._beside)
         calls = [
@@ -233,7 +233,7 @@ class DaskRows(Rows):
         return self.tasks.run(task, calls)
 
     def _send(self, value: Any) -> Any:
-        """Return a handle for what all chunks share; small values go with each task."""
+        """Return a handle for a shared argument; small values are sent with each task."""
         if isinstance(value, int | float | str | tuple | np.dtype | None):
             return value
         for known, handle in self._shared:
@@ -244,7 +244,7 @@ class DaskRows(Rows):
         return handle
 
 
-# One result for each row of a Dask collection, computed when it is asked for ----------------------
+# One result per row of a Dask collection, computed when it is requested ---------------------------
 
 
 def map_lazily(
@@ -254,9 +254,9 @@ def map_lazily(
     like: NDArray[Any],
     options: dict[str, Any],
 ) -> Any:
-    """Return a Dask array of what a kernel makes of the rows of X, in the chunks of X.
+    """Return a lazy Dask array of a kernel's results for the rows of X, in the chunks of X.
 
-    `like` is what it makes of no rows.
+    `like` is the kernel's result for zero rows.
     """
     array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
     whole = array.rechunk({1: -1})
@@ -265,7 +265,7 @@ def map_lazily(
     if like.ndim == 1:
         about["drop_axis"] = 1
     stored, n_features = precision_of(whole), whole.shape[1]
-    # A step of its own: before a step that drops an axis, Dask joins chunks along it.
+    # A separate step: before a step that drops an axis, Dask joins chunks along it.
     checked = whole.map_blocks(
         checked_chunk,
         stored=stored,
@@ -280,7 +280,7 @@ def map_lazily(
 def checked_chunk(
     chunk: Any, *, stored: np.dtype[Any], n_features: int, block_id: tuple[int, ...]
 ) -> Matrix:
-    """Return the rows of a chunk, whose number Dask passes as `block_id`."""
+    """Return the rows of a chunk; Dask passes its number as `block_id`."""
     return as_rows(chunk, stored, n_features, block_id[0]).x
 
 
@@ -292,5 +292,5 @@ def map_rows_of_chunk(
     like: NDArray[Any],
     options: dict[str, Any],
 ) -> NDArray[Any]:
-    """Return what a kernel makes of the rows of a chunk."""
+    """Return the result of a kernel for the rows of a chunk."""
     return np.concatenate([like, *Rows(chunk, **options).map(kernel, *shared)])

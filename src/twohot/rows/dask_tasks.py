@@ -1,7 +1,7 @@
-"""Tasks where Dask runs them: on a cluster, if a client is active, else on threads or processes.
+"""Tasks where Dask runs them: on a cluster if a client is active, else on threads or processes.
 
-What a task returns stays where it ran, and is known by a handle: a future of the cluster, or a
-delayed object that has been computed. Handles are arguments of other tasks.
+The result of a task stays where it was computed. A handle refers to it: a future of the cluster,
+or a delayed object that has been computed. Handles can be arguments of other tasks.
 """
 
 import pkgutil
@@ -14,48 +14,49 @@ from typing import Any
 
 from twohot.base import ArgumentError, load_extra
 
-# What can go wrong where Dask works: a chunk that cannot be computed, a cluster that is gone ------
+# Errors of Dask: a chunk that cannot be computed, a cluster that is lost --------------------------
 
 
 class ChunkError(RuntimeError):
-    """A chunk on which something failed."""
+    """An error while a chunk was processed."""
 
 
 class ClusterLostError(ArgumentError):
-    """A cluster that went away, or lost what it held, while it was working."""
+    """A cluster that was lost, or lost its data, during the work."""
 
 
 def cluster_lost(address: str, cause: str) -> ClusterLostError:
-    """Return an error that says which cluster is gone, why, and how the work could resume.
+    """Return an error that names the lost cluster, the cause, and how to resume.
 
     Examples
     --------
     >>> print(cluster_lost("tcp://10.0.0.1:8786", "connection closed"))
-    the Dask cluster at tcp://10.0.0.1:8786 went away or was restarted in the middle of the work
-    (connection closed): start one and run this again; a fit or an audit with checkpoint=… resumes
-    after what it had finished.
+    the Dask cluster at tcp://10.0.0.1:8786 was lost or restarted during the work
+    (connection closed): start a cluster and run this again; a fit or an audit with checkpoint=…
+    resumes after its last finished step.
     """
-    happened = "went away or was restarted in the middle of the work"
+    happened = "was lost or restarted during the work"
     problem = f"the Dask cluster at {address} {happened} ({cause})"
-    resume = "a fit or an audit with {checkpoint} resumes after what it had finished."
-    return ClusterLostError("", problem, f"start one and run this again; {resume}", checkpoint=...)
+    resume = "a fit or an audit with {checkpoint} resumes after its last finished step."
+    advice = f"start a cluster and run this again; {resume}"
+    return ClusterLostError("", problem, advice, checkpoint=...)
 
 
 def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterLostError:
-    """Return the error of work that keeps in a file what is finished, if anything is."""
-    kept = "what is finished is kept there" if is_kept else "nothing was finished yet"
-    advice = f"start one and run this again with {{checkpoint}} to resume: {kept}."
+    """Return the error of work that stores its finished steps in a file."""
+    kept = "finished steps are stored there" if is_kept else "no step was finished"
+    advice = f"start a cluster and run this again with {{checkpoint}} to resume: {kept}."
     return ClusterLostError("", error.problem, advice, checkpoint=path)
 
 
 Handle = Any
 
-# Dask's own words say neither why workers die most often, nor what to do.
+# Dask's own message says neither why workers usually die nor what to do.
 KILLED = (
-    "every worker that tried it died, most often because the chunk needs more memory than a worker "
+    "every worker that computed it died, usually because the chunk needs more memory than a worker "
     "has: make the chunks smaller, or give the workers more memory."
 )
-# Share of the workers' memory that features may take: chunks are worked on beside them.
+# Share of the workers' memory for features: computing on chunks needs memory too.
 FEATURE_SHARE = 0.6
 
 
@@ -66,37 +67,37 @@ class Tasks:
         self._dask = load_extra("dask", "dask", "Dask arrays and frames")
 
     def share(self, value: Any) -> Any:
-        """Return the value in a box that Dask does not look into."""
+        """Return the value in a wrapper that Dask does not inspect."""
         return _Box(value)
 
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
-        """Return them as they are."""
+        """Return the delayed objects unchanged."""
         return list(delayed)
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
-        """Return delayed objects."""
+        """Return delayed objects of the calls."""
         delayed = self._dask.delayed(_unboxed, pure=False)
         return [delayed(function, *call) for call in calls]
 
     def keep(self, handles: Sequence[Handle]) -> list[Handle]:
-        """Compute now, and keep the results in this process."""
+        """Compute the tasks now, and return handles to results in this process."""
         return list(self._dask.persist(*handles))
 
     def results(self, handles: Sequence[Handle]) -> list[Any]:
-        """Compute now."""
+        """Compute the tasks now, and return their results."""
         return list(self._dask.compute(*handles))
 
     def room(self) -> float:
-        """Return the bytes that features may take where they are kept, as far as that is known."""
+        """Return the bytes available for features where they are kept, as far as known."""
         return float("inf")
 
     def first_failed(self, handles: Sequence[Handle]) -> int | None:  # noqa: ARG002 - as a cluster
-        """Return the place of the first task that has raised, as far as that is known."""
+        """Return the position of the first task that failed, as far as known."""
         return None
 
     @contextmanager
     def naming_chunks(self, name: str, handles: Sequence[Handle]) -> Iterator[None]:
-        """Name the chunk that cannot be computed, where that is known; handles are one for each."""
+        """Name the chunk that cannot be computed, as far as known; handles are one per chunk."""
         try:
             yield
         except (ArgumentError, ChunkError):
@@ -117,50 +118,50 @@ class ClusterTasks(Tasks):
         check_workers(client)
 
     def share(self, value: Any) -> Any:
-        """Return a future of the value: a task, so that it comes back if its worker is lost."""
+        """Return a future of the value: a task, so that it is recomputed if its worker is lost."""
         return self.run(_same, [(value,)])[0]
 
     def room(self) -> float:
-        """Return the bytes that features may take in the memory of the workers."""
+        """Return the bytes available for features in the memory of the workers."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        # Of a worker without a limit Dask says 0. Workers that are still to come are not known.
+        # Dask reports 0 for a worker without a limit. Workers that will join later are not counted.
         limits = [worker["memory_limit"] or float("inf") for worker in workers]
         return FEATURE_SHARE * float(sum(limits) or "inf")
 
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
-        """Have them computed."""
+        """Return futures of the delayed objects, which are computed."""
         with self._reaching_workers():
             return list(self.client.compute(list(delayed)))
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
-        """Return futures; what was lost with a worker is computed again by the scheduler."""
+        """Return futures; the scheduler recomputes results that were lost with a worker."""
         name = f"twohot-{function.__name__.strip('_')}"
         with self._reaching_workers(), warnings.catch_warnings():
-            # Coefficients of many classes are meant to be sent.
+            # Coefficients of many classes are large, and have to be sent.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return list(self.client.map(function, *zip(*calls, strict=True), key=name, pure=False))
 
     def keep(self, handles: Sequence[Handle]) -> list[Handle]:
-        """Return futures as they are: workers keep what they stand for."""
+        """Return the futures unchanged: workers keep their results."""
         return list(handles)
 
     def results(self, handles: Sequence[Handle]) -> list[Any]:
-        """Wait for the results, or say that the cluster is gone."""
+        """Return the results, or raise an error if the cluster is lost."""
         with self._reaching_workers(handles):
             return list(self.client.gather(list(handles)))
 
     def first_failed(self, handles: Sequence[Handle]) -> int | None:
-        """Return the place of the first future whose task has raised."""
+        """Return the position of the first future whose task failed."""
         failed = (place for place, future in enumerate(handles) if future.status == "error")
         return next(failed, None)
 
     @contextmanager
     def _reaching_workers(self, handles: Sequence[Handle] = ()) -> Iterator[None]:
-        """Say that the cluster is gone, where that is why something fails."""
+        """Raise an error that names the lost cluster if that is why something fails."""
         try:
             yield
         except Exception as error:
-            # A task may raise an OSError of its own, of a file that is not there for instance.
+            # A task may raise an OSError of its own, for a missing file for instance.
             no_answer = isinstance(error, OSError) and self.first_failed(handles) is None
             running = self.client.status == "running"
             if no_answer or not running or isinstance(error, CancelledError):
@@ -169,7 +170,7 @@ class ClusterTasks(Tasks):
 
 
 class _Box:
-    """A value that Dask passes on as it is."""
+    """A value that Dask does not inspect."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -180,7 +181,7 @@ def _unboxed(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _opened(argument: Any) -> Any:
-    """Return an argument without its box; those of a list without theirs."""
+    """Return an argument without its wrapper; also the arguments in a list."""
     if isinstance(argument, list):
         return [_opened(each) for each in argument]
     return argument.value if isinstance(argument, _Box) else argument
@@ -204,7 +205,7 @@ def check_workers(client: Any) -> None:
     ours = pkgutil.resolve_name("twohot:__version__")
     found = client.run(pkgutil.resolve_name, "twohot:__version__", on_error="return")
     for worker, version in found.items():
-        if version == ours or isinstance(version, OSError):  # a worker that is just being lost
+        if version == ours or isinstance(version, OSError):  # a worker that is being lost
             continue
         has = f"twohot {version}" if isinstance(version, str) else f"no twohot ({version})"
         problem = f"the Dask worker {worker} has {has}, and this process has {ours}"

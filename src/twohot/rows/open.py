@@ -1,6 +1,6 @@
-"""What holds the rows of a matrix, and what has to be known of them before they are prepared.
+"""The store for the rows of a matrix, and checks of the rows before they are prepared.
 
-Only this module asks which container features came in. To every other one they are `Rows`.
+Only this module asks which container features are in. Every other module sees `Rows`.
 """
 
 import warnings
@@ -30,9 +30,9 @@ from twohot.rows.stored import PartedRows, in_parts, open_store
 
 
 def example_row(X: Any) -> Any:
-    """Return a row like those of X, with its names; None where X is to be looked at as a whole.
+    """Return a row like those of X, with its column names; None to check X as a whole.
 
-    A row is enough of a container that is read in parts.
+    One row is enough for a container that is read in parts.
     """
     if isinstance(X, SelectedRows) and is_dask(X.X):
         X = X.X
@@ -48,10 +48,10 @@ def example_row(X: Any) -> Any:
 
 
 def open_features(X: Any) -> Matrix:
-    """Return features that Dask, Zarr or HDF5 hold as a matrix that `Rows` reads; others stay.
+    """Return features of Dask, Zarr or HDF5 as a matrix that `Rows` reads; others stay unchanged.
 
-    The chunks of Dask are computed where they stay. Fewer rows than columns come here: a fit would
-    gather them anyway.
+    The chunks of Dask are computed where they stay. If there are fewer rows than columns, the rows
+    are brought to this process: a fit would need them here anyway.
     """
     if isinstance(X, SelectedRows) and is_dask(X.X):
         X = X.X[X.index]
@@ -62,13 +62,13 @@ def open_features(X: Any) -> Matrix:
 
 
 def are_far_apart(X: Matrix) -> bool:
-    """Return whether some rows of X can only be gathered by reading many others, or from afar."""
+    """Return whether gathering some rows of X means reading many others, or remote storage."""
     stored = X.X if isinstance(X, SelectedRows) else X
     return isinstance(stored, PartedRows | ChunkedFeatures)
 
 
 def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
-    """Return the rows of X in the store that can read them; options as for `Rows`."""
+    """Return the rows of X in the store that can read them; the options are those of `Rows`."""
     if isinstance(X, SelectedRows) and isinstance(X.X, ChunkedFeatures):
         X = X.X.take(X.index)
     if isinstance(X, ChunkedFeatures):
@@ -77,9 +77,9 @@ def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any)
 
 
 def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options: Any) -> Any:
-    """Return what a kernel makes of each row of X, as it is stored; of Dask a lazy array.
+    """Return the result of a kernel for each row of X as it is stored; a lazy array for Dask.
 
-    `like` is what it makes of no rows. Options are those of `Rows`.
+    `like` is the kernel's result for zero rows. Options are those of `Rows`.
     """
     if is_dask(X):
         return map_lazily(X, kernel, shared, like, options | {"n_jobs": 1})
@@ -87,23 +87,23 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
     return np.concatenate([like, *rows.map(kernel, *shared)])
 
 
-# How large features are, where they lie, and whether the squares of a fit can hold them -----------
-# A mean is found in two steps, offset + mean of (x - offset), so that what rows have in common
-# costs no digits: sums are then of the size of the differences alone.
+# Size of the features and of their mean, and whether the squares of a fit are in range ------------
+# A mean is computed in two steps, offset + mean of (x - offset), so that a large common offset
+# costs no digits: sums are then only as large as the differences.
 
-# What a mean over many rows may be off by, relative to how far rows are from each other. A row no
-# further from it is at the mean; scaling would blow rounding up.
+# Relative rounding error of a mean over many rows: relative to the distances between rows. A row
+# that is no further from it counts as the mean; scaling it would amplify rounding errors.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
-# What rows have in common is large if it is so many times as large as their differences: less costs
-# a sum one digit, and subtracting it half a read of the rows.
+# The common offset is large if it is this many times the differences: a smaller one costs a sum
+# one digit, and subtracting it costs half a read of the rows.
 LARGE_OFFSET = 8.0
-# Room that is left between the largest or smallest float and the size of the rows: for their norms,
-# and for sums of many products of two entries.
+# Margin between the largest or smallest float and the norm of the rows: for norms, and for sums of
+# many products of two entries.
 NORM_ROOM, PRODUCT_ROOM = 2.0**4, 2.0**12
 
 
 def large_offset(few: Matrix) -> FloatArray:
-    """Return the median of each column of a few rows, zero where rows differ about as much.
+    """Return the median of each column of a few rows, zero where it is not large.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def large_offset(few: Matrix) -> FloatArray:
     array([1.e+12, 0.e+00])
     """
     dense = few.toarray() if sp.issparse(few) else np.asarray(few)
-    # NaN and infinity are found where all rows are read.
+    # NaN and infinity are found when all rows are read.
     with np.errstate(over="ignore", invalid="ignore"):
         middle = np.sort(dense, axis=0)[len(dense) // 2].astype(np.float64)
         differ = np.abs(dense - middle).mean(axis=0)
@@ -119,20 +119,20 @@ def large_offset(few: Matrix) -> FloatArray:
 
 
 def mean_rounding(mean: FloatArray, spread: FloatArray, stored: DTypeLike) -> float:
-    """Return the norm of what a mean may be off by.
+    """Return the norm of the rounding error of a mean.
 
-    `spread` is how far rows are from their offset, column by column. A column in which they do not
-    differ has an exact mean.
+    `spread` is the distance of rows from their offset, column by column. A column in which they do
+    not differ has an exact mean.
     """
-    eps = float(np.finfo(np.result_type(stored, np.float32)).eps)  # what a row is centred in
+    eps = float(np.finfo(np.result_type(stored, np.float32)).eps)  # precision of centring
     return MEAN_ROUNDING * safe_norm(spread) + eps * safe_norm(mean[spread > 0])
 
 
 @dataclass(frozen=True)
 class Outlier:
-    """A row that is so far from the others that they look alike beside it."""
+    """A row so far from the others that they are indistinguishable beside it."""
 
-    name: object  # what the row is called
+    name: object  # name or position of the row
     norm: float
     usual: float  # norm that half of the rows do not exceed
 
@@ -144,22 +144,22 @@ class Outlier:
 def check_told_apart(
     error: float, mean: FloatArray, size: float, stored: DTypeLike, outlier: Outlier | None = None
 ) -> None:
-    """Raise if rows of such a size about their mean cannot be told from it."""
+    """Raise if the distances of rows from their mean are smaller than its rounding error."""
     if not 0 < size < 2 * error:
         return
     if outlier is not None:
-        problem = f"has {outlier}, which {np.dtype(stored)} cannot tell apart beside it"
+        problem = f"has {outlier}, so {np.dtype(stored)} cannot distinguish the others"
         raise ArgumentError("X", problem, CORRECT_ROW)
-    problem = f"has rows that differ by {size:.1g} about a mean row of norm {safe_norm(mean):.1g}"
-    hidden = f"of which {np.dtype(stored)} does not keep enough digits"
-    advice = "subtract what they have in common where they are made, or store more digits."
+    problem = f"has rows at distance {size:.1g} from a mean row of norm {safe_norm(mean):.1g}"
+    hidden = f"and {np.dtype(stored)} has too few digits for that"
+    advice = "subtract a common offset before you store them, or store them in a wider type."
     raise ArgumentError("X", f"{problem}, {hidden}", advice)
 
 
 def check_size(
     size: float, dtype: DTypeLike | None, *, normalize: bool, outlier: Outlier | None = None
 ) -> None:
-    """Raise if rows of such a norm, or an outlier, are too large or small to be computed with."""
+    """Raise if the norm of the rows, or of an outlier, is too large or small for the precision."""
     limits = np.finfo(np.dtype(dtype))
     least, most = NORM_ROOM * float(limits.tiny), float(limits.max) / NORM_ROOM
     if not normalize:
@@ -171,30 +171,30 @@ def check_size(
     problem = f"has {which} of norm {size:.1g}, and {limits.dtype} computes with {least:.0e} to"
     advice = "multiply X by a constant." if outlier is None else CORRECT_ROW
     if not normalize and outlier is None:
-        advice = "multiply X by a constant, or pass {normalize}, to which no scale matters."
+        advice = "multiply X by a constant, or pass {normalize}, which removes the scale."
     raise ArgumentError("X", f"{problem} {most:.0e}", advice, normalize=True)
 
 
 def safe_norm(vector: FloatArray) -> float:
-    """Return a norm whose squares do not overflow, infinity where an entry is none."""
+    """Return a norm computed without overflow; infinity if an entry is not finite."""
     largest = float(np.abs(vector).max(initial=0.0))
     if not 0 < largest < np.inf:
         return 0.0 if largest == 0 else np.inf
     return largest * float(np.linalg.norm(vector / largest))
 
 
-# How large rows are is judged by so many of them, drawn at random: every so many rows might be the
-# ones that are unlike the others.
+# The size of rows is judged by this many rows, drawn at random: every n-th row might differ from
+# the others systematically.
 LOOK_ROWS = 200
-CORRECT_ROW = "correct the row, or leave it out."
+CORRECT_ROW = "correct or remove the row."
 
-# What rows are called, as a list or `RowIds` has it, and the rows that are.
+# Names of rows, as a list or `RowIds`, and the matrix of these rows.
 _names: ContextVar[tuple[Matrix, Any]] = ContextVar("names", default=(None, None))
 
 
 @contextmanager
 def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
-    """Let warnings and errors call the rows of X by their names, not by their places."""
+    """Make warnings and errors name the rows of X by these names, not by position."""
     before = _names.set((X, names))
     try:
         yield
@@ -203,11 +203,11 @@ def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
 
 
 def row_name(rows: Rows, place: int) -> object:
-    """Return what messages call a row that is at some place in its store."""
+    """Return the name in messages of the row at a position in its store."""
     X, names = _names.get()
     if names is None:
         return place
-    # Dask has the rows of X, and no others.
+    # Dask has exactly the rows of X.
     is_selected = isinstance(X, SelectedRows) and rows.is_here
     return names[int(np.flatnonzero(X.index == place)[0]) if is_selected else place]
 
@@ -221,12 +221,12 @@ def fit_preparation(
     n_jobs: int = 1,
     dtype: DTypeLike | None = None,
 ) -> Preparation:
-    """Read X once: find NaN and infinity, and the (weighted) mean row.
+    """Read X once: find NaN and infinity, and return the preparation with the (weighted) mean row.
 
-    Rows must be of a size that `dtype`, by default float64, can compute with.
+    The norm of the rows must be in range for `dtype`, by default float64.
     """
     rows = open_rows(X, weights=weights, n_jobs=n_jobs)
-    if isinstance(X, SelectedRows):  # an error names a row by its place among those of the user
+    if isinstance(X, SelectedRows):  # an error names a row by its position among the user's
         rows.attach("place", X.index)
     n_few = min(LOOK_ROWS, rows.n_samples)
     few = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_few, replace=False))
@@ -235,7 +235,7 @@ def fit_preparation(
     total, deviations = rows.sum(mean_terms, few, offset)
     spread = deviations / n_few
     distances = np.sort(_distances(looked_at, offset))
-    # Rows that are only scaled, each by itself, do not depend on each other.
+    # Rows that are only scaled do not depend on each other.
     is_shared = center or not normalize
     outlier = _outlier(rows, offset, total / rows.n_samples, distances) if is_shared else None
     if outlier is not None:
@@ -244,15 +244,15 @@ def fit_preparation(
     mean = offset + total / rows.n_samples
     error = mean_rounding(mean, spread, X.dtype)
     if center:
-        # Of all but the furthest, which alone tells nothing apart.
+        # Without the furthest row, which alone distinguishes nothing.
         size = float(distances[:-1].mean()) if n_few > 1 else 0.0
         check_told_apart(error, mean, size, X.dtype, outlier)
     if outlier is not None:
         warnings.warn(
-            f"X has {outlier}: beside it they can hardly be told apart. Correct the row, or leave "
-            "it out.",
+            f"X has {outlier}: beside it they are nearly indistinguishable. Correct or "
+            "remove the row.",
             UserWarning,
-            stacklevel=1,  # one place, so that it is said once
+            stacklevel=1,  # one position, so that the warning is shown once
         )
     return Preparation(mean, normalize, error) if center else Preparation(None, normalize)
 
@@ -262,9 +262,9 @@ def _outlier(
 ) -> Outlier | None:
     """Return a row that alone could move the mean further than half of the rows are from it.
 
-    Centred by such a mean, or compared with such a row, all others look alike. `distances`, sorted,
-    are those of a few rows from the offset, and `shift` is that of the mean: unless it is further
-    from the offset than half of them, no row has moved it so far, and none is looked for.
+    After centring by such a mean, or beside such a row, all others look alike. `distances` (sorted)
+    are those of a few rows from the offset; `shift` is the mean minus the offset. If the mean is no
+    further from the offset than half of these rows, there is no such row, and none is searched.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
@@ -274,9 +274,9 @@ def _outlier(
 
 
 def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
-    """Return the largest distance of a row from the offset, and its place. A kernel.
+    """Return the largest distance of a row from the offset, and its position. A kernel.
 
-    A row of little weight is as near as its weight makes it; a large weight makes no row further.
+    A weight below one reduces the distance of its row; a larger weight does not increase it.
     """
     distances = _distances(block.x, offset)
     if block.weights is not None:
@@ -287,7 +287,7 @@ def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
 
 
 def _distances(x: Matrix, offset: FloatArray) -> FloatArray:
-    """Return how far rows are from an offset."""
+    """Return the distances of rows from an offset."""
     dense = x.toarray() if sp.issparse(x) else np.asarray(x)
     with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are found elsewhere
         return row_norms(dense.astype(np.float64) - offset)
@@ -296,11 +296,11 @@ def _distances(x: Matrix, offset: FloatArray) -> FloatArray:
 def mean_terms(block: Block, few: IntArray, offset: FloatArray) -> Terms:
     """Return Σ v (x - offset), and Σ |x - offset| over a few rows. A kernel."""
     x, weights = block.x, block.weights
-    # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
+    # If the sum is finite, so are its terms. If not, it may be an overflow: look at the terms.
     with np.errstate(over="ignore", invalid="ignore"):
         if offset.any():
             x = (x.toarray() if sp.issparse(x) else x) - offset
-        # From the left, so that a sparse array adds up in float64 too.
+        # The product from the left also accumulates a sparse array in float64.
         plain = np.asarray(np.ones(len(block)) @ x)
         if not np.isfinite(plain).all():
             check_finite("X", block.x, block.first, block.columns.get("place"))

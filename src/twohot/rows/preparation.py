@@ -1,9 +1,9 @@
-"""Raw rows into the rows a probe sees: centred, then scaled to unit norm.
+"""Preparation of raw rows: centring, then scaling to unit norm.
 
     φ(x) = (x - mean) / ‖x - mean‖,        φ(mean) = 0
 
-Both steps are optional. They are applied to one block of rows at a time, whatever the rows are
-stored in, so that X is never copied whole, unless it is small.
+Both steps are optional. They apply to one block of rows at a time, whatever the store, so that X
+is never copied whole unless it is small.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from twohot.base import FloatArray, Matrix
 
-# Half precision to single, a quarter of the time that numpy takes ---------------------------------
+# Half precision to single, in a quarter of numpy's time -------------------------------------------
 # A half float has 1 bit of sign, 5 of exponent and 10 of fraction; a single one 1, 8 and 23. Moved
 # to the places of a single float, the bits of a half float x are those of x · 2⁻¹¹², exactly, also
 # where x is subnormal: the biases of the exponents are 15 and 127.
@@ -25,7 +25,7 @@ BIAS = np.float32(2.0**112)
 
 
 def can_widen(rows: NDArray[np.generic], out: FloatArray) -> bool:
-    """Return whether rows are half precision in the order of this machine's bytes, out single."""
+    """Return whether rows are native half precision and `out` is single precision."""
     return rows.dtype == np.float16 and rows.dtype.isnative and out.dtype == np.float32
 
 
@@ -46,30 +46,30 @@ def widen(rows: NDArray[np.float16], out: NDArray[np.float32]) -> None:
     out *= BIAS
 
 
-# Norms whose squares are exact to rounding in float64: 1e-140 and 1e140 are squares of what neither
-# overflows nor loses digits. Any other is computed again, of the row over a power of two.
+# In this range the squares of norms neither overflow nor lose digits in float64. Other norms are
+# computed again, with the row divided by a power of two.
 SAFE_NORMS = (1e-140, 1e140)
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """What is done to every row, when fitting and when predicting."""
+    """What is applied to every row, when fitting and when predicting."""
 
     mean: FloatArray | None  # subtracted from every row; None: rows are not centred
     normalize: bool  # rows are then divided by their norm; a zero row stays zero
-    mean_error: float = 0.0  # norm of what the mean may be off by; a nearer row is at the mean
+    mean_error: float = 0.0  # norm of the mean's rounding error; a nearer row is at the mean
 
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
-        """Return 1/‖row‖ as a column; zero for a row that differs from the mean by rounding."""
+        """Return 1/‖row‖ as a column; zero for a row that equals the mean up to rounding."""
         norms = row_norms(centered)
-        # Beyond the second bound the inverse would be infinite.
+        # Above the second bound the inverse would be infinite.
         negligible = max(self.mean_error, 1 / float(np.finfo(centered.dtype).max))
         inverse = np.zeros((len(centered), 1), centered.dtype)
         np.divide(1, norms, out=inverse[:, 0], where=norms > negligible, casting="same_kind")
         return inverse
 
     def center(self, rows: Matrix, out: FloatArray) -> None:
-        """Write the rows into `out`, the mean subtracted. They are finite; `stores` has looked."""
+        """Write the centred rows into `out`. The rows are finite, as checked before."""
         dense = rows.toarray() if isinstance(rows, sp.csr_array) else rows
         if can_widen(dense, out):
             widen(dense, out)
@@ -82,19 +82,19 @@ class Preparation:
             np.subtract(dense, mean, out=out, casting="same_kind")
 
     def apply(self, rows: Matrix, out: FloatArray) -> FloatArray:
-        """Write the prepared rows into `out`, and return it."""
+        """Write the prepared rows into `out`, and return `out`."""
         self.center(rows, out)
         if self.normalize:
             out *= self.inverse_norms(out)
         return out
 
 
-# Rows that are used as they are.
+# Rows are used unchanged.
 AS_THEY_ARE = Preparation(None, normalize=False)
 
 
 def row_norms(rows: FloatArray) -> FloatArray:
-    """Return the norm of each row in float64, of any size that float64 holds.
+    """Return the norm of each row in float64, for any norm in the range of float64.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def row_norms(rows: FloatArray) -> FloatArray:
     if odd.size:
         few = rows[odd].astype(np.float64)
         _, exponent = np.frexp(np.abs(few).max(axis=1, initial=0.0))
-        # By a power of two, which costs no digit; zero rows stay zero.
+        # Dividing by a power of two is exact; zero rows stay zero.
         few = np.ldexp(few, -exponent[:, np.newaxis])
         norms[odd] = np.ldexp(np.sqrt(np.einsum("ij,ij->i", few, few)), exponent)
     return norms

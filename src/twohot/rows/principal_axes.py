@@ -1,17 +1,17 @@
-"""Principal axes of the prepared rows, the coordinates in which a fit is solved.
+"""Principal axes of the prepared rows: the coordinates in which a fit is solved.
 
 In the coordinates of its own second moment X'X/N = Q diag(variances) Qᵀ, the curvature of the
 objective is nearly diagonal. Coefficients c in these coordinates are W = c Qᵀ on the features,
-and a moment M on the features is M Q in these coordinates. An intercept is its own axis. Of wide
-rows only the leading axes are principal; along the rest, variances are taken to be alike.
+and a moment M on the features is M Q in these coordinates. An intercept is its own axis. For many
+features only the leading axes are principal; the variances along the rest are taken to be equal.
 
-Axes may be multiplied by a scale s each: rows along them are X Q diag(s), W = c diag(s) Qᵀ. A
-penalty on c then weighs some directions more than others. Half-whitened axes, m of them, have
+Each axis may have a scale s: rows along the axes are then X Q diag(s), and W = c diag(s) Qᵀ. A
+penalty on c then weighs some directions more than others. m half-whitened axes have
 
     s_j = (variances_j + FLOOR · Σ variances / m)^(-1/4),      m at most LEADING_AXES,
 
-halfway, in the logarithm, from the rows as they are to rows that vary alike along all axes: what
-tells classes apart is often not what varies most.
+halfway, in the logarithm, between the original rows and rows with equal variance along all axes:
+the directions that separate classes often do not have the largest variance.
 """
 
 from dataclasses import dataclass, replace
@@ -27,8 +27,8 @@ from twohot.rows.selected import RANGE, is_sampled
 from twohot.rows.threads import map_on_cores
 
 # How coordinates are changed: an orthonormal basis of the features, whole or by reflection --------
-# A basis of d axes takes a product with d × d numbers. Where only the leading m axes A of wide
-# rows are known, and any axes orthogonal to them will do for the rest, a block reflection is
+# A basis of d axes costs a product with d × d numbers. If only the leading m axes A of rows with
+# many features are known, and any orthogonal axes serve as the rest, a block reflection is
 # cheaper. With the last m rows of A written U S Yᵀ (their singular values),
 #
 #     F = (A Y + E U) (1 + S)^(-1/2),     FᵀF = 2 I,     E the last m columns of I,
@@ -36,60 +36,60 @@ from twohot.rows.threads import map_on_cores
 #
 # (I - F Fᵀ) E = E - (A Y + E U) Uᵀ = -A Y Uᵀ. Only F (d, m) and one m × m matrix are held.
 
-# Classes whose coefficients change coordinates at once, on one thread; half as many take a quarter
+# Classes whose coefficients one thread converts at once; half as many take a quarter
 # longer.
 CHUNK_CLASSES = 64
 
-# Subspace iterations of `leading_axes`, and axes beyond those that are asked for. On features of
-# images the first nine tenths of the axes are then exact to four digits, and the last ones, which
-# hardly differ in variance, are any of their kind. Where one direction varies a hundred thousand
-# times as much as the rest, the others are found less well, and a fit takes more passes.
+# Subspace iterations of `leading_axes`, and its extra axes. On image features the first nine tenths
+# of the axes are then exact to four digits; the last ones hardly differ in variance and are
+# arbitrary among each other. If one direction varies a hundred thousand times as much as the rest,
+# the others are less exact, and a fit takes more passes.
 ITERATIONS = 3
 OVERSAMPLED = 1 / 8
 
 
 @dataclass(frozen=True, eq=False)
 class WholeBasis:
-    """All numbers of Q, (d, m): axes as columns, the leading ones last."""
+    """Q stored in full, (d, m): axes as columns, the leading ones last."""
 
     matrix: FloatArray
 
     @property
     def n_features(self) -> int:
-        """How many features, with an intercept if the rows have one."""
+        """Number of features, plus one if the rows have an intercept."""
         return len(self.matrix)
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ: coefficients on the features, from those along the axes.
+        """Return coef Qᵀ: coefficients on the features, computed from those along the axes.
 
-        Rounded at the end alone: a fit at a small penalty takes fewer passes.
+        Rounded only at the end, so that a fit with a small penalty takes fewer passes.
         """
         return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q: a moment along the axes, from one on the features."""
+        """Return moment Q: a moment along the axes, computed from one on the features."""
         return multiply(moment, self.matrix, n_jobs)
 
     def columns(self, first: int) -> FloatArray:
-        """Return the axes from one on, as columns."""
+        """Return the axes from `first` on, as columns."""
         return self.matrix[:, first:]
 
 
 @dataclass(frozen=True, eq=False)
 class ReflectedBasis:
-    """d orthonormal axes, of which some are given; an intercept, if there is one, stays apart."""
+    """d orthonormal axes, some of them given; an intercept, if any, is an axis of its own."""
 
-    factor: FloatArray  # (d, m), F; of an intercept zero
+    factor: FloatArray  # (d, m), F; zero for an intercept
     turn: FloatArray  # (m, m), -U Yᵀ
-    turned: slice  # the axes that were given
+    turned: slice  # the given axes
 
     @property
     def n_features(self) -> int:
-        """How many features, with an intercept."""
+        """Number of features, with an intercept."""
         return len(self.factor)
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ, computed in the precision that it is asked for in."""
+        """Return coef Qᵀ, computed in the requested precision."""
         turned = coef.astype(dtype)
         turned[:, self.turned] = turned[:, self.turned] @ self.turn.T.astype(dtype)
         return self._reflect(turned, n_jobs)
@@ -101,7 +101,7 @@ class ReflectedBasis:
         return along
 
     def columns(self, first: int) -> FloatArray:
-        """Return the axes from one on, as columns."""
+        """Return the axes from `first` on, as columns."""
         return self.to_rows(np.eye(self.n_features)[first:], 1).T
 
     def _reflect(self, vectors: FloatArray, n_jobs: int) -> FloatArray:
@@ -113,7 +113,7 @@ Basis: TypeAlias = WholeBasis | ReflectedBasis
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
-    """Return an orthonormal basis whose last columns, but for an intercept's, are some axes."""
+    """Return an orthonormal basis whose last columns (before an intercept's) are the given axes."""
     d, m = axes.shape
     left, cosines, right = sl.svd(axes[d - m :])  # U, S, Yᵀ
     factor = np.zeros((d + intercept, m))
@@ -125,12 +125,12 @@ def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
 def leading_axes(moment: FloatArray, n_axes: int) -> tuple[FloatArray, FloatArray]:
     """Return the largest eigenvalues of a second moment, ascending, and their vectors as columns.
 
-    By subspace iteration with a fixed start, in a few products of float32, the last in the
-    precision of the moment.
+    Subspace iteration with a fixed start: a few products in float32, the last in the precision of
+    the moment.
     """
     n_tried = min(n_axes + int(n_axes * OVERSAMPLED), len(moment))
     start = np.random.default_rng(0).standard_normal((len(moment), n_tried))
-    # Of any scale: only directions matter until the last product.
+    # The scale is arbitrary: only directions matter until the last product.
     coarse = (moment / (np.trace(moment) or 1.0)).astype(np.float32, copy=False)
     vectors = start.astype(np.float32)
     for _ in range(ITERATIONS):
@@ -142,7 +142,7 @@ def leading_axes(moment: FloatArray, n_axes: int) -> tuple[FloatArray, FloatArra
 
 
 def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
-    """Return left @ right, a few rows at a time, the same for any number of threads."""
+    """Return left @ right, computed in blocks of rows; the same for any number of threads."""
 
     def chunk(number: int) -> FloatArray:
         return np.asarray(left[number * CHUNK_CLASSES : (number + 1) * CHUNK_CLASSES] @ right)
@@ -151,75 +151,75 @@ def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
     return np.concatenate(list(map_on_cores(chunk, n_chunks, n_jobs)))
 
 
-# Rows that enter the second moment, about so many. A tenth of the cost of all rows at the size of
-# CIFAR-100 changes no count of passes, and the leading axes hardly.
+# Approximate number of rows in the second moment. A tenth of the cost of all rows at the size of
+# CIFAR-100 changes no number of passes, and hardly the leading axes.
 MOMENT_ROWS = 10_000
 
-# Axes that are enough to compare candidates on: with 512 of 2048 the choice and its accuracy were
-# those of all, with 256 up to .7 points less. Fine-grained classes need all of them in the end.
+# Axes that are enough to compare candidates: with 512 of 2048 the choice and its accuracy were the
+# same as with all, with 256 up to 0.7 points lower. Fine-grained classes need all in the last fit.
 LEADING_AXES = 512
 
-# Features from which on only the leading axes are found: all of them cost as much as 20 passes.
+# Number of features above which only the leading axes are computed: all of them cost 20 passes.
 WIDE = 1024
 
-# Where axes only speed a fit up, so many of wide rows are enough, found from about so many of the
-# rows: fits on 2048 features take as many passes as with exact axes, to one or two, for two thirds
-# of the processor time. From 3,000 rows one of them took eight passes more.
+# Axes, and sampled rows, that are enough where axes only speed up a fit on many features: fits on
+# 2048 features take as many passes as with exact axes, within one or two, for two thirds of the
+# processor time. With 3,000 sampled rows one of them took eight passes more.
 HELPFUL_AXES, HELPFUL_ROWS = 256, 4_000
 
-# Axes whose variance is below this share of the largest are rounding errors.
+# Axes whose share of the largest variance is below this are rounding errors.
 NEGLIGIBLE_VARIANCE = 1e-13
 
-# What is added to each variance, of their mean: axes that hardly vary are mostly noise.
+# Share of the mean variance added to each variance: axes of small variance are mostly noise.
 FLOOR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
-    """Some principal axes of the prepared rows, d features, in the order of their variance."""
+    """Some principal axes of the prepared rows (d features), by ascending variance."""
 
     basis: Basis | None  # None: the features are their own axes
-    variances: FloatArray  # (m,), mean square of the rows along each axis, the smallest first
+    variances: FloatArray  # (m,), mean square of the rows along each axis, ascending
     mean_row: FloatArray  # (m,), mean of the rows along each axis
     mean_square: float  # mean squared norm of the rows, without the intercept
-    scale: FloatArray | None = None  # (m,), what each axis is multiplied by; None: one
-    floor: float | None = None  # what half-whitening adds to variances, of axes that were left out
+    scale: FloatArray | None = None  # (m,), factor of each axis; None: one
+    floor: float | None = None  # half-whitening's addition to variances, if axes were dropped
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coefficients on the features of the rows, from those along the axes."""
+        """Return coefficients on the features of the rows, computed from those along the axes."""
         scaled = coef if self.scale is None else coef * self.scale
         if self.basis is None:
             return scaled.astype(dtype, copy=False)
         return self.basis.to_rows(scaled, n_jobs, dtype)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moments along the axes, from those on the features."""
+        """Return moments along the axes, computed from those on the features."""
         along = moment if self.basis is None else self.basis.from_rows(moment, n_jobs)
         return along if self.scale is None else along * self.scale
 
     def project(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Return coefficients along the axes, from those on the features: the part along them."""
+        """Return coefficients along the axes, computed from those on the features: a projection."""
         along = coef if self.basis is None else self.basis.from_rows(coef, n_jobs)
         return along if self.scale is None else along / self.scale
 
     def extend(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along these axes, from those along the leading ones of them."""
+        """Return coefficients along these axes, computed from those along the leading ones."""
         return np.pad(coef, ((0, 0), (len(self.variances) - coef.shape[1], 0)))
 
     def reading(self, *, intercept: bool) -> FloatArray:
-        """Return what prepared rows are multiplied by to be written along the axes, (d, m).
+        """Return the matrix (d, m) that converts prepared rows to coordinates along the axes.
 
-        Without the axis of an intercept.
+        The axis of an intercept is not included.
         """
         basis = self._columns(0)
         scaled = basis if self.scale is None else basis * self.scale
         return scaled[: len(basis) - intercept, : len(self.variances) - intercept]
 
     def leading(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
-        """Return the axes of the largest variances that are more than rounding, and an intercept's.
+        """Return the leading axes, except those of rounding-level variance, and an intercept's.
 
-        The mean squared norm stays that of all axes, so that a ridge means the same penalty; and so
-        does the floor of their whitening.
+        The mean squared norm stays that of all axes, so that a ridge means the same penalty. The
+        floor of their whitening stays too.
         """
         first = self._first(most, intercept=intercept)
         if first == 0:
@@ -234,7 +234,7 @@ class PrincipalAxes:
         )
 
     def half_whitened(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
-        """Return the leading axes half-whitened, that of an intercept as it is; from plain axes."""
+        """Return the leading axes of plain ones half-whitened, and an intercept's unchanged."""
         axes = self.leading(intercept=intercept, most=most)
         n_axes = len(axes.variances) - intercept
         variances = axes.variances[:n_axes]
@@ -244,9 +244,9 @@ class PrincipalAxes:
         return axes.scaled_by(scale, float(variances @ scale[:n_axes] ** 2))
 
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
-        """Return the axes, each times one power of two, along which rows are of about unit norm.
+        """Return the axes times one power of two, so that rows along them have a norm of about one.
 
-        Fits along them are then the same, to the last bit, for rows times any power of two.
+        Fits along them are then identical, to the last bit, for rows times any power of two.
         """
         _, exponent = np.frexp(self.mean_square)
         factor = 2.0 ** -(int(exponent) // 2)
@@ -257,7 +257,7 @@ class PrincipalAxes:
         return replace(self.scaled_by(scale, self.mean_square * factor**2), floor=floor)
 
     def scaled_by(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
-        """Return the axes, each times its scale, along which rows have a given mean square."""
+        """Return each axis times its scale, along which rows have a given mean square."""
         return replace(
             self,
             variances=self.variances * scale**2,
@@ -267,19 +267,19 @@ class PrincipalAxes:
         )
 
     def _columns(self, first: int) -> FloatArray:
-        """Return the axes from one on, as columns."""
+        """Return the axes from `first` on, as columns."""
         n_axes = len(self.variances)
         return np.eye(n_axes)[:, first:] if self.basis is None else self.basis.columns(first)
 
     def _first(self, most: int | None, *, intercept: bool) -> int:
-        """Return the number of the first axis of those that are more than rounding, or the most."""
+        """Return the first axis whose variance exceeds rounding, or the first of the last ones."""
         n_axes = len(self.variances) - intercept
         rounding = NEGLIGIBLE_VARIANCE * self.variances[:n_axes].max(initial=0)
         n_negligible = int(np.count_nonzero(self.variances[:n_axes] <= rounding))
         return max(n_negligible, n_axes - (LEADING_AXES if most is None else most))
 
     def _floor(self, *, intercept: bool) -> float:
-        """Return what half-whitening adds to each variance."""
+        """Return the number that half-whitening adds to each variance."""
         if self.floor is not None:
             return self.floor
         n_axes = len(self.variances) - intercept
@@ -293,7 +293,7 @@ def _floor_of(variances: FloatArray) -> float:
 def measure_axes(rows: Rows, *, exact: bool = True) -> PrincipalAxes:
     """Read the rows once and return their principal axes.
 
-    They need not be exact where they only speed a fit up, and are no part of what is fitted.
+    They need not be exact if they only speed up a fit and are no part of the model.
     """
     is_wide = rows.n_columns > max(WIDE, LEADING_AXES)
     measure = _whole_moment if exact or not is_wide else _sampled_moment
@@ -319,9 +319,9 @@ def _whole_moment(rows: Rows) -> Terms:
 
 
 def _sampled_moment(rows: Rows) -> Terms:
-    """Return the same with the moment of fewer rows, brought together for one product.
+    """Return the same with the second moment of sampled rows, gathered for one product.
 
-    To add up a moment for every block would take longer than to compute it. It stays in the
+    Adding up a moment per block would take longer than computing it. The moment keeps the
     precision of the rows.
     """
     below = RANGE * min(HELPFUL_ROWS, rows.n_samples) // rows.n_samples
@@ -333,7 +333,7 @@ def _sampled_moment(rows: Rows) -> Terms:
 
 
 def _principal(moment: FloatArray, n_leading: int, *, intercept: bool) -> tuple[Basis, FloatArray]:
-    """Return the axes of a second moment, and the variances along them; an intercept's last."""
+    """Return the axes of a second moment and the variances along them; an intercept's is last."""
     basis: Basis
     d = len(moment)
     if d > max(WIDE, LEADING_AXES):
@@ -349,16 +349,16 @@ def _principal(moment: FloatArray, n_leading: int, *, intercept: bool) -> tuple[
 
 
 def moment_terms(block: Block, below: int) -> Terms:
-    """Return Σ v x and Σ v ‖x‖²; of the sampled rows Σ v x xᵀ and Σ v. A kernel."""
+    """Return Σ v x and Σ v ‖x‖²; for the sampled rows Σ v x xᵀ and Σ v. A kernel."""
     total, square, sample, weight = sample_terms(block, below)
-    # An array times itself takes half of what two arrays take.
+    # An array times itself takes half the time of two arrays.
     return total, square, sample.T @ sample, weight
 
 
 def sample_terms(block: Block, below: int) -> Terms:
-    """Return Σ v x and Σ v ‖x‖²; the sampled rows times √v, and Σ v of them. A kernel.
+    """Return Σ v x and Σ v ‖x‖²; the sampled rows times √v, and their Σ v. A kernel.
 
-    Sampled are the rows whose place in RANGE is below a number.
+    A row is sampled if its position in RANGE is below a number.
     """
     x, weights = block.prepared(), block.weights
     weighted = x if weights is None else x * weights

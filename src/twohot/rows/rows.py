@@ -1,16 +1,16 @@
 """Rows of features and the passes over them.
 
-All that reads rows is a kernel, a function of a block and of small arrays that all blocks share:
+All code that reads rows is a kernel: a function of a block and of small shared arrays.
 
     rows.sum(kernel, *shared)            Σ over blocks, in float64, in the order of the blocks
-    rows.sum_groups(kernel, n, *shared)  Σ by groups of rows, of which a block has some
+    rows.sum_groups(kernel, n, *shared)  Σ by groups of rows; a block has rows of some groups
     rows.map(kernel, *shared)            one result per block, in order
-    rows.derive(name, kernel, *shared)   one result per row, which stays beside the rows
+    rows.derive(name, kernel, *shared)   one result per row, stored with the rows
 
-Sums are the same, to the last bit, for any number of threads. The rows count how often they are
+Sums are identical, to the last bit, for any number of threads. The rows count how often they are
 multiplied by dense matrices: a pass is two such products over all rows.
 
-Another store of rows is a subclass with a `map` of its own; see `twohot.rows.open`.
+Another store of rows is a subclass with its own `map`; see `twohot.rows.open`.
 """
 
 import threading
@@ -27,36 +27,36 @@ from twohot.rows.preparation import AS_THEY_ARE, Preparation
 from twohot.rows.selected import SelectedRows
 from twohot.rows.threads import map_on_cores
 
-# Some rows, and what belongs to each of them: all that a kernel sees ------------------------------
-# A kernel is a function of a block and a few small arrays that all blocks share, defined in a
-# module. It can therefore be sent to wherever a block lives.
+# Block: some rows, and the columns that belong to them; kernels see nothing else ------------------
+# A kernel is a function of a block and a few small shared arrays, defined at module level. It can
+# therefore be sent to wherever a block is stored.
 
 
 @dataclass(eq=False)
 class Block:
     """Rows ready for the two products of a pass.
 
-    Scaling rows to unit norm is left to the smaller side of a product, where that is the logits:
+    The factors that scale rows to unit norm are applied to the smaller side of a product:
 
         z_i = s_i (x_i · w),        Σ_i e_i (s_i x_i) = Σ_i (s_i e_i) x_i.
 
-    Arrays are buffers that the next block of the same thread reuses, or kept: not to be changed.
+    Arrays are buffers that the next block of the same thread reuses, or cached: do not modify them.
     """
 
     first: int  # number of the first row
-    x: Matrix  # (rows, d), centred; of rows without a preparation, as they are stored
-    scale: FloatArray | None = None  # (rows, 1), what they are still to be multiplied by
-    weights: FloatArray | None = None  # (rows, 1); None if all weigh one
-    columns: Mapping[str, Matrix] = field(default_factory=dict)  # what else belongs to each row
+    x: Matrix  # (rows, d), centred; unprepared rows are as stored
+    scale: FloatArray | None = None  # (rows, 1), factors still to be applied
+    weights: FloatArray | None = None  # (rows, 1); None: all weights are one
+    columns: Mapping[str, Matrix] = field(default_factory=dict)  # other values of each row
     intercept: bool = False
-    logits: FloatArray | None = None  # (rows, K), room for the logits
+    logits: FloatArray | None = None  # (rows, K), buffer for the logits
     row_products: int = 0  # rows times products with dense matrices, so far
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        # Room is made anew where the block arrives.
+        # A new buffer is allocated where the block is sent.
         return self.__dict__ | {"logits": None}
 
     def prepared(self) -> FloatArray:
@@ -99,25 +99,25 @@ def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
 Kernel: TypeAlias = Callable[..., Any]
 Terms: TypeAlias = tuple[FloatArray, ...]
 
-# Entries of a block of features: large enough for an efficient matrix product, and that adding up
-# the sums of blocks costs little; small enough (2 MB in float32) that a block stays in cache from
-# its preparation to the second product. With half of this 2048 features took 6 % longer, and 512 as
-# long; on busy cores both a sixth longer.
+# Entries of a block of features: large enough for an efficient matrix product and for a low cost
+# of adding up sums; small enough (2 MB in float32) that a block stays in cache from its preparation
+# to the second product. With half of this, 2048 features took 6 % longer and 512 features equally
+# long; on busy cores both took a sixth longer.
 BLOCK_ENTRIES = 2**19
 LEAST_BLOCK_ROWS = 64
-# With thousands of classes, adding a number for each class and feature to a sum after every block
-# takes as long as the products of 64 rows, and a quarter of those of 256.
+# With thousands of classes, adding K × d numbers to a sum after every block takes as long as the
+# products of 64 rows, and a quarter as long as those of 256.
 LEAST_CLASS_ROWS = 256
 
-# Rows that are read many times are prepared once and kept, if all of them take no more than this:
-# gathering and centring is a tenth of a pass.
+# Rows that are read many times are prepared once and cached if they take at most this many bytes
+# in all: gathering and centring is a tenth of a pass.
 KEPT_BYTES = 2**26
 
 
 class Rows:
-    """The rows of X, block by block, each with its weight and whatever else belongs to it."""
+    """The rows of X, block by block, each with its weight and other columns."""
 
-    is_here = True  # whether what belongs to rows is in this process, in `columns`
+    is_here = True  # whether the columns of rows are in this process, in `columns`
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Rows:
         block_rows: int | None = None,
     ) -> None:
         self.X = X
-        self.preparation = preparation  # None: blocks hold the rows as they are stored
+        self.preparation = preparation  # None: blocks hold the rows as stored
         self.dtype = np.dtype(np.float64) if dtype is None else dtype
         self.intercept = intercept
         self.n_classes = n_classes
@@ -141,28 +141,28 @@ class Rows:
         self.n_samples, self.n_columns = X.shape
         self.n_features = self.n_columns + intercept
         self.total_weight = float(self.n_samples if weights is None else weights.sum())
-        # Mean one over the rows, so that sums stay of the order of n_samples.
-        unit = self.n_samples / (self.total_weight or 1.0)  # rows of no weight keep none
+        # Weights have mean one, so that sums stay of the order of n_samples.
+        unit = self.n_samples / (self.total_weight or 1.0)  # rows of weight zero stay at zero
         self.weights = None if weights is None else weights * unit
         self.given_weights: Any = weights
         self.columns: dict[str, Matrix] = {}
-        # With these others are made that are read alike.
+        # Options for other rows that are read in the same way.
         self.options: dict[str, Any] = {"dtype": self.dtype, "n_classes": n_classes}
         self.options |= {"intercept": intercept, "n_jobs": n_jobs}
         self.options |= {"keep_small": keep_small, "block_rows": block_rows}
         self.block_rows = block_rows or _suited_rows(self.n_samples, self.n_columns, n_classes)
         self.n_blocks = -(-self.n_samples // self.block_rows)
-        # Rows that are stored as a pass reads them are read where they are.
+        # Rows that are stored in the form a pass reads are not copied.
         self._is_prepared = (
             preparation is AS_THEY_ARE and isinstance(X, np.ndarray) and X.dtype == self.dtype
         )
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
         self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
-        self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
-        self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, for rows that are not kept
+        self._kept: dict[int, FloatArray] = {}  # prepared rows, cached when a block is first read
+        self._scales: dict[int, FloatArray] = {}  # 1/norm, cached likewise, for rows that are not
         self._buffers = threading.local()
         self.n_row_products = 0  # rows times products with dense matrices, so far
-        self.first_row = 0  # number of the first row, where these are part of others
+        self.first_row = 0  # number of the first row, if these rows are part of others
 
     @property
     def n_passes(self) -> float:
@@ -179,9 +179,9 @@ class Rows:
         return total
 
     def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
-        """Return sums over all blocks, in float64, one row of each term for every group.
+        """Return sums over all blocks, in float64, with one row of each term per group.
 
-        A kernel returns the groups of a block, each once, and terms with a row for each of them.
+        A kernel returns the groups of a block, each once, and terms with one row per group.
         """
         total: Terms = ()
         for groups, *terms in self.map(kernel, *shared):
@@ -191,7 +191,7 @@ class Rows:
         return total
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield what a kernel returns for each block, in order; two per thread wait at the most."""
+        """Yield the result of a kernel for each block, in order; each thread holds at most two."""
 
         def run(number: int) -> tuple[Any, int]:
             return run_kernel(kernel, self.block(number), shared)
@@ -204,33 +204,33 @@ class Rows:
             yield result
 
     def attach(self, name: str, values: Matrix) -> None:
-        """Keep one value, or one row of values, beside each row, in the place of others so called.
+        """Store one value, or one row of values, with each row; replace a column of the same name.
 
         A kernel finds those of its block in `block.columns[name]`.
         """
         self.columns[name] = values
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
-        """Keep beside each row what a kernel makes of it."""
+        """Store the result of a kernel with each row."""
         self.attach(name, stack(list(self.map(kernel, *shared))))
 
     def take(self, index: IntArray, preparation: Preparation | None = None) -> "Rows":
-        """Return some of the rows, prepared as all of them are, or otherwise; none is copied."""
+        """Return some of the rows, with the same preparation or another; nothing is copied."""
         prepared = self.preparation if preparation is None else preparation
         return self._like(type(self), SelectedRows(self.X, index), prepared, index)
 
     def in_memory(self, index: IntArray) -> "Rows":
-        """Return some of the rows in memory, prepared once and for all."""
+        """Return some of the rows in memory, already prepared."""
         prepared = stack(list(self.take(index).map(copy_prepared, self.dtype)))
         return self._like(Rows, prepared, AS_THEY_ARE, index)
 
     def in_axes(self, basis: FloatArray) -> "Rows":
-        """Return the rows in memory, prepared and written along the columns of a basis."""
+        """Return the prepared rows in memory, along the columns of a basis."""
         rotated = stack(list(self.map(coordinates_along, basis, self.dtype)))
         return self._like(Rows, rotated, AS_THEY_ARE, np.arange(self.n_samples))
 
     def last_columns(self, n_columns: int) -> "Rows":
-        """Return the rows with their last columns alone, where they are stored as they are read."""
+        """Return the rows with their last columns only, if stored in the form they are read."""
         everything = np.arange(self.n_samples)
         return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
 
@@ -241,7 +241,7 @@ class Rows:
         preparation: Preparation | None,
         index: IntArray,
     ) -> "Rows":
-        """Return rows X in a kind of store, with what stands beside some of these."""
+        """Return rows X in a store of this kind, with the columns of these rows."""
         weights = self.given_weights
         some = None if weights is None else weights[index]
         rows = kind(X, preparation, weights=some, **self.options)
@@ -250,7 +250,7 @@ class Rows:
         return rows
 
     def block(self, number: int) -> Block:
-        """Return a block of rows, centred, with what is needed to finish them."""
+        """Return a block of rows, centred, with the factors that complete their preparation."""
         first = number * self.block_rows
         rows = slice(first, min(first + self.block_rows, self.n_samples))
         n_rows = rows.stop - first
@@ -266,7 +266,7 @@ class Rows:
         )
 
     def _read(self, number: int, rows: slice, n_rows: int) -> tuple[Matrix, FloatArray | None]:
-        """Return the rows of a block, and what they are still to be multiplied by."""
+        """Return the rows of a block, and the factors still to be applied."""
         if self.preparation is None or self._is_prepared:
             return self.X[rows], None
         if number in self._kept:
@@ -296,14 +296,14 @@ class Rows:
 
 
 def _suited_rows(n_samples: int, n_columns: int, n_classes: int) -> int:
-    """Return how many rows a block has."""
+    """Return the number of rows of a block."""
     by_columns = max(LEAST_BLOCK_ROWS, BLOCK_ENTRIES // max(n_columns, 1))
     by_classes = max(LEAST_CLASS_ROWS, BLOCK_ENTRIES // n_classes)
     return max(LEAST_BLOCK_ROWS, min(n_samples, by_columns, by_classes))
 
 
 def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:
-    """Return what a kernel makes of a block, and its rows times the products that this took."""
+    """Return the result of a kernel for a block, and its rows times products."""
     result = kernel(block, *shared)
     return result, block.row_products
 

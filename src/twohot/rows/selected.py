@@ -1,4 +1,4 @@
-"""Some rows of X in the place of X, gathered as they are read and never copied whole."""
+"""A selection of rows of X, gathered when they are read; X is never copied whole."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -11,7 +11,7 @@ from twohot.base import BoolArray, IntArray, Matrix
 
 
 class GatheredRows(ABC):
-    """A matrix whose rows are put together when they are asked for; an array of them is a copy."""
+    """A matrix whose rows are gathered when they are indexed; an array of it is a copy."""
 
     ndim = 2
     shape: tuple[int, int]
@@ -30,13 +30,13 @@ class GatheredRows(ABC):
         copy: bool | None = None,  # noqa: FBT001 - numpy's protocol
     ) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("rows that are gathered are a copy: pass copy=None.")
+            raise ValueError("gathered rows are always a copy: pass copy=None.")
         rows = self[:]
         return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)
 
 
 class SelectedRows(GatheredRows):
-    """Some rows of X; a slice or an index of them is gathered when it is asked for.
+    """A selection of rows of X; indexing it gathers the indexed rows.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class SelectedRows(GatheredRows):
     """
 
     def __init__(self, X: Matrix, index: IntArray) -> None:
-        # Rows of rows are rows of the same X: nothing is gathered twice.
+        # A selection of a selection refers to the same X: nothing is gathered twice.
         nested = isinstance(X, SelectedRows)
         stored = X.X if nested else X
         is_other = sp.issparse(stored) and not isinstance(stored, sp.csr_array)
@@ -66,15 +66,15 @@ class SelectedRows(GatheredRows):
         return self.X[self.index[rows]]
 
 
-# Rows that stand for all, the same ones wherever the rows live and in blocks of any size ----------
+# Rows sampled evenly, the same ones wherever the rows are stored and for any size of blocks -------
 
-# Multiples of this, 2³² over the golden ratio, are spread evenly modulo 2³²; those of every second
-# or every hundredth row too, so that no order of the rows is sampled one-sidedly.
+# Multiples of this, 2³² over the golden ratio, are spread evenly modulo 2³². So are those of every
+# second or hundredth row: no order of the rows makes the sample one-sided.
 SPREAD, RANGE = 2_654_435_769, 2**32
 
 
 def is_sampled(numbers: IntArray, below: int) -> BoolArray:
-    """Return which rows, by their numbers, have a place in RANGE that is below a number.
+    """Return which row numbers have a position in RANGE below a number.
 
     Examples
     --------
@@ -85,15 +85,15 @@ def is_sampled(numbers: IntArray, below: int) -> BoolArray:
     return np.asarray(places < np.uint64(below))
 
 
-# Some rows of every label, where all rows would be too many ---------------------------------------
-# A label keeps its share of the rows, and no label is left without: a rare one keeps two of its
-# rows, one to fit on and one to be scored on, or one pair.
+# Number of rows of each label, if all rows are too many -------------------------------------------
+# Each label keeps its share of the rows, and at least two rows: one to fit on and one to be scored
+# on, or one pair.
 
-FEWEST = 2  # rows of a label, if it has so many
+FEWEST = 2  # rows of a label, if it has this many
 
 
 def shares_of_labels(sizes: IntArray, n_rows: int) -> IntArray:
-    """Return how many rows of each label are drawn: so many in all, or two of each if that is more.
+    """Return how many rows of each label to draw: `n_rows` in total, and at least two per label.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def shares_of_labels(sizes: IntArray, n_rows: int) -> IntArray:
     if room >= rest:
         return sizes
     shares = least + others * room // rest
-    # What rounding down has left goes to the largest remainders.
+    # The rest after rounding down goes to the largest remainders.
     largest = np.argsort(-(others * room % rest), kind="stable")
     shares[largest[: room - int((shares - least).sum())]] += 1
     return shares

@@ -1,6 +1,6 @@
-"""Rows that are slow to read, part by part: a thread reads the next part while one is worked on.
+"""Rows that are slow to read, read in parts: a thread reads the next part during the work on one.
 
-Blocks are cut from parts, and are the same whatever the parts are: a fit reads the same numbers, in
+Blocks are cut from parts, and do not depend on the size of the parts: a fit reads the same numbers,
 the same order, as if all rows were in memory. At most three parts are held.
 """
 
@@ -19,32 +19,31 @@ from twohot.base import IntArray, Matrix
 from twohot.rows.selected import GatheredRows, SelectedRows
 from twohot.rows.threads import submitted
 
-# Bytes that are read at once: enough for any disk. Of many more, memory is asked of the system anew
-# each time, and that costs a tenth of a pass.
+# Bytes that are read at once: enough for any disk. With many more, the system allocates memory
+# again for each part, which costs a tenth of a pass.
 PART_BYTES = 2**21
-# The part that is worked on, the next one, and the last one, which another thread may not have
-# finished.
+# The current part, the next one, and the last one, which another thread may still use.
 MOST_HELD = 3
 
 
 class PartedRows(GatheredRows):
-    """A matrix whose rows are read in parts, when they are asked for.
+    """A matrix whose rows are read in parts, when they are indexed.
 
     Parameters
     ----------
     bounds : array of shape (n_parts + 1,)
-        Number of the first row of each part, and of all rows.
+        Number of the first row of each part, then the number of rows.
     n_features : int
-        Columns.
+        Number of columns.
     dtype : numpy dtype
-        Of the rows as they are read.
+        Precision of the rows as they are read.
     """
 
     def __init__(self, bounds: IntArray, n_features: int, dtype: DTypeLike) -> None:
         self.bounds = np.asarray(bounds, dtype=np.intp)
         self.shape = int(self.bounds[-1]), n_features
         self.dtype = np.dtype(dtype)
-        self.n_reads = 0  # of parts, so far
+        self.n_reads = 0  # parts read so far
         self._held: OrderedDict[int, Future[NDArray[Any]]] = OrderedDict()
         self._lock = Lock()
         self._reader: ThreadPoolExecutor | None = None
@@ -66,14 +65,14 @@ class PartedRows(GatheredRows):
         return self._gather(np.atleast_1d(np.arange(len(self))[rows]))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Where it arrives, it reads for itself.
+        # A copy in another process opens its own readers.
         return self.__dict__ | {"_held": OrderedDict(), "_lock": None, "_reader": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"_lock": Lock()})
 
     def _between(self, first: int, end: int) -> NDArray[Any]:
-        """Return neighbouring rows; within one part they are a view of it."""
+        """Return consecutive rows; within one part they are a view of it."""
         parts = range(
             int(np.searchsorted(self.bounds, first, side="right")) - 1,
             int(np.searchsorted(self.bounds, end)),
@@ -89,7 +88,7 @@ class PartedRows(GatheredRows):
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def _gather(self, index: IntArray) -> NDArray[Any]:
-        """Return rows in any order; each of their parts is read once, in the order of the parts."""
+        """Return rows in any order; each part is read once, in the order of the parts."""
         parts = np.searchsorted(self.bounds, index, side="right") - 1
         gathered = np.empty((len(index), self.shape[1]), self.dtype)
         for number in np.unique(parts).tolist():
@@ -98,10 +97,10 @@ class PartedRows(GatheredRows):
         return gathered
 
     def _part(self, number: int) -> NDArray[Any]:
-        """Return the rows of a part, and begin to read the next one."""
+        """Return the rows of a part, and start to read the next one."""
         with self._lock:
             part = self._begin(number)
-            # After the last part comes the first one: most work passes over all rows many times.
+            # After the last part comes the first: most work passes over all rows many times.
             self._begin((number + 1) % self.n_parts)
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)
@@ -109,7 +108,7 @@ class PartedRows(GatheredRows):
 
     def _begin(self, number: int) -> "Future[NDArray[Any]]":
         held = self._held.get(number)
-        if held is None or (held.done() and held.exception() is not None):  # it may be read now
+        if held is None or (held.done() and held.exception() is not None):  # retry after an error
             if self._reader is None:
                 self._reader = ThreadPoolExecutor(1, thread_name_prefix="twohot-reader")
             self.n_reads += 1
@@ -119,14 +118,14 @@ class PartedRows(GatheredRows):
 
 
 class SlicedRows(PartedRows):
-    """A matrix on disk that gives its rows by slices: a memory map, or an array of Zarr or HDF5.
+    """A matrix on disk that is read by slices: a memory map, or an array of Zarr or HDF5.
 
     Parameters
     ----------
-    X : memory map, Zarr array or HDF5 data set of shape (n_samples, n_features)
+    X : memory map, Zarr array or HDF5 dataset of shape (n_samples, n_features)
         Where the rows are stored.
     part_rows : int, optional
-        Rows that are read at once.
+        Rows read at once.
     """
 
     def __init__(self, X: Matrix, part_rows: int | None = None) -> None:
@@ -138,7 +137,7 @@ class SlicedRows(PartedRows):
         self._map = mapped_file(X)
 
     def read_part(self, number: int) -> NDArray[Any]:
-        """Return a copy of some rows; pages of a memory map are then given back."""
+        """Return a copy of some rows, and release the pages of a memory map."""
         part = self.X[self.bounds[number] : self.bounds[number + 1]]
         rows = np.array(part)
         if self._map is not None:
@@ -146,14 +145,14 @@ class SlicedRows(PartedRows):
         return rows
 
     def _gather(self, index: IntArray) -> NDArray[Any]:
-        # A map finds any row without reading others.
+        # A memory map finds any row without reading others.
         return super()._gather(index) if self._map is None else np.asarray(self.X[index])
 
 
 def in_parts(X: Matrix) -> Matrix:
-    """Return a matrix that is stored on disk as one that is read in parts; others stay.
+    """Return a matrix on disk as one that is read in parts; others stay unchanged.
 
-    So do those that are no larger than a part.
+    A matrix no larger than one part stays unchanged too.
 
     Examples
     --------
@@ -170,39 +169,39 @@ def in_parts(X: Matrix) -> Matrix:
 
 
 def open_store(X: Any) -> Any:
-    """Return an array of Zarr or HDF5 as rows that are read in parts; anything else stays."""
+    """Return an array of Zarr or HDF5 as rows read in parts; anything else unchanged."""
     package = type(X).__module__.split(".", maxsplit=1)[0]
     if package not in {"h5py", "zarr"} or len(getattr(X, "shape", ())) != 2:
         return X
-    # A whole number of its own chunks, which are decoded as a whole.
+    # A multiple of the array's own chunks, which can only be decoded whole.
     row_bytes = max(1, X.shape[1] * np.dtype(X.dtype).itemsize)
     own = (X.chunks or (1,))[0]
     return SlicedRows(X, own * max(1, PART_BYTES // (row_bytes * own)))
 
 
 def mapped_file(X: Any) -> mmap.mmap | None:
-    """Return the map of the file that an array is a view of, if it is one."""
+    """Return the memory map of the file that an array is a view of, or None."""
     while isinstance(X, np.ndarray):
         X = X.base
     return X if isinstance(X, mmap.mmap) else None
 
 
 def place_in_map(file: mmap.mmap, part: NDArray[Any]) -> int:
-    """Return at which byte of a map an array starts that is a view of it."""
+    """Return the byte position in a memory map of an array that is a view of it."""
     return int(part.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data)
 
 
 def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
-    """Give pages of a read-only map back: they stay in the system's cache, and are not ours.
+    """Release pages of a read-only memory map: they stay in the system's cache.
 
-    Of a map that copies what is written to it they are all that holds what was written.
+    A copy-on-write map is not released, because its pages hold the written data.
     """
     if not hasattr(mmap, "MADV_DONTNEED") or not memoryview(file).readonly:
         return
     if not part.flags.c_contiguous:
         return
     start = place_in_map(file, part)
-    # Whole pages alone; a page that is half of the next part's would have to be read again.
+    # Only whole pages: a page shared with the next part would have to be read again.
     first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
     if length > 0:
@@ -210,5 +209,5 @@ def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
 
 
 def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:
-    """Return some rows of an array, sparse matrix, frame or list, as what they came in."""
+    """Return some rows of an array, sparse matrix, frame or list, in the same container."""
     return X[rows] if isinstance(X, GatheredRows) else _safe_indexing(X, rows)

@@ -1,7 +1,7 @@
-"""Work on all cores: results in order, one BLAS thread each, as many threads as asked for.
+"""Work on all cores: results in order, one BLAS thread per thread.
 
-Each thread of a pass uses one BLAS thread: the softmax between the two matrix products of a pass
-then keeps as many cores busy as the products do.
+Each thread of a pass uses one BLAS thread. The softmax between the two matrix products of a pass
+then uses as many cores as the products do.
 """
 
 import threading
@@ -23,9 +23,9 @@ Result = TypeVar("Result")
 def ordered_map(
     function: Callable[[int], Result], n_items: int, n_threads: int, n_ahead: int
 ) -> Iterator[Result]:
-    """Yield function(0), function(1), … in order; at most `n_ahead` results wait to be taken.
+    """Yield function(0), function(1), … in order; at most `n_ahead` finished results are held.
 
-    None can wait where `n_ahead` is 0, and there the calling thread does all the work.
+    If `n_ahead` is 0, none is held and the calling thread does all the work.
     """
     if n_ahead == 0:
         yield from map(function, range(n_items))
@@ -46,10 +46,10 @@ def ordered_map(
 def submitted(
     pool: ThreadPoolExecutor, function: Callable[[int], Result], item: int
 ) -> Future[Result]:
-    """Return the future of a result; where no thread can be started, it is computed here."""
+    """Return the future of a result; if no thread can be started, it is computed here."""
     try:
         return pool.submit(function, item)
-    except RuntimeError:  # no memory for another, or as many as the user may have
+    except RuntimeError:  # no memory for a thread, or the user's limit is reached
         done: Future[Result] = Future()
         try:
             done.set_result(function(item))
@@ -61,20 +61,20 @@ def submitted(
 def map_on_cores(
     function: Callable[[int], Result], n_items: int, n_threads: int
 ) -> Iterator[Result]:
-    """Yield function(0), function(1), … in order, each thread of them with one BLAS thread."""
+    """Yield function(0), function(1), … in order; each thread uses one BLAS thread."""
     alone = min(n_threads, n_items) <= 1
     with one_blas_thread():
         yield from ordered_map(function, n_items, n_threads, 0 if alone else 2 * n_threads)
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads: for None all cores, and inside a joblib worker its share.
+    """Return the number of threads: for None all cores, or inside a joblib worker its share.
 
     -1 means all cores, -2 all but one, and so on.
     """
     if n_jobs is None:
         backend, configured = get_active_backend()
-        # A worker among others: more threads than its share would only take turns with theirs.
+        # A joblib worker: more threads than its share would compete with those of other workers.
         if backend.nesting_level or configured is not None:
             return int(effective_n_jobs(None))
         return int(cpu_count())
@@ -87,15 +87,15 @@ def count_threads(n_jobs: int | None) -> int:
 
 @cache
 def _blas() -> ThreadpoolController:
-    # Looking for the libraries takes milliseconds, so it is done once.
+    # Finding the libraries takes milliseconds, so it is done once.
     return ThreadpoolController().select(user_api="blas")
 
 
 class _SharedLimit:
-    """One BLAS thread, asked for by any number of threads.
+    """One BLAS thread, requested by any number of threads.
 
-    The limit is one of the process, and some BLAS libraries lift it only in the thread that set
-    it. So the first thread to ask owns it until it leaves; the others find it set.
+    The limit applies to the process, and some BLAS libraries remove it only in the thread that set
+    it. So the first thread that enters owns it until it leaves; the others find it set.
     """
 
     def __init__(self) -> None:

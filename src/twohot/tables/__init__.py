@@ -1,4 +1,4 @@
-"""Features with their labels, from and to files and frames."""
+"""Tables of features and labels, read from and written to files and frames."""
 
 from twohot.base import Labels
 from twohot.rows import SelectedRows

@@ -1,16 +1,16 @@
-"""Which columns of a table are features, label, id, item and split: the one rule.
+"""The rule that decides which columns of a table are features, label, id, item and split.
 
-* A column that somebody named is what it was named as. Features may be named by patterns, "e*".
-  Groups have no usual name: their column is always named.
-* Else labels, true labels, splits, items and ids are looked for by their usual names. A column is
-  an id by its name alone where that is "id". Where it only ends so, "ticket_id", it is one if no
-  two rows share a value.
-* Features are the column of lists, else all columns of numbers that are nothing else. Indices as
-  data frames write them, "Unnamed: 0", and whatever is named as an id are never features.
-* All others are not used.
+* A column that the user names has that role. Features may be named by patterns, "e*".
+  Groups have no default name: their column must be named.
+* Otherwise labels, true labels, splits, items and ids are found by default names. A column named
+  "id" is an id. A column whose name only ends with "id", such as "ticket_id", is an id if all its
+  values differ.
+* Features are the column of lists, or else all numeric columns without another role. Saved indices
+  of data frames, "Unnamed: 0", and columns named as ids are never features.
+* All other columns are not used.
 
-Two columns that could both be meant, and a column that numbers the rows under another name, stop
-with the choice explained.
+If two columns could have the same role, or a column numbers the rows under another name, an error
+explains the choice.
 """
 
 import re
@@ -29,7 +29,7 @@ from twohot.base import ArgumentError, FloatArray, as_text, counted, first_few, 
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
-# The names looked for where none is chosen. Two of them at once are an error, never a guess.
+# Default names, used where the user names no column. Two of them in one table are an error.
 FEATURES = ("X", "features", "embeddings", "embedding")
 LABELS = ("label", "labels", "y", "target", "class")
 TRUE_LABELS = ("true_label", "true_labels")
@@ -38,31 +38,31 @@ ITEMS = ("path", "text", "item")
 IDS = ("id", "ids", "Id", "ID")
 ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
-# What counts as a number in a frame.
+# Kinds of dtypes that count as numbers in a frame.
 NUMBERS = (Real, Decimal, np.bool_)
-# In fewer rows numbers count up by chance.
+# In fewer rows, numbers may count up by chance.
 FEWEST_COUNTED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoice:
-    """The columns that somebody chose; None: look for one of the usual names."""
+    """The columns that the user names; None: use a default name."""
 
-    features: str | Sequence[str] | None = None  # one of lists, or any of numbers; patterns too
+    features: str | Sequence[str] | None = None  # of lists, or numeric ones; patterns too
     label: str | None = None
     true_label: str | None = None
     split: str | None = None
     item: str | None = None
-    group: str | None = None  # rows that belong together; nothing is looked for
-    id: str | None = None  # "": none, rows go by their position
+    group: str | None = None  # rows that belong together; there is no default name
+    id: str | None = None  # "": none, rows are identified by position
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Names or patterns of the features that were chosen."""
+        """Names or patterns of the features that the user named."""
         return [self.features] if isinstance(self.features, str) else self.features or ()
 
     def is_text(self, name: str) -> bool:
-        """Return whether a column is no feature by its name, whatever is in it."""
+        """Return whether the name of a column alone rules it out as a feature."""
         if self.features is not None and name in self.patterns:
             return False
         if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
@@ -74,7 +74,7 @@ class ColumnChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnRoles:
-    """What every column of a table is; None where there is none of a kind."""
+    """The role of every column of a table; None if no column has the role."""
 
     features: tuple[str, ...] = ()
     label: str | None = None
@@ -82,12 +82,12 @@ class ColumnRoles:
     split: str | None = None
     item: str | None = None
     group: str | None = None
-    id: str | None = None  # None: rows go by their position
+    id: str | None = None  # None: rows are identified by position
     unused: tuple[str, ...] = ()
-    repeating: tuple[str, ...] = ()  # columns named as ids, of which some rows share one or lack it
+    repeating: tuple[str, ...] = ()  # columns named as ids that have repeated or empty values
 
     def in_words(self) -> str:
-        """Return what is what in one line.
+        """Return the roles in one line.
 
         Examples
         --------
@@ -108,7 +108,7 @@ class ColumnRoles:
 
     @property
     def names(self) -> dict[str, str]:
-        """The columns that files beside the table have too, as `FeatureTable` keeps their names."""
+        """Names of the columns that files beside the table also have."""
         found = {"label_column": self.label, "item_column": self.item}
         return {key: name for key, name in found.items() if name is not None}
 
@@ -116,7 +116,7 @@ class ColumnRoles:
         words = "position of the row"
         if not self.repeating:
             return words
-        return f"{words} ({first_few(self.repeating, write=str)} repeats or is empty in some rows)"
+        return f"{words} ({first_few(self.repeating, write=str)} has repeated or empty values)"
 
 
 def assign_roles(
@@ -126,10 +126,10 @@ def assign_roles(
     with_features: bool = True,
     labels: Sequence[str] = LABELS,
 ) -> ColumnRoles:
-    """Return what every column is, by the rule above.
+    """Return the role of every column, by the rule above.
 
-    Without features, in a list of texts for instance, columns of numbers are not used. Labels are
-    looked for under the names `labels`.
+    Without features, in a list of texts for instance, numeric columns are not used. Labels are
+    found by the default names `labels`.
 
     Examples
     --------
@@ -146,8 +146,8 @@ def assign_roles(
     }
     features = _pick_features(columns, choice) if with_features else ()
     if found["group"] in features:
-        advice = "leave it out of {feature_column}: groups are no feature."
-        problem = "is chosen as a feature too"
+        advice = "remove it from {feature_column}: a group is not a feature."
+        problem = "is also chosen as a feature"
         raise ArgumentError({"group_column": choice.group}, problem, advice, feature_column=...)
     taken = {*features, *found.values()}  # a set: there may be 100,000 columns
     free = {name: cells for name, cells in columns.items() if name not in taken}
@@ -160,7 +160,7 @@ def assign_roles(
 
 
 def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Columns) -> str | None:
-    """Return the column that was chosen, else the one with a usual name, else None."""
+    """Return the column that the user named, else the one with a default name, else None."""
     if chosen is not None:
         if chosen not in columns:
             known = f"the columns are {first_few(columns)}."
@@ -173,13 +173,13 @@ def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Colum
 
 
 def both_meant(argument: str, one: str, other: str) -> ArgumentError:
-    """Return what is said where an argument has to choose between two columns."""
-    problem = f"{one!r} and {other!r} could both be meant"
+    """Return the error for an argument that could mean either of two columns."""
+    problem = f"{one!r} and {other!r} could both have this role"
     return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
 
 
 def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
-    """Return the columns that hold the features: chosen, of lists, or of numbers."""
+    """Return the columns of features: named by the user, of lists, or numeric."""
     if choice.features is not None:
         matching = (name for each in choice.patterns for name in _matching(columns, choice, each))
         return tuple(dict.fromkeys(matching))
@@ -191,34 +191,34 @@ def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
     numbers = tuple(name for name, cells in free.items() if holds_features(cells))
     _check_doubtful(free, numbers)
     if not numbers:
-        problem = f"no features among {first_few(columns)}"
+        problem = f"there are no features among the columns {first_few(columns)}"
         advice = (
-            "name a column of lists, or columns of numbers, by {feature_column}. To make features "
-            "of texts: `twohot extract FILE --backbone minilm --text-column NAME -o FILE.features`."
+            "name a column of lists, or numeric columns, by {feature_column}. To make features of "
+            "texts: `twohot extract FILE --backbone minilm --text-column NAME -o FILE.features`."
         )
         raise ArgumentError("", problem, advice, feature_column=...)
     return numbers
 
 
 def _check_doubtful(free: Columns, numbers: tuple[str, ...]) -> None:
-    """Raise where a column may be a feature or not: somebody has to say."""
+    """Raise if it is unclear whether a column is a feature: the user must decide."""
     for name in free.keys() - set(numbers):
         cells = free[name].tolist() if free[name].dtype == object else []
         words = [cell for cell in cells if not (isinstance(cell, NUMBERS) or is_missing(cell))]
         n_numbers = sum(isinstance(cell, NUMBERS) and not is_missing(cell) for cell in cells)
         if n_numbers >= len(words) > 0:
-            problem = f"holds numbers, but {words[0]!r} in row {cells.index(words[0])}, from 0"
-            advice = "mend the cells, or choose the features by {feature_column}."
+            problem = f"holds numbers, but {words[0]!r} in row {cells.index(words[0])} (from 0)"
+            advice = "correct the cells, or choose the features by {feature_column}."
             raise ArgumentError(f"column {name!r}", problem, advice, feature_column=...)
     for name in numbers if len(numbers) > 1 else ():
         if _counts_rows(free[name]):
-            problem = f"column {name!r} numbers the rows, so it is no feature but an id or an index"
-            advice = "pass {id_column}, or name the features by {feature_column}, by patterns too."
+            problem = f"column {name!r} numbers the rows, so it is an id or an index, not a feature"
+            advice = "pass {id_column}, or name the features (or patterns) by {feature_column}."
             raise ArgumentError("", problem, advice, id_column=name, feature_column=...)
 
 
 def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]:
-    """Return the column of a name, else those that match a pattern and are nothing else by name."""
+    """Return the column of this name, else those that match the pattern and may be features."""
     free = (name for name in columns if not choice.is_text(name))
     matching = [name for name in free if fnmatchcase(name, pattern)]
     if pattern in columns or not matching:
@@ -227,7 +227,7 @@ def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]
 
 
 def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
-    """Return the column of ids: chosen, called so, or named so and different in every row."""
+    """Return the column of ids: named by the user or "id", or ending so with distinct values."""
     if chosen is not None:
         return pick("id_column", chosen, (), columns) if chosen else None
     found = pick("id_column", None, IDS, free)
@@ -240,7 +240,7 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
 
 
 def holds_features(cells: NDArray[Any]) -> bool:
-    """Return whether a column is one of numbers, some of which may be missing.
+    """Return whether a column contains numbers, some of which may be missing.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def _all_differ(cells: NDArray[Any]) -> bool:
 
 
 def _counts_rows(cells: NDArray[Any]) -> bool:
-    """Return whether a column holds every number from 0 or 1 on once, in any order."""
+    """Return whether a column contains each number from 0 or 1 on exactly once, in any order."""
     if len(cells) < FEWEST_COUNTED or cells.dtype.kind not in "fiu":
         return False
     ordered = np.sort(cells)
@@ -276,57 +276,57 @@ def _counts_rows(cells: NDArray[Any]) -> bool:
 
 
 def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the choice of columns that are there."""
+    """Return the choice restricted to columns that exist."""
     chosen = ("true_label", "split", "item", "group", "id")
     missing = [name for name in chosen if getattr(choice, name) not in (None, "", *columns)]
     return replace(choice, **dict.fromkeys(missing))
 
 
-# Columns of numbers among the features that look as if they were none: an amount, an age ----------
-# Features usually come as a series of columns, a common prefix and a number: e0, e1, e2. A column
-# that is in no series, where nearly all others are, may be no feature. Nor may one whose values
-# spread far wider than those of the others, which then hardly count in any distance.
+# Numeric columns that may have become features by mistake: an amount, an age ----------------------
+# Features are usually a series of columns with a common prefix and a number: e0, e1, e2. If nearly
+# all columns are in such a series, a column outside may not be a feature. Nor may a column with a
+# far larger spread than the others: it would dominate every distance.
 
 
 NUMBERED = re.compile(r"(.*?)\d+", re.DOTALL)
-# Two numbered columns are soon there by chance: "age_1", "age_2".
+# Two numbered columns may occur by chance: "age_1", "age_2".
 SHORTEST_SERIES = 3
-# Share of the columns up to which they are strays. More of them are a table of its own kind.
+# Maximum share of columns outside a series. With more, the table is of another kind.
 MOST_STRAYS = 0.25
-# Standard deviations from which on, in medians of the others, a column hides all of them.
+# Spread, relative to the median spread of the others, above which a column dominates them.
 FAR_WIDER = 1_000.0
-# Rows that are looked at: enough to tell spreads apart that differ a thousandfold.
+# Rows used for this: enough to detect spreads that differ by a factor of a thousand.
 SAMPLE_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class StrayFeatures:
-    """Columns of features that may be none."""
+    """Feature columns that may not be features."""
 
-    by_name: tuple[str, ...]  # in no series, as nearly all others are
-    by_spread: tuple[str, ...]  # far wider than most
+    by_name: tuple[str, ...]  # outside a series, while nearly all columns are in one
+    by_spread: tuple[str, ...]  # far larger spread than most
 
     def note(self, write: Callable[[str, object], str]) -> str:
-        """Return what to know about them; `write(name, value)` writes an argument.
+        """Return a note on these columns; `write(name, value)` writes an argument.
 
         Examples
         --------
         >>> from twohot.base.messages import in_python
         >>> StrayFeatures(by_name=("age",), by_spread=()).note(in_python)
-        "features unlike the others by name: 'age'. To leave some out, name the others by feat..."
+        "features with unusual names: 'age'. To leave some out, name the others by feature_col..."
         """
         said = []
         if self.by_name:
-            said.append(f"features unlike the others by name: {first_few(self.by_name)}")
+            said.append(f"features with unusual names: {first_few(self.by_name)}")
         if self.by_spread:
-            wide = f"spread more than {FAR_WIDER:,.0f} times as wide as most"
-            said.append(f"features that {wide} and hide them: {first_few(self.by_spread)}")
-        advice = f"name the others by {write('feature_column', ...)}, or by a pattern of them"
+            wide = f"with a spread over {FAR_WIDER:,.0f} times the median"
+            said.append(f"features {wide}, which dominate the others: {first_few(self.by_spread)}")
+        advice = f"name the others by {write('feature_column', ...)}, or by a pattern"
         return f"{'; '.join(said)}. To leave some out, {advice}."
 
 
 def find_stray_features(names: Sequence[str], features: FloatArray) -> StrayFeatures | None:
-    """Return the columns of features (n_rows, n_names) that may be none, if there are some.
+    """Return the columns of features (n_rows, n_names) that may not be features, or None.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def find_stray_features(names: Sequence[str], features: FloatArray) -> StrayFeat
 
 
 def outside_series(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that are in no series, where nearly all others are; else none.
+    """Return the names outside a series if nearly all names are in one; else an empty tuple.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def outside_series(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def listed_columns(names: Sequence[str]) -> str:
-    """Return the names of feature columns in a few words; only a series is written as a range.
+    """Return the names of feature columns in short; only a series is written as a range.
 
     Examples
     --------
@@ -372,16 +372,16 @@ def listed_columns(names: Sequence[str]) -> str:
 
 
 def _in_series(names: Sequence[str]) -> list[str]:
-    """Return the names of numbered columns, several of which share what stands before."""
+    """Return the names of numbered columns that share a prefix."""
     numbered = {name: found[1] for name in names if (found := NUMBERED.fullmatch(name))}
     sizes = Counter(numbered.values())
     return [name for name, prefix in numbered.items() if sizes[prefix] >= SHORTEST_SERIES]
 
 
 def _far_wider(names: Sequence[str], features: FloatArray) -> tuple[str, ...]:
-    """Return the columns that spread far wider than most; what is constant is not counted."""
+    """Return the columns with a far larger spread than most; constant columns are not counted."""
     step = max(1, len(features) // SAMPLE_ROWS)
-    with np.errstate(all="ignore"):  # of numbers that are not finite, which are refused later
+    with np.errstate(all="ignore"):  # numbers that are not finite raise an error later
         spread = features[::step].std(axis=0, dtype=np.float64)
         varying = spread[spread > 0]
         far = spread > FAR_WIDER * np.median(varying) if varying.size else np.zeros(0)

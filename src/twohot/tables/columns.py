@@ -1,7 +1,7 @@
-"""A table by columns: of a frame, a CSV file or an archive of arrays, and the record made of them.
+"""Tables from columns of a frame, a CSV file or an archive of arrays.
 
-A column is an array of shape (n_rows,), or (n_rows, n_features) where a cell holds a list of
-numbers. What each of them is, `column_roles` says.
+A column is an array of shape (n_rows,), or (n_rows, n_features) if a cell contains a list of
+numbers. `column_roles` decides the role of each column.
 """
 
 import mimetypes
@@ -28,9 +28,9 @@ from twohot.tables.column_roles import LABELS, ColumnRoles, Columns, holds_featu
 from twohot.tables.row_ids import COLUMN, RowIds
 from twohot.tables.table import FeatureTable, code_given_and_true
 
-# What items are by the usual names of their column.
+# The kind of items, by the default names of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}
-# These splits come first and in this order, any other after them.
+# These splits come first, in this order; other splits follow.
 SPLIT_ORDER = ("train", "val", "test")
 
 
@@ -44,10 +44,10 @@ def table_from_columns(
     labelled: bool = True,
     extend: bool = False,
 ) -> FeatureTable:
-    """Return the table of features and what the columns say about them.
+    """Return the table of features with the columns in their roles.
 
-    Labels have to be there, unless `labelled` is false: then none of the rows needs one. With
-    `extend` they may name other classes beside the given ones.
+    Labels are required unless `labelled` is false. With `extend`, they may contain classes beyond
+    the given ones.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def table_from_columns(
     if label is None and not labelled:
         label, columns = LABELS[0], {**columns, LABELS[0]: np.full(len(features), None)}
     if label is None:
-        problem = f"no label column among {first_few(columns)}"
+        problem = f"there is no label column among {first_few(columns)}"
         advice = "name it by {label_column}, or pass {labels}."
         raise ArgumentError("", problem, advice, label_column=..., labels=...)
     for name in (label, roles.true_label, split, item, roles.group):
@@ -86,7 +86,7 @@ def table_from_columns(
 
 
 def item_kind(column: str | None, items: Collection[str]) -> str:
-    """Return what items are, by the name of their column, else by what they look like.
+    """Return the kind of items, by the name of their column, or else by their content.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def item_kind(column: str | None, items: Collection[str]) -> str:
 
 
 def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
-    """Return the position of each row's split among the splits, and the splits."""
-    # By name, whatever they are: the split 1 is not the second one.
+    """Return the index of each row's split, and the names of the splits."""
+    # By name, whatever their type: split 1 is not the second split.
     found = code_labels(values, name="split", by_name=True)
     names = sorted(
         found.classes,
@@ -110,12 +110,12 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     codes = found.among(np.array(names, dtype=object)).codes
     if np.any(codes == NO_LABEL):
         empty = f"split[{int(np.argmin(codes))}] is empty"
-        raise ValueError(f"{empty}: name the split of every row, or of none.")
+        raise ValueError(f"{empty}: set the split of every row, or of none.")
     return codes, tuple(names)
 
 
 def stack_features(columns: Columns, names: Collection[str]) -> FloatArray:
-    """Return the columns of features as one matrix; that of one column of lists is not copied.
+    """Return the columns of features as one matrix; a single column of lists is not copied.
 
     Examples
     --------
@@ -128,25 +128,25 @@ def stack_features(columns: Columns, names: Collection[str]) -> FloatArray:
 
 
 def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
-    """Return a column as floats; what are floats already is not copied."""
+    """Return a column as floats; floats are not copied."""
     if column.dtype.kind == "f" and column.dtype.itemsize <= 8:
         return column
     if column.dtype == object and holds_features(column):
-        # A null becomes NaN, which whoever reads the features will refuse.
+        # A null becomes NaN, which raises an error when the features are read.
         cells = [np.nan if is_missing(cell) else float(cell) for cell in column.tolist()]
         return np.array(cells)
     if column.dtype.kind not in "fiub":
-        advice = "choose others by {feature_column}."
+        advice = "choose other columns by {feature_column}."
         raise ArgumentError(f"column {name!r}", "holds no numbers", advice, feature_column=...)
-    # Integers of up to two bytes, pixels for instance, are exact in float32.
+    # Integers of at most two bytes, pixels for instance, are exact in float32.
     return column.astype(np.float32 if column.dtype.itemsize <= 2 else np.float64)
 
 
-# Data frames as columns, and the index that those of pandas have ----------------------------------
+# Columns of data frames, and the index of a pandas frame ------------------------------------------
 
 
 def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns of a pandas, polars or pyarrow table, or of a Hugging Face Dataset.
+    """Return the columns of a pandas, polars or pyarrow table, or a Hugging Face Dataset.
 
     Examples
     --------
@@ -162,17 +162,17 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     try:
         columns = nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError as error:
-        problem = f"has two columns of one name ({error})"
+        problem = f"has equal column names ({error})"
         raise ArgumentError("source", problem, "rename one.") from error
     except TypeError as error:
         advice = "pass a path, or a table of pandas, polars or pyarrow."
         raise ArgumentError("source", f"is a {type(frame).__name__}", advice) from error
-    # Names may be numbers, as pandas gives them by itself.
+    # Names may be numbers, pandas' default.
     return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
 
 
 def frame_ids(source: Any) -> RowIds | None:
-    """Return the index of a pandas frame as ids, None where it has none that names the rows.
+    """Return the index of a pandas frame as ids; None if it has no index that names the rows.
 
     Examples
     --------
@@ -187,45 +187,45 @@ def frame_ids(source: Any) -> RowIds | None:
 
 
 def pandas_index(data: Any) -> Any:
-    """Return the index of a frame or series of pandas, None of anything else."""
+    """Return the index of a pandas frame or series, None for anything else."""
     native = nw.from_native(data, pass_through=True, allow_series=True)
     return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
 
 
 def counts_up(index: Any) -> bool:
-    """Return whether an index is 0, 1, 2 and so on, which nobody chose."""
+    """Return whether an index is the default 0, 1, 2, …."""
     return index.nlevels == 1 and list(index) == list(range(len(index)))
 
 
 def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
-    """Raise if an argument of pandas has the index of other rows, or of these in another order.
+    """Raise if a pandas argument has a different index, or the same one in another order.
 
-    An index that counts up says nothing beside other names of rows: nobody chose it. Beside the
-    same numbers in another order it does.
+    A default index is ignored if the rows have other names. If they have the same numbers in
+    another order, it is an error.
 
     Parameters
     ----------
     name : str
-        The argument.
+        The name of the argument.
     data : object
-        What was passed; only that of pandas has an index.
+        The value passed; only pandas objects have an index.
     owner : str
-        What has the rows, in the words of Python.
+        The object with the rows, as a Python expression.
     index : pandas index or None
-        Of its rows; None where they have no index to compare.
+        Index of its rows; None if they have no index to compare.
     """
     own = pandas_index(data)
     if own is None or index is None or own.equals(index):
         return
     if (counts_up(own) or counts_up(index)) and set(own) != set(index):
         return
-    problem = f"has another index than {owner}, so its entries may be for other rows"
+    problem = f"has another index than {owner}, so its entries may belong to other rows"
     order = f"pass {name}.loc[{owner}.index], or {name}.to_numpy() if they are in the same order."
     raise ArgumentError(name, problem, order)
 
 
 def _cells(name: str, series: Any) -> NDArray[Any]:
-    """Return one column; lists as rows."""
+    """Return one column; lists become rows."""
     is_list = len(series) and isinstance(series[0], list | tuple | np.ndarray)
     if not is_list and not isinstance(series.dtype, nw.List | nw.Array):
         return as_cells(series.to_native(), name)
@@ -235,6 +235,6 @@ def _cells(name: str, series: Any) -> NDArray[Any]:
     rows = [np.asarray(cell) for cell in cells]
     for place, row in enumerate(rows):
         if row.shape != rows[0].shape:
-            places = f"in row 0 and not in row {place}: every row needs as many."
+            places = f"in row 0 but not in row {place}: every row needs the same number."
             raise ValueError(f"column {name!r} holds {len(rows[0])} numbers {places}")
     return np.stack(rows)

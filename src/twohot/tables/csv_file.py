@@ -1,7 +1,7 @@
-"""CSV files: UTF-8, fields of any length, and a first line that names the columns.
+"""CSV files: UTF-8, fields of any length, and a first line with the column names.
 
-Commas, semicolons or tabs separate cells. What is written, with commas, is read back exactly,
-whatever the text.
+Cells are separated by commas, semicolons or tabs. Files are written with commas, and any text is
+read back exactly.
 """
 
 import csv
@@ -21,22 +21,22 @@ from numpy.typing import NDArray
 
 from twohot.base import LOOKS_MISSING, ArgumentError, check_regular, counted, whole_file
 
-# Cells that a spreadsheet would compute, guarded by an apostrophe that reading takes away ---------
-# Spreadsheets execute a cell that begins like a formula, `=cmd…` for instance, wherever its text
-# came from. A guarded cell has an apostrophe in front, and one more if it had some: taking one
-# away gives the text back. A file whose cells are guarded says so by its last column, SAFE_COLUMN:
-# where that is missing, an apostrophe is one of the user's.
+# Cells that a spreadsheet would execute get an apostrophe, which reading removes ------------------
+# Spreadsheets execute a cell that looks like a formula, `=cmd…` for instance, from any source. A
+# guarded cell starts with one apostrophe more than before; removing it restores the text. A
+# guarded file is recognised by its last column, SAFE_COLUMN: in other files, an apostrophe belongs
+# to the text.
 
 
 SAFE_COLUMN = "spreadsheet_safe"
 NEEDS_GUARD = re.compile(r"'*[=+\-@\t\r\n]")
 HAS_GUARD = re.compile(r"'+[=+\-@\t\r\n]")
-# What a spreadsheet shows as the number that it is.
+# Numbers that a spreadsheet shows unchanged.
 PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def guarded(cell: str) -> str:
-    """Return a cell that no spreadsheet computes.
+    """Return a cell that no spreadsheet executes.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def guarded(cell: str) -> str:
 
 
 def unguarded(cell: str) -> str:
-    """Return a cell without the guard against spreadsheets.
+    """Return a cell without its guard against spreadsheets.
 
     Examples
     --------
@@ -58,19 +58,19 @@ def unguarded(cell: str) -> str:
     return cell[1:] if HAS_GUARD.match(cell) else cell
 
 
-# Characters that a field can hold only in quotes. A reader drops a byte order mark at the start.
+# Characters that require quotes. A reader drops a byte order mark at the start.
 QUOTED = re.compile('[",\r\n\ufeff]')
 
-# In the order in which they are taken where two fit as well.
+# In order of preference if two fit equally well.
 DELIMITERS = (",", ";", "\t")
-DECIMAL = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")  # that no column is called
-LOOK_LINES = 50  # that tell what separates cells
+DECIMAL = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")  # not a column name
+LOOK_LINES = 50  # lines used to find the delimiter
 
 
 def csv_line(fields: Iterable[str]) -> str:
-    r"""Return one line of a CSV file, with its end.
+    r"""Return one line of a CSV file, including its line end.
 
-    The csv module leaves a lone carriage return without quotes in some versions of Python.
+    Some versions of Python's csv module do not quote a lone carriage return.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def csv_line(fields: Iterable[str]) -> str:
     line = ",".join(
         '"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field for field in fields
     )
-    # A line of one empty field would look like none.
+    # A line with a single empty field would look blank.
     return (line or '""') + "\n"
 
 
@@ -91,9 +91,9 @@ def write_csv(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write a CSV file with a header; it is whole or not there at all.
+    """Write a CSV file with a header, completely or not at all.
 
-    One that is safe for spreadsheets has its cells guarded, which reading undoes.
+    In a file that is safe for spreadsheets, cells are guarded; reading removes the guards.
 
     Examples
     --------
@@ -112,9 +112,9 @@ def write_csv(
 def read_csv(
     path: str | os.PathLike[str], delimiter: str = ",", *, is_guarded: bool = False
 ) -> list[list[str]]:
-    """Return the lines of a CSV file, the header first; blank lines are dropped.
+    """Return the lines of a CSV file, the header first, without blank lines.
 
-    `is_guarded`: every cell is, as in a file that a review exports.
+    `is_guarded`: every cell is guarded, as in a file that a review exports.
     """
     with _opened(Path(path), delimiter, is_guarded=is_guarded) as lines:
         return [line for line in lines if line]
@@ -128,10 +128,10 @@ def csv_columns(
 ) -> dict[str, NDArray[Any]]:
     r"""Return the columns of a CSV file, whose first line names them.
 
-    Columns for which `is_text` holds are text, by default all. The others are numbers, NaN where a
-    cell is empty or "NA", and with a decimal comma where no comma separates cells. None stands in
-    every row of a column of words that nobody asked for. With `has_header` the first line may hold
-    any numbers as names.
+    Columns for which `is_text` is true are text, by default all. The others are numbers: NaN where
+    a cell is empty or "NA", and with decimal commas unless commas separate cells. An unrequested
+    column of words contains None in every row. With `has_header` the names in the first line may
+    be numbers.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def csv_columns(
 
 
 def csv_header(path: Path) -> list[str]:
-    r"""Return the names in the first line of a CSV file; nothing else is read.
+    r"""Return the names in the first line of a CSV file; no other line is read.
 
     Examples
     --------
@@ -178,10 +178,10 @@ def csv_header(path: Path) -> list[str]:
 
 
 def find_delimiter(path: Path) -> str:
-    r"""Return what separates the cells of a CSV file: a comma, a semicolon or a tab.
+    r"""Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
-    It is the one that separates the names of the header. Where two could, it is the tab in a file
-    called `.tsv`, else the one by which the first lines have as many cells as the header.
+    It is the delimiter of the names in the header. If two are possible, it is the tab in a `.tsv`
+    file, else the one that gives the first lines as many cells as the header.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def find_delimiter(path: Path) -> str:
         try:
             with _opened(path, delimiter) as lines:
                 widths = [len(line) for line in islice(lines, LOOK_LINES) if line]
-        except ValueError:  # by another it may be one
+        except ValueError:  # another delimiter may fit
             continue
         if widths and widths[0] > 1:
             is_said = path.suffix == ".tsv" and delimiter == "\t"
@@ -206,19 +206,19 @@ def find_delimiter(path: Path) -> str:
 def _opened(
     path: Path, delimiter: str = ",", *, is_guarded: bool = False
 ) -> Iterator[Iterator[list[str]]]:
-    """Open a CSV file for reading line by line, or say that it is none."""
+    """Open a CSV file for reading line by line, or raise if it is not a CSV file."""
     check_regular(path)
-    # A long text exceeds the csv module's limit, which is one of the process.
+    # A long text exceeds the csv module's limit, which applies to the process.
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
-        # A spreadsheet may have put a byte order mark in front.
+        # A spreadsheet may have written a byte order mark at the start.
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             try:
                 yield _unguarded_lines(reader, is_guarded=is_guarded)
             except csv.Error as error:
-                where = f"{error}, in line {reader.line_num}"
-                advice = "close quotation marks, and double those that are in a cell."
+                where = f"{error}in line {reader.line_num}"
+                advice = "close quotation marks, and double those inside a cell."
                 raise ValueError(
                     f"{path} is not a CSV file in UTF-8 ({where}): {advice}"
                 ) from error
@@ -230,7 +230,7 @@ def _opened(
 
 
 def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterator[list[str]]:
-    """Yield the lines of a file as they were before they were guarded, if so."""
+    """Yield the lines of a file, with guards removed if it is guarded."""
     is_safe = False
     for number, line in enumerate(reader):
         is_safe = is_safe or (number == 0 and not is_guarded and line[-1:] == [SAFE_COLUMN])
@@ -242,11 +242,11 @@ def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iter
     """Yield the cells of each row."""
     row = 0
     for line in lines:
-        # A blank line is an empty cell where there is one column, and nothing where there are more.
+        # A blank line is an empty cell if there is one column; otherwise it is skipped.
         cells = line or [""] * (len(header) == 1)
         if cells and len(cells) != len(header):
             found = f"{counted(len(cells), 'cell')} in row {row} (from 0, without the header)"
-            advice = "quote cells that hold what separates them."
+            advice = "quote cells that contain the delimiter."
             raise ValueError(f"{path} has {found} and {len(header)} in its header: {advice}")
         if cells:
             yield cells
@@ -254,49 +254,49 @@ def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iter
 
 
 def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[str]:
-    """Return the names of the columns, or say why the first line does not name them."""
+    """Return the column names, or raise if the first line does not name the columns."""
     if not header:
-        raise ValueError(f"{path} is empty: a CSV file begins with a line that names its columns.")
-    # Columns that nobody named are counted from 0, by pandas for one; years may be names as well.
+        raise ValueError(f"{path} is empty: a CSV file must begin with a line of column names.")
+    # Default names are counted from 0, by pandas for instance; years may be names too.
     counts = header == [str(place) for place in range(len(header))]
     fraction = any(DECIMAL.fullmatch(name) for name in header)
     if not (has_header or counts) and (fraction or all(map(reads_as_number, header))):
         numbers = f"the cells {', '.join(header[:3])}, …"
-        raise ValueError(f"{path} begins with {numbers}: no line names the columns, so add one.")
+        raise ValueError(f"{path} begins with {numbers}: add a first line with the column names.")
     twice, n_times = Counter(header).most_common(1)[0]
     if n_times > 1:
         raise ValueError(f"{path} has two columns named {twice!r}: rename one.")
     return header
 
 
-# Columns of numbers from cells of text that arrive one by one -------------------------------------
-# A cell that is empty or says "NA" is a missing number. What is no number makes a column one of
-# words, which is no feature; unless most of its cells are numbers: then somebody has to say.
+# Numeric columns from cells of text that are read row by row --------------------------------------
+# An empty cell or "NA" is a missing number. A cell that is not a number makes the column one of
+# words, not a feature. But if most of its cells are numbers, an error asks the user.
 
 
-TRUTH = {"true": 1.0, "false": 0.0}  # as data frames write them
+TRUTH = {"true": 1.0, "false": 0.0}  # as data frames write truth values
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
-# A column that holds so many words and no number is not looked at any more.
+# A column with this many words and no number is not read any further.
 WORDS = 100
 
 
 class NumberCells:
-    """The cells of one column, as far as they are read."""
+    """The cells of one column, as far as read."""
 
     def __init__(self, place: str, *, decimal_comma: bool) -> None:
         self.place = place  # for errors
         self.decimal_comma = decimal_comma
         self.numbers = array("d")
         self.n_words = 0
-        self.is_words = False  # for sure: what follows is not looked at
+        self.is_words = False  # decided: later cells are not read
         self.first_word = ""  # with its row
-        self.first_truth = ""  # likewise, of a cell that is true or false
+        self.first_truth = ""  # the first cell that is true or false, with its row
         self.n_commas = 0
-        self.n_thousands = 0  # cells whose comma may separate thousands, up to one that does not
+        self.n_thousands = 0  # cells with a possible thousands separator
 
     def number(self, cell: str) -> float:
-        """Return a cell as a number, NaN for none, and keep count of what is none."""
+        """Return a cell as a number (NaN if it is not one), and count cells of words."""
         if self.decimal_comma and "," in cell and WITH_COMMA.fullmatch(cell):
             if self.n_thousands == self.n_commas and THOUSANDS.fullmatch(cell):
                 self.n_thousands += 1
@@ -308,7 +308,7 @@ class NumberCells:
         said = cell.strip().casefold()
         if not said or said in LOOKS_MISSING:
             return np.nan
-        place = f"{cell!r} in row {len(self.numbers)}, from 0"
+        place = f"{cell!r} in row {len(self.numbers)} (from 0)"
         if said in TRUTH:
             self.first_truth = self.first_truth or place
             return TRUTH[said]
@@ -318,10 +318,10 @@ class NumberCells:
         return np.nan
 
     def column(self, n_rows: int) -> NDArray[Any]:
-        """Return the numbers; None in every row if they are words, or nothing at all."""
+        """Return the numbers; None in every row if the column has words or no cells."""
         numbers = np.array(self.numbers)
         n_numbers = np.count_nonzero(~np.isnan(numbers))
-        advice = "mend the cells, or choose the features by {feature_column}."
+        advice = "correct the cells, or choose the features by {feature_column}."
         if n_numbers and n_numbers >= self.n_words > 0:
             problem = f"{self.place} holds numbers, but {self.first_word}"
             raise ArgumentError("", problem, advice, feature_column=...)
@@ -335,8 +335,8 @@ class NumberCells:
 
 
 def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> None:
-    """Add the cells of a row to the columns at their places; those of words are dropped."""
-    # Nearly always all of them are numbers.
+    """Append the cells of a row to the columns at their positions; drop columns of words."""
+    # Usually all of them are numbers.
     row = as_numbers([cells[place] for place in columns])
     if row is None:
         row = [column.number(cells[place]) for place, column in columns.items()]
@@ -348,19 +348,19 @@ def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> Non
 
 
 def reads_as_number(cell: str) -> bool:
-    """Return whether a cell reads as a number."""
+    """Return whether a cell can be read as a number."""
     return as_numbers([cell]) is not None
 
 
 def as_numbers(cells: Sequence[str]) -> list[float] | None:
-    """Return cells as numbers, None if one of them is none.
+    """Return cells as numbers, None if one of them is not a number.
 
     Examples
     --------
     >>> as_numbers(["1", "2.5e3"]), as_numbers(["1", "2010_01"])
     ([1.0, 2500.0], None)
     """
-    if "_" in "".join(cells):  # which float() takes among digits, as code has it
+    if "_" in "".join(cells):  # float() accepts it between digits
         return None
     try:
         return list(map(float, cells))

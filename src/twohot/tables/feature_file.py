@@ -1,4 +1,4 @@
-"""Feature files: a feature table as safetensors, with everything but the arrays as JSON.
+"""Feature files: a feature table as safetensors, with everything except the arrays as JSON.
 
     metadata   {"twohot.features": JSON of format_version, classes, superclass_names, split_names,
                item_kind, id_kind, id_column, provenance}
@@ -8,8 +8,8 @@
 
 Without "id_bytes" the id of a row is its position, as in all files of format version 1.
 
-Features are mapped when read and go through memory block by block when written. The same table
-gives the same bytes: no time, no machine and no path is in a file that the table does not name.
+Features are memory-mapped when read, and written block by block. The same table gives the same
+bytes: the file contains no time, machine or path unless the table has it.
 """
 
 import json
@@ -37,13 +37,13 @@ from twohot.base import (
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
-# safetensors files whose tensors need not be in memory: written as a stream, read as a map --------
+# safetensors files without loading tensors: written as a stream, read as a memory map -------------
 # 8 bytes      length of the header, little-endian
 # header       JSON: {"__metadata__": {…}, name: {"dtype", "shape", "data_offsets"}, …}
 # data         the tensors one after the other, without a gap, C order, little-endian
 
 
-# safetensors' names of the types that are used here.
+# safetensors' names of the types used here.
 DTYPES: dict[str, np.dtype[Any]] = {
     "F16": np.dtype("<f2"),
     "F32": np.dtype("<f4"),
@@ -53,19 +53,19 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
 }
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
-# The entry of a header that describes no tensor.
+# The header entry that does not describe a tensor.
 METADATA = "__metadata__"
-# The data begin at a multiple of this many bytes, the width of a cache line.
+# The data start at a multiple of this many bytes, the width of a cache line.
 ALIGNMENT = 64
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedTensor:
-    """A tensor that is known by type and shape before its numbers are there."""
+    """A tensor whose type and shape are known before its numbers."""
 
     dtype: np.dtype[Any]  # one of DTYPES
     shape: tuple[int, ...]
-    blocks: Callable[[], Iterable[NDArray[Any]]]  # its numbers in order, in C order and that type
+    blocks: Callable[[], Iterable[NDArray[Any]]]  # its numbers in order, C-contiguous, of this type
 
 
 def streamed(array: NDArray[Any], dtype: np.dtype[Any]) -> StreamedTensor:
@@ -77,7 +77,7 @@ def write_tensors(
     file: BinaryIO, tensors: Mapping[str, StreamedTensor], metadata: Mapping[str, str]
 ) -> None:
     """Write a safetensors file, one block after the other."""
-    # The widest numbers first, as safetensors itself does: all are aligned to their own width.
+    # The widest type first, as safetensors does: each tensor is aligned to its width.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
     entries: dict[str, Any] = {METADATA: dict(metadata)}
     end = 0
@@ -86,7 +86,7 @@ def write_tensors(
         start, end = end, end + dtype.itemsize * math.prod(shape)
         entries[name] = {"dtype": DTYPE_NAMES[dtype], "shape": shape, "data_offsets": [start, end]}
     header = json.dumps(entries, separators=(",", ":")).encode()
-    # Spaces at the end of a header belong to the format.
+    # The format allows spaces at the end of a header.
     header += b" " * (-(len(header) + 8) % ALIGNMENT)
     file.write(len(header).to_bytes(8, "little") + header)
     for name in order:
@@ -100,19 +100,19 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a feature file.")
-    path.open("rb").close()  # safetensors says that there is none where it may not be read
+    path.open("rb").close()  # safetensors reports an unreadable file as missing
     try:
-        # safetensors itself checks that the tensors fill the file, without a hole or an overlap.
+        # safetensors checks that the tensors fill the file without gaps or overlaps.
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
     except SafetensorError as error:
-        problem = f"{path} is not a feature file, or is cut short ({error})"
+        problem = f"{path} is not a feature file, or is truncated ({error})"
         raise ValueError(f"{problem}: write it again.") from error
     content: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
     data = 8 + int.from_bytes(content[:8].tobytes(), "little")
     tensors = {}
     for name, entry in json.loads(content[8:data].tobytes()).items():
-        # Metadata are anyone's, and may have a "dtype" that is none.
+        # Metadata may have any names, also a "dtype" without a tensor.
         if name != METADATA and entry["dtype"] in DTYPES:
             start, end = entry["data_offsets"]
             flat = content[data + start : data + end].view(DTYPES[entry["dtype"]])
@@ -120,18 +120,18 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     return metadata, tensors
 
 
-# Many strings in two arrays, so that they can be mapped from a file and decoded one by one --------
+# Many strings in two arrays, so that they can be memory-mapped and decoded one by one -------------
 # string i = text[offsets[i] : offsets[i + 1]], in UTF-8
 
 
-# A path may hold bytes that are no UTF-8; Python keeps them as surrogates, and so they come back.
+# A path may contain bytes that are not UTF-8; Python stores them as surrogates, which are kept.
 ENCODING_ERRORS = "surrogateescape"
 
 
 class Items(Sequence[str]):
-    """Strings stored one after the other; each is decoded when it is asked for.
+    """Strings stored one after the other; each is decoded when it is indexed.
 
-    `text` is all strings in UTF-8, `offsets` where each begins, and where the last one ends.
+    `text` is all strings in UTF-8, `offsets` the start of each string and the end of the last.
 
     Examples
     --------
@@ -142,16 +142,16 @@ class Items(Sequence[str]):
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         if not _fit_together(text, offsets):
-            rise = f"does not rise from 0 to the {text.size} bytes of text"
-            problem = f"has shape {offsets.shape} and {rise}"
-            advice = "pass where each string begins, and where the last one ends."
+            rise = f"must rise from 0 to the {text.size} bytes of text"
+            problem = f"has shape {offsets.shape} but {rise}"
+            advice = "pass the start of each string, and the end of the last."
             raise ArgumentError("offsets", problem, advice)
         self.text = text
         self.offsets = offsets
 
     @classmethod
     def encode(cls, strings: Iterable[str]) -> "Items":
-        """Return strings as two arrays; nothing is done to those that are already."""
+        """Return strings as two arrays; `Items` stay unchanged."""
         if isinstance(strings, Items):
             return strings
         encoded = [_encoded(row, string) for row, string in enumerate(strings)]
@@ -176,7 +176,7 @@ class Items(Sequence[str]):
 
 
 def _fit_together(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    """Return whether offsets rise from zero to the end of the text."""
+    """Return whether the offsets rise from zero to the end of the text."""
     if offsets.ndim != 1 or offsets.size == 0 or text.ndim != 1:
         return False
     ends = (int(offsets[0]), int(offsets[-1]))
@@ -184,25 +184,25 @@ def _fit_together(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
 
 
 def _encoded(row: int, string: str) -> bytes:
-    """Return one string in UTF-8, or say which one is none."""
+    """Return one string in UTF-8, or raise an error that names its row."""
     try:
         return string.encode(errors=ENCODING_ERRORS)
     except (AttributeError, UnicodeEncodeError) as error:
         problem = f"cannot be written as UTF-8 ({error})"
-        advice = "pass the path or text itself."
+        advice = "pass valid text or a valid path."
         raise ArgumentError({f"items[{row}]": string}, problem, advice) from error
 
 
-# Features block by block: as they arrive, or as slices of what is stored elsewhere ----------------
+# Features block by block: as they arrive, or as slices of stored features -------------------------
 
 
-# What is in memory at a time while features are copied: enough for the disk to be the limit.
+# Memory used while features are copied: enough that the disk is the limit.
 BLOCK_BYTES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlocks:
-    """Features that arrive block by block: stands for `features` in a table to be written.
+    """Features that arrive block by block, as the `features` of a table to be written.
 
     Examples
     --------
@@ -214,29 +214,29 @@ class FeatureBlocks:
     [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
     """
 
-    blocks: Iterable[FloatArray]  # each (any number of rows, n_features); gone through once
-    shape: tuple[int, int]  # (n_rows, n_features) of all together
-    dtype: DTypeLike  # what they are stored as: float16, float32 or float64
+    blocks: Iterable[FloatArray]  # each (any number of rows, n_features); iterated once
+    shape: tuple[int, int]  # (n_rows, n_features) of all blocks together
+    dtype: DTypeLike  # stored type: float16, float32 or float64
 
 
 def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Yield all rows in blocks of one type, in C order; raise if they are not of the shape said."""
+    """Yield all rows in blocks of one type, C-contiguous; raise if they do not fit the shape."""
     n_rows, n_features = features.shape
     row = 0
     for given in _given_blocks(features, dtype):
         if given.ndim != 2 or given.shape[1] != n_features or row + len(given) > n_rows:
             place = f"the block of features at row {row} has shape {given.shape}"
-            whole = f"{(n_rows, n_features)}: pass blocks of whole rows."
-            raise ValueError(f"{place}, which does not fit into {whole}")
+            whole = f"{(n_rows, n_features)}: pass blocks of complete rows."
+            raise ValueError(f"{place}, which does not fit {whole}")
         yield _converted(given, dtype, row)
         row += len(given)
     if row != n_rows:
         problem = f"the blocks of features end after {row} of {n_rows} rows"
-        raise ValueError(f"{problem}: pass as many rows as labels.")
+        raise ValueError(f"{problem}: pass one row per label.")
 
 
 def _given_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Yield features as they come, or in slices."""
+    """Yield features as they arrive, or in slices."""
     if isinstance(features, FeatureBlocks):
         yield from map(np.asarray, features.blocks)
         return
@@ -247,12 +247,12 @@ def _given_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[An
 
 
 def _converted(block: NDArray[Any], dtype: np.dtype[Any], row: int) -> NDArray[Any]:
-    """Return a block as it is stored; finite numbers must not become infinite."""
+    """Return a block in the stored type; finite numbers must not overflow to infinity."""
     try:
         with np.errstate(over="raise"):
             return np.ascontiguousarray(block, dtype=dtype)
     except FloatingPointError as error:
-        problem = f"features from row {row} on hold numbers too large for {dtype.name}"
+        problem = f"features from row {row} on are too large for {dtype.name}"
         raise ValueError(f"{problem}: store them as float32 or float64.") from error
 
 
@@ -264,14 +264,14 @@ NAMES = ("classes", "superclass_names", "split_names")
 
 
 def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
-    """Write a feature file; it is complete or not there at all.
+    """Write a feature file, completely or not at all.
 
     Parameters
     ----------
-    path : path
+    The file to write; its name usually ends in ".features".
         Where to write, by custom a name that ends in ".features".
     table : FeatureTable
-        Its features may be a `FeatureBlocks`; they are never held whole.
+        Its features may be a `FeatureBlocks`; they are never in memory as a whole.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     Returns
     -------
     FeatureTable
-        `features` is a map of the file, `items` are decoded as they are asked for.
+        `features` is a memory map of the file; `items` are decoded when they are indexed.
 
     Examples
     --------
@@ -325,7 +325,7 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
         if version <= FORMAT_VERSION:
             return _table(header, tensors)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        problem = f"{path} says it holds features, but part of it is missing or wrong ({error})"
+        problem = f"{path} is a feature file, but part of it is missing or wrong ({error})"
         raise ValueError(f"{problem}: write it again.") from error
     reads = f"this version of twohot reads up to {FORMAT_VERSION}: upgrade twohot to read it."
     raise ValueError(f"{path} has format version {version} and {reads}")
@@ -339,14 +339,14 @@ def _strings(name: str, strings: Iterable[str]) -> dict[str, StreamedTensor]:
 
 
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:
-    """Return the type that features are stored as, or say why they cannot be."""
+    """Return the type in which features are stored, or raise if it is not supported."""
     check_real("features", features)
     dtype: np.dtype[Any] = np.dtype(features.dtype).newbyteorder("<")
     is_sparse = hasattr(getattr(features, "X", features), "toarray")
     if is_sparse or dtype not in FEATURE_DTYPES:
-        holds = "a feature file holds dense float16, float32 or float64"
-        problem = f"is {'sparse' if is_sparse else dtype.name} and {holds}"
-        advice = "convert it by .toarray() or .astype(np.float32)."
+        holds = "a feature file contains dense float16, float32 or float64"
+        problem = f"is {'sparse' if is_sparse else dtype.name}, but {holds}"
+        advice = "convert them by .toarray() or .astype(np.float32)."
         raise ArgumentError("features", problem, advice)
     if 0 in features.shape:
         problem = f"has shape {tuple(features.shape)}"
@@ -355,7 +355,7 @@ def _stored_dtype(features: Matrix) -> np.dtype[Any]:
 
 
 def _description(table: FeatureTable) -> str:
-    """Return all of a table that is not an array, as JSON in one order."""
+    """Return everything of a table except the arrays, as JSON in a fixed order."""
     parts = {"format_version": FORMAT_VERSION, "provenance": dict(table.provenance)}
     parts |= {name: getattr(table, name) for name in (*NAMES, "item_kind")}
     parts |= {"id_kind": table.ids.kind, "id_column": table.ids.column}
@@ -368,10 +368,10 @@ def _description(table: FeatureTable) -> str:
 
 
 def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureTable:
-    """Return the table that a header and its tensors describe; anything may be raised if none."""
+    """Return the table of a header and its tensors; an invalid one may raise any error."""
     features = tensors["features"]
     _stored_dtype(features)
-    # Codes and items are mapped too, but look like any other array.
+    # Codes and items are also memory-mapped, but look like other arrays.
     arrays = {name: np.asarray(tensor) for name, tensor in tensors.items() if name != "features"}
     parts: dict[str, Any] = {name: arrays[name] for name in CODES if name in arrays}
     parts |= {name: tuple(header[name]) for name in NAMES}

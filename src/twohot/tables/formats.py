@@ -1,6 +1,6 @@
-"""The formats of files that a table is read from: one record each.
+"""The file formats of tables: one record each.
 
-A new one is a module that reads it and a record of FORMATS.
+To add a format, write a module that reads it and add a record to FORMATS.
 """
 
 import os
@@ -23,22 +23,22 @@ from twohot.tables.parquet_files import (
 )
 from twohot.tables.table import FeatureTable
 
-# Bytes of a Parquet file up to which it is read as a whole; the features of others, in parts.
+# Up to this size a Parquet file is read whole; the features of larger files are read in parts.
 WHOLE_BYTES = 2**28
-# The arrays of an archive that describe classes and not rows.
+# Arrays in an archive that describe classes, not rows.
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
-# The columns of a source, what they are, and the arrays about its classes.
+# The columns of a source, their roles, and the arrays that describe classes.
 Source: TypeAlias = tuple[Columns, ColumnChoice, Columns]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """How files of one ending are read; None for what they cannot be."""
+    """How files with an ending are read; None for what they cannot be used as."""
 
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
     cells: Callable[[Path], Columns] | None = None  # see `file_cells`
-    mapped: Callable[[Path], Matrix] | None = None  # features, by any process that has the path
+    mapped: Callable[[Path], Matrix] | None = None  # features, in any process that has the path
 
 
 def _archive(path: Path, choice: ColumnChoice) -> Source:
@@ -76,9 +76,9 @@ FORMATS = {
 
 
 def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
-    """Return the columns of a source, what they are, and the arrays about its classes.
+    """Return the columns of a source, their roles, and the arrays that describe classes.
 
-    A file that says itself what is what is returned as its table.
+    A file that contains the roles of its columns is returned as its table.
     """
     if isinstance(source, list | tuple):
         return *parquet_parts(source, choice), {}
@@ -93,14 +93,14 @@ def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
 
 
 def _format_of(path: Path) -> Format:
-    """Return the format of a file that is there, or say which formats can be read."""
+    """Return the format of an existing file, or raise an error that lists the formats."""
     if path.is_dir():
-        advice = "pass a table of features, which `twohot extract` makes of one."
+        advice = "extract features from it by `twohot extract`, and pass that file."
         raise ValueError(f"{path} is a folder: {advice}")
     if path.suffix not in FORMATS:
         what = f"ends in {path.suffix!r}"
         if str(path) == "-":
-            what = "is standard input, which is not read"
+            what = "is standard input, which is not supported"
         raise ValueError(f"{path} {what}: pass a file that ends in {', '.join(FORMATS)}.")
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a table of features.")
@@ -108,9 +108,9 @@ def _format_of(path: Path) -> Format:
 
 
 def table_header(sources: Sequence[Path]) -> dict[str, bool]:
-    r"""Return the columns of a table, and whether each holds lists of numbers; no cell is read.
+    r"""Return the columns of a table, and whether each contains lists of numbers; no cell is read.
 
-    Only CSV and Parquet files name their columns at the front; of all others there are none.
+    Only CSV and Parquet files have a header with column names; other formats return none.
 
     Examples
     --------
@@ -126,9 +126,9 @@ def table_header(sources: Sequence[Path]) -> dict[str, bool]:
 
 
 def file_cells(source: str | os.PathLike[str]) -> Columns:
-    r"""Return the columns of a label file, or of a list of items, as they stand in the file.
+    r"""Return the columns of a label file or a list of items, with cells as they are in the file.
 
-    A file of another ending is taken for a CSV file.
+    A file with an unknown ending is read as a CSV file.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Labels that are not stored with the features: an array, or a separate label file.
+"""Labels that are stored separately from the features: an array, or a label file.
 
-A label file is joined to the features by the ids of their rows, in any order; rows that it does not
-name keep their own label, if they have one. Its column of ids is the one that the features were
-made with, else "id", as in the files of an audit; a column "row" holds positions. Features that
-have no ids of their own, a plain array, take those of the label file. Without any, a label file has
-one line for every row, in order, those included that were skipped on the way to the features.
+A label file is joined to the features by row ids, in any order. Rows that it does not list keep
+their own label, if they have one. Its column of ids is the one the features were made with, else
+"id", as in the files of an audit; a column "row" contains positions. Features without ids of their
+own, a plain array, take those of the label file. Without ids, a label file has one line per row, in
+order, including the rows that were skipped when the features were extracted.
 """
 
 import os
@@ -50,17 +50,17 @@ ROW = "row"
 
 @dataclass(frozen=True, eq=False)
 class JoinedLabels:
-    """What a label file says about every row of the features."""
+    """What a label file contains for every row of the features."""
 
-    columns: Columns  # (n_rows,) each: the label, and what else has a role
+    columns: Columns  # (n_rows,) each: the label, and other columns with a role
     roles: ColumnRoles
-    ids: RowIds  # of the features, or of the label file if the features have none of their own
-    words: str  # which file, and which of its columns is what; nothing for an array
+    ids: RowIds  # of the features, or of the label file if the features have none
+    words: str  # the file and its columns with their roles; empty for an array
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelFile:
-    """Labels as they came."""
+    """Labels as passed."""
 
     origin: str  # for errors
     columns: Columns
@@ -78,13 +78,13 @@ def join_labels(
 ) -> JoinedLabels:
     """Return labels in the order of the features.
 
-    The user's rows that are not among the features have the ids `skipped`. `own` returns the labels
-    that the features came with, from a column `own_name`: a label file may call its own so too.
+    The user's rows that are missing in the features have the ids `skipped`. `own` returns the
+    labels of the features, from a column `own_name`: a label file may use that name too.
     """
     _check_order(labels, ids)
     file = _opened(labels)
     columns = file.columns
-    # The one column there is holds the labels, whatever its name.
+    # The only column contains the labels, whatever its name.
     usual = tuple(columns)
     if len(columns) > 1:
         usual = tuple(dict.fromkeys(filter(None, [*LABELS, own_name])))
@@ -95,7 +95,7 @@ def join_labels(
         problem = f"{file.origin} has the columns {first_few(columns)}"
         raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
     if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
-        roles = replace(roles, item=None)  # as in the files of an audit that knew no items
+        roles = replace(roles, item=None)  # as in the files of an audit without items
     places, ids = _places(file, roles, ids, skipped)
     found = {}
     for name in (label, roles.true_label, roles.split, roles.item, roles.group):
@@ -116,22 +116,22 @@ def join_labels(
 
 
 def _check_order(labels: Any, ids: RowIds) -> None:
-    """Raise if a series of pandas has the ids of the rows as its index, in another order."""
+    """Raise if a pandas series has the row ids as its index, in another order."""
     index = pandas_index(labels) if getattr(labels, "ndim", 0) == 1 else None
     if index is None or not ids.column or len(index) != len(ids):
         return
     theirs, ours = [as_text(each) for each in index], list(ids)
     if theirs != ours and sorted(theirs) == sorted(ours):
-        problem = "has the ids of the rows as its index, in another order"
-        advice = "pass labels.loc[ids], or labels.to_numpy() if they are in the order of the rows."
+        problem = "has the row ids as its index, but in another order"
+        advice = "pass labels.loc[ids], or labels.to_numpy() if they are in row order."
         raise ArgumentError("labels", problem, advice)
 
 
 def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
     """Raise if a label file has the items of the features, in another order.
 
-    Labels without ids belong to the rows at their positions, unless what stands beside them says
-    otherwise: a file that was sorted would give every row the label of another.
+    Labels without ids belong to the rows at their positions, unless the items beside them disagree:
+    after sorting the file, every row would get the label of another.
     """
     if joined.roles.item is None:
         return
@@ -139,15 +139,13 @@ def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
     ours = [as_text(item) for item in items]
     if theirs != ours and sorted(theirs) == sorted(ours):
         column = f"in their column {joined.roles.item!r}"
-        problem = f"have the items of the features {column}, in another order"
-        advice = (
-            "bring them into the order of the features, or name rows by a column of ids in both."
-        )
+        problem = f"have the items of the features {column}, but in another order"
+        advice = "sort them in the order of the features, or add a column of ids to both."
         raise ArgumentError("labels", problem, advice)
 
 
 def _kept_in_words(n_kept: int, origin: str) -> str:
-    """Return how many rows have no other label; a row that a review took out may be among them."""
+    """Return a note on the rows that keep their label; a review may have excluded some of them."""
     if n_kept == 1:
         return f"1 row is not in {origin} and keeps its label"
     return f"{n_kept} rows are not in {origin} and keep their labels"
@@ -163,7 +161,7 @@ def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
 def with_labels(
     columns: Columns, roles: ColumnRoles, joined: JoinedLabels, labels: Any
 ) -> tuple[Columns, ColumnRoles]:
-    """Return the columns of the features with the labels of a label file, and what they lacked."""
+    """Return the columns of the features with those of the label file for missing roles."""
     found: dict[str, Any] = {"label": joined.roles.label}
     for role in ("true_label", "split", "item", "group"):
         ours, theirs = getattr(roles, role), getattr(joined.roles, role)
@@ -185,7 +183,7 @@ def _opened(labels: Any) -> _LabelFile:
     path = Path(labels)
     if path.is_dir() and not is_parquet_source(labels):
         advice = (
-            "pass a label file, which `twohot apply` writes without `--to`, or make features of "
+            "pass a label file (`twohot apply` without `--to` writes one), or extract features of "
             "the folder by `twohot extract`."
         )
         raise ArgumentError({"labels": path}, "is a folder", advice)
@@ -194,7 +192,7 @@ def _opened(labels: Any) -> _LabelFile:
 
 
 def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | None:
-    """Return the column of ids: chosen, unless the features alone have it, or named as theirs."""
+    """Return the column of ids: named by the user (if the file has it) or by the features."""
     is_there = bool(choice.id) and choice.id == ids.column and choice.id not in columns
     if len(columns) == 1 or (choice.id is not None and not is_there):
         return choice.id
@@ -206,7 +204,7 @@ def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | Non
 def _places(
     file: _LabelFile, roles: ColumnRoles, ids: RowIds, skipped: Collection[str]
 ) -> tuple[IntArray, RowIds]:
-    """Return the row of the features that each label is for, -1 for none, and the ids of rows."""
+    """Return the row of the features for each label (-1 for none), and the ids of the rows."""
     named = roles.id or (ROW if ROW in file.columns and ids.kind == POSITION else None)
     if named is None:
         return _places_in_order(file, ids, skipped), ids
@@ -218,10 +216,10 @@ def _places(
     if known.issuperset(wanted):
         places = ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped)
         rows = places[places >= 0]
-        # All of them in another order may be ids that happen to count from 0.
+        # A permutation may be ids that count from 0 by chance.
         if len(rows) == len(ids) and np.any(np.diff(rows) < 0):
             problem = f"{file.origin} has the positions of rows as ids {named!r}, in another order"
-            advice = f"call the column {ROW!r} if it holds positions, else pass {{id_column}}."
+            advice = f"rename the column to {ROW!r} if it has positions, else pass {{id_column}}."
             raise ArgumentError("", problem, advice, id_column="")
         return places, ids
     places = _places_in_order(file, ids, skipped)
@@ -230,25 +228,25 @@ def _places(
 
 
 def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) -> IntArray:
-    """Return where labels without ids belong: each at its own position in the user's file."""
+    """Return the positions of labels without ids: each at its position in the user's file."""
     n_labels = len(next(iter(file.columns.values())))
     if n_labels == len(ids) and (not file.is_file or isinstance(ids.values, range)):
         return np.arange(n_labels)
     origin, n_rows = file.origin, len(ids)
     if ids.kind != POSITION and file.is_file:
-        problem = f"{origin} has no column of ids, and those of the features are {ids.in_words()}"
+        problem = f"{origin} has no column of ids, but the features have ids: {ids.in_words()}"
         advice = "add such a column, or name it by {id_column}."
         raise ArgumentError("", problem, advice, id_column=...)
     positions = [str(row) for row in range(n_labels)]
     if {*ids, *skipped} != {*positions}:
-        header = "the first line of a CSV file names its columns and is no label"
-        advice = f"pass one per row ({header}), or say by a column 'id' which rows they are for."
+        header = "the first line of a CSV file has the column names, not a label"
+        advice = f"pass one per row ({header}), or add a column 'id' with the ids of the rows."
         counts = f"{counted(n_labels, 'label')} for {n_rows} rows of features"
         raise ValueError(f"{origin} has {counts}: {advice}")
     return ids.places_of(positions, origin, known=skipped)
 
 
-# A feature file with its own labels, or with those of a separate file -----------------------------
+# Feature files with their own labels, or with those of a label file -------------------------------
 
 
 def of_feature_file(
@@ -259,11 +257,11 @@ def of_feature_file(
     *,
     classes: Any,
 ) -> FeatureTable:
-    """Return the table of a feature file; with `labels`, these in place of its own."""
+    """Return the table of a feature file; `labels` replace its own."""
     beside = replace(choice, label=None, id=None, item=None, group=None)
     if beside != ColumnChoice() or classes is not None:
-        problem = "the source is a feature file, which says itself what its columns are"
-        advice = "leave {classes} and the names of columns out."
+        problem = "the source is a feature file, which contains the roles of its columns"
+        advice = "remove {classes} and the names of columns."
         raise ArgumentError("", problem, advice, classes=...)
     table = _without_classes(table, missing)
     if labels is None:
@@ -273,9 +271,9 @@ def of_feature_file(
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
-    """Return a table without the classes whose names mean that there is no label.
+    """Return a table without the classes whose names mean a missing label.
 
-    What was said to mean none when the table was made still does.
+    The texts that meant a missing label when the table was made still do.
     """
     texts = dict.fromkeys((*table.missing, *missing_texts(missing)))
     if not texts:
@@ -294,7 +292,7 @@ def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTa
 
 
 def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
-    """Raise if a column is chosen that a feature file has not got its own from."""
+    """Raise if the user names another column than the feature file was made from."""
     for role, chosen, known in (
         ("label", choice.label, table.label_column),
         ("id", choice.id, table.ids.column),
@@ -303,19 +301,19 @@ def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
     ):
         if chosen not in (None, known):
             own = f", whose {role} is {known!r}" if known else ""
-            problem = f"is for a separate label file, and the source is a feature file{own}"
-            advice = "pass {labels} too, or leave it out."
+            problem = f"is for a separate label file, but the source is a feature file{own}"
+            advice = "pass {labels} too, or remove it."
             raise ArgumentError({f"{role}_column": chosen}, problem, advice, labels=...)
 
 
 def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> FeatureTable:
-    """Return a table with the labels of a separate file in place of its own."""
+    """Return a table with the labels of a label file instead of its own."""
     known = table.ids, table.skipped_ids, lambda: table.coded
     joined = join_labels(labels, choice, *known, own_name=table.label_column)
     if table.items is not None:
         check_item_order(joined, table.items)
     name, item = str(joined.roles.label), joined.roles.item
-    # A table without labels has no classes of its own.
+    # A table without labels has no classes.
     classes, said = table.classes or None, f"column {name!r}"
     cells = joined.columns[name]
     coded = code_by_name(cells, classes, name=said, missing=table.missing, extend=True)
@@ -334,9 +332,9 @@ def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> Featu
 
 
 def with_used_classes(table: FeatureTable) -> FeatureTable:
-    """Return a table without the classes that none of its labels, given or true, names.
+    """Return a table without the classes that have neither a given nor a true label.
 
-    Those of a source say nothing about labels of another file: an audit would offer them all.
+    Classes of the source need not occur in the label file, but an audit would offer them all.
     """
     true = table.true_labels
     named = table.labels if true is None else np.concatenate([table.labels, true])

@@ -1,8 +1,8 @@
-"""`.npy` and `.npz` files, as columns.
+"""`.npy` and `.npz` files as columns.
 
-An archive holds features and labels, `X` and `y` for instance, or separate ones for each split, as
-in `X_train`, `y_train`, `X_test`, `y_test`. The splits are then put together. Beside them may stand
-`classes`, `superclass` and `superclass_names`, which describe classes and not rows.
+An archive contains features and labels, `X` and `y` for instance, or separate arrays per split, as
+in `X_train`, `y_train`, `X_test`, `y_test`, which are concatenated. It may also contain
+`classes`, `superclass` and `superclass_names`, which describe classes, not rows.
 """
 
 import lzma
@@ -24,38 +24,38 @@ from numpy.typing import NDArray
 from twohot.base import SURELY_HELD, ArgumentError, check_regular, memory_limit
 from twohot.tables.column_roles import FEATURES, LABELS, ColumnChoice, Columns, both_meant, pick
 
-# One array in numpy's format, whose header is checked against its size before memory is taken -----
-# A header may claim any shape: numpy would ask for that much memory before it finds that the
-# numbers are not there. Arrays of Python objects are refused, because reading them could run
-# anything.
+# An array in numpy's format: its header is checked against the file size before allocation --------
+# A header may claim any shape: numpy would allocate that much memory before it finds that the
+# numbers are missing. Arrays of Python objects are refused, because loading them could execute
+# any code.
 
 
-# Kinds of numbers and text that a table can be made of: what else numpy stores is no column.
+# Kinds of numbers and text that a table can use: other numpy types are not columns.
 KINDS = "biufcSUMm"
 
 
 def check_array_header(name: str, file: BinaryIO, n_bytes: int) -> None:
-    """Raise unless an open file of so many bytes begins with the header of the array it holds."""
+    """Raise unless an open file of `n_bytes` begins with a valid header of the array in it."""
     shape, dtype = _read_header(name, file)
     if dtype.hasobject:
         advice = "convert it by .astype(str), or to numbers"
-        raise ValueError(f"{name} holds Python objects, which are not read: {advice}")
+        raise ValueError(f"{name} contains Python objects, which are not supported: {advice}")
     if dtype.kind not in KINDS:
         raise ValueError(f"{name} is of {dtype}, neither numbers nor text")
     claimed, there = dtype.itemsize * math.prod(shape), n_bytes - file.tell()
     if claimed > there:
-        holds = f"and the file holds {there}"
-        raise ValueError(f"{name} is of shape {shape}, which takes {claimed} bytes, {holds}")
+        holds = f"but the file contains {there}"
+        raise ValueError(f"{name} is of shape {shape}, which needs {claimed} bytes, {holds}")
 
 
 def _read_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and the type that a header claims."""
     start = file.read(len(npy_format.MAGIC_PREFIX))
     if start != npy_format.MAGIC_PREFIX:
-        raise ValueError(f"{name} is no array")
+        raise ValueError(f"{name} is not an array")
     file.seek(0)
     version = npy_format.read_magic(file)
-    # Version 3 is for types with named fields, which make no column.
+    # Version 3 is for types with named fields, which are not columns.
     readers = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
     if version not in readers:
         raise ValueError(f"{name} is of version {version} of numpy's format")
@@ -65,14 +65,14 @@ def _read_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[A
     return shape, dtype
 
 
-# What numpy, zipfile and the decompressors raise at a file that is not as they wrote it.
+# Errors of numpy, zipfile and the decompressors for an invalid file.
 DAMAGE = (
     ArithmeticError,
     EOFError,
     LookupError,
-    NotImplementedError,  # a compression that this Python lacks
-    RuntimeError,  # a member that is encrypted
-    SystemError,  # a header with null bytes, of which the tokenizer of some Pythons says no more
+    NotImplementedError,  # a compression that this Python does not support
+    RuntimeError,  # an encrypted member
+    SystemError,  # null bytes in the header, in some versions of Python
     TypeError,
     ValueError,
     lzma.LZMAError,
@@ -124,9 +124,9 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _too_large(path: Path, unpacked: int) -> ArgumentError:
-    """Return what is said of an archive that memory does not hold, as a small one may be."""
-    sizes = f"{unpacked:,} bytes unpacked, and this process may hold {memory_limit():,} in all"
-    problem = f"{path} has arrays of {sizes}"
+    """Return the error for an archive that exceeds the memory; a small one may expand to that."""
+    sizes = f"{unpacked:,} bytes unpacked, but this process may use {memory_limit():,} in total"
+    problem = f"{path} contains arrays of {sizes}"
     return ArgumentError("", problem, "write them by np.save, which is read in parts.")
 
 
@@ -141,23 +141,23 @@ def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArr
 
 @contextmanager
 def _friendly(path: Path) -> Iterator[None]:
-    """Say which file could not be read, whatever is wrong with it."""
+    """Raise an error that names the file if it cannot be read, for any reason."""
     try:
         yield
     except ArgumentError:
         raise
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None:
-            raise  # of the system, which names the file
-        problem = f"{path} is cut short, or not of plain arrays of numbers and strings ({error})"
+            raise  # an error of the system, which names the file
+        problem = f"{path} is truncated, or not of plain arrays of numbers and strings ({error})"
         raise ValueError(f"{problem}: write it again by np.save or np.savez.") from error
 
 
 def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:
-    """Return the columns of an archive and what they are, its splits put together.
+    """Return the columns of an archive and their roles, with its splits concatenated.
 
-    A choice may name an array of one split: `y_train_human` for the labels means `y_test_human` in
-    the split `test`, and `y_test` if there is none.
+    The user may name an array of one split: `y_train_human` for the labels means `y_test_human` in
+    the split `test`, and `y_test` if that does not exist.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
 
 
 def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:
-    """Return the name of the features of each split; nothing if there is one for all."""
+    """Return the name of the features of each split; empty if all rows are in one array."""
     if not isinstance(chosen, str | None) or chosen in arrays:
         return {}
     bases = FEATURES if chosen is None else (chosen,)
@@ -218,7 +218,7 @@ def _joined(
     arrays: Columns,
     sizes: Mapping[str, int],
 ) -> NDArray[Any]:
-    """Return one column of all splits; None in the rows of a split that has no such array."""
+    """Return one column of all splits; None in the rows of a split without that array."""
     if chosen is not None:
         pick(argument, chosen, (), arrays)
     words = [] if chosen is None else chosen.split("_")
@@ -229,7 +229,7 @@ def _joined(
         name = own if own in arrays else pick(argument, None, others, arrays)
         values = np.full(size, None) if name is None else np.asarray(arrays[name])
         if values.shape != (size,):
-            problem = f"{name!r} has shape {values.shape} for the {size} rows of {split!r}"
+            problem = f"{name!r} has shape {values.shape} for the {size} rows of split {split!r}"
             raise ValueError(f"{problem}: pass one value per row.")
         parts.append(values)
     return np.concatenate(parts)

@@ -1,10 +1,10 @@
-"""Parquet files that make one table: a file, a folder of files, or several of either.
+"""Parquet files that form one table: a file, a folder of files, or several of them.
 
-Paths may be any that fsspec reads: those of this machine, or such as s3://bucket/folder.
+Paths may be any that fsspec reads: local paths, or URLs such as s3://bucket/folder.
 
-Decoding a row group takes as long as a pass over it, or longer. It is therefore done once: the
-features are kept in a scratch file, from which later passes read them. Where there is no room for
-one, row groups are decoded each time.
+Decoding a row group takes at least as long as a pass over it. It is therefore done once: the
+features are stored in a scratch file, from which later passes read them. If there is no space for
+the file, row groups are decoded in every pass.
 """
 
 import hashlib
@@ -41,18 +41,18 @@ from twohot.tables.column_roles import ColumnChoice, assign_roles, choice_among,
 from twohot.tables.columns import frame_columns, stack_features
 
 SUFFIX = ".parquet"
-# In a folder that twohot writes part by part: what wrote it, and how many parts there will be.
+# Record in a folder that twohot writes in parts: the run that wrote it, and the number of parts.
 RECORD = "_twohot.json"
-# Bytes of a part, which is read, worked on and written at once: row groups of one file are put
-# together up to these, and larger ones are parts of their own.
+# Bytes of a part, which is read, processed and written as a unit: row groups of one file are
+# combined up to this size, and larger ones are a part each.
 PART_BYTES = 2**26
-# Rows from which the columns are known; the rest of them is read when it is needed.
+# Rows that are read to know the columns; the rest is read when needed.
 HEAD_ROWS = 64
 
 
 @dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Files of one schema, in the order of their names."""
+    """Files of one schema, sorted by name."""
 
     filesystems: Sequence[Any]  # of fsspec, one per file
     paths: Sequence[str]
@@ -66,13 +66,13 @@ class ParquetFiles:
 
     @cached_property
     def bounds(self) -> IntArray:
-        """(n_groups + 1,) number of the first row of each group, and of all rows."""
+        """(n_groups + 1,) number of the first row of each group, then the number of rows."""
         sizes = [self.footers[file].row_group(group).num_rows for file, group in self.groups]
         return np.append(0, np.cumsum(np.array(sizes, dtype=np.intp)))
 
     @cached_property
     def parts(self) -> list[range]:
-        """Row groups of one file that are read together, in order; every row is in one of them."""
+        """Row groups of one file that are read together, in order; every row is in exactly one."""
         found: list[range] = []
         file_before, n_bytes = -1, 0
         for number, (file, group) in enumerate(self.groups):
@@ -86,9 +86,9 @@ class ParquetFiles:
         return found
 
     def digest(self) -> str:
-        """Return what the rows are known by: footers, and what file systems say of the files.
+        """Return a digest of the rows: footers, and file versions of the file systems.
 
-        Footers alone are the same for rows of another order.
+        Footers alone do not change if rows are reordered.
         """
         known = hashlib.sha256()
         for filesystem, path, footer in zip(
@@ -102,25 +102,25 @@ class ParquetFiles:
 
     @property
     def schema(self) -> Any:
-        """What the columns are, of pyarrow."""
+        """The schema of the columns, of pyarrow."""
         return self.footers[0].schema.to_arrow_schema()
 
     def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
-        """Return a part, or some columns of it, as a table of pyarrow."""
+        """Return a part, or some of its columns, as a pyarrow table."""
         tables = (self.read_group(each, columns) for each in self.parts[number])
         return _load("pyarrow").concat_tables(tables)
 
     def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
-        """Return some columns of a row group, or all of them, as a table of pyarrow."""
+        """Return some or all columns of a row group, as a pyarrow table."""
         file, group = self.groups[number]
         with self._opened(file) as stored:
-            # One thread: others read and compute at the same time.
+            # One thread: other threads read and compute at the same time.
             return stored.read_row_group(
                 group, columns=columns and list(columns), use_threads=False
             )
 
     def read_columns(self, columns: Sequence[str] | None = None) -> Any:
-        """Return some columns of all rows, or all of them, as a table of pyarrow."""
+        """Return some or all columns of all rows, as a pyarrow table."""
         tables = []
         for file in range(len(self.paths)):
             with self._opened(file) as stored:
@@ -128,23 +128,23 @@ class ParquetFiles:
         return _load("pyarrow").concat_tables(tables)
 
     def head(self) -> Any:
-        """Return some of the first rows, as a table of pyarrow."""
+        """Return some of the first rows, as a pyarrow table."""
         for file, footer in enumerate(self.footers):
             if footer.num_rows:
                 with self._opened(file) as stored:
                     batch = next(stored.iter_batches(HEAD_ROWS, use_threads=False))
                     return _load("pyarrow").Table.from_batches([batch])
         files = first_paths(self.paths)
-        raise ArgumentError("source", f"has no row in {files}", "pass files with rows.")
+        raise ArgumentError("source", f"has no rows in {files}", "pass files with rows.")
 
     def place_of(self, group: int) -> str:
-        """Return where a row group is, for people."""
+        """Return the location of a row group, for messages."""
         file, place = self.groups[group]
         return f"row group {place} of {self.paths[file]}"
 
     @contextmanager
     def _opened(self, file: int) -> Iterator[Any]:
-        """Open a file; name it where its content cannot be read though its end could."""
+        """Open a file; an error about its content names it."""
         path, footer = self.paths[file], self.footers[file]
         with (
             _parquet_file(self.filesystems[file], path, footer) as stored,
@@ -158,7 +158,7 @@ def _load(module: str) -> Any:
 
 
 def open_files(sources: Sequence[Any]) -> ParquetFiles:
-    """Return the Parquet files of some paths, or say which of them has other columns."""
+    """Return the Parquet files of some paths, or raise if one of them has other columns."""
     _load("pyarrow.parquet")
     found = list(chain.from_iterable(_files_of(as_url(source)) for source in sources))
     footers = [_footer(filesystem, path) for filesystem, path in found]
@@ -168,12 +168,12 @@ def open_files(sources: Sequence[Any]) -> ParquetFiles:
 
 
 def parquet_columns(sources: Sequence[Any]) -> dict[str, NDArray[Any]]:
-    """Return all columns of some Parquet files, as they are in memory."""
+    """Return all columns of some Parquet files, in memory."""
     return frame_columns(open_files(sources).read_columns())
 
 
 def parquet_header(sources: Sequence[Any]) -> dict[str, bool]:
-    """Return the columns of Parquet files, and whether each holds lists; no cell is read."""
+    """Return the columns of Parquet files, and whether each contains lists; no cell is read."""
     kinds = _load("pyarrow").types
     lists = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list)
     schema = open_files(sources).schema
@@ -181,7 +181,7 @@ def parquet_header(sources: Sequence[Any]) -> dict[str, bool]:
 
 
 def is_parquet_source(source: Any) -> bool:
-    """Return whether a path is a folder of Parquet files, or a URL of Parquet files.
+    """Return whether a path is a folder of Parquet files, or the URL of Parquet files.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def is_parquet_source(source: Any) -> bool:
 
 
 def read_record(folder: Any) -> dict[str, Any] | None:
-    """Return what the run that wrote a folder is known by; None if it was no run of twohot."""
+    """Return the record of the run that wrote a folder; None if twohot did not write it."""
     filesystem, path = file_system(f"{as_url(folder)}/{RECORD}")
     if not filesystem.exists(path):
         return None
@@ -204,12 +204,12 @@ def read_record(folder: Any) -> dict[str, Any] | None:
         record = parse_json(filesystem.cat_file(path).decode())
         return {**record, "n_parts": int(record["n_parts"])}
     except (ValueError, LookupError, TypeError) as error:
-        problem = f"{folder} has a {RECORD} that was changed ({error})"
-        raise ArgumentError("", problem, "remove the folder, and write it again.") from error
+        problem = f"{folder} has an invalid {RECORD} ({error})"
+        raise ArgumentError("", problem, "delete the folder, and write it again.") from error
 
 
 def first_paths(paths: Sequence[str]) -> str:
-    """Return the first of some files, and how many there are."""
+    """Return the first of some files, and how many others there are."""
     return (
         paths[0] if len(paths) == 1 else f"{paths[0]} and {counted(len(paths) - 1, 'other file')}"
     )
@@ -226,32 +226,32 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
     paths = [path]
     if is_folder:
         inside = map(PurePosixPath, found)
-        # Others belong to whoever wrote the folder: _SUCCESS, _metadata, unfinished files.
+        # Other files belong to the writer of the folder: _SUCCESS, _metadata, unfinished files.
         kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
         paths = sorted(map(str, kept))
         if not paths:
             problem = f"{source} is a folder without {SUFFIX} files"
-            raise ArgumentError("source", problem, "pass the folder that they are in.")
+            raise ArgumentError("source", problem, "pass the folder with the files.")
         with _reached(source):
             _check_whole(source, len(paths))
     elif not is_there:
         raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
-    elif not is_file:  # a pipe, which a reader would wait for without end
-        raise OSError(f"{source} is not a regular file: pass the name of one.")
+    elif not is_file:  # a pipe, where reading could wait forever
+        raise OSError(f"{source} is not a regular file: pass a regular file.")
     return [(filesystem, each) for each in paths]
 
 
 def _check_whole(folder: str, n_files: int) -> None:
-    """Raise if twohot has not finished a folder yet."""
+    """Raise if twohot has not finished writing a folder."""
     record = read_record(folder)
     if record is not None and n_files < record["n_parts"]:
         problem = f"{folder} has {n_files} of {record['n_parts']} parts"
-        advice = "finish it by the command that wrote it, which goes on where it was stopped."
+        advice = "run the command that wrote it again; it resumes where it stopped."
         raise ArgumentError("source", problem, advice)
 
 
 def _version_of(filesystem: Any, path: str) -> list[Any]:
-    """Return what a file system says of a file that is another when its content is."""
+    """Return what a file system reports of a file and changes with its content."""
     said = filesystem.info(path)
     version = [said.get(name) for name in ("size", "ETag", "etag")]
     with suppress(NotImplementedError):  # a web server, for instance
@@ -265,20 +265,20 @@ def _footer(filesystem: Any, path: str) -> Any:
 
 
 def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
-    with _named(path, "is not a Parquet file, or is cut short"):
+    with _named(path, "is not a Parquet file, or is truncated"):
         opened = filesystem.open(path, "rb")
         return _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
 
 
 @contextmanager
 def _named(path: str, problem: str) -> Iterator[None]:
-    """Say of which file pyarrow speaks."""
+    """Add the name of the file to errors of pyarrow."""
     arrow = _load("pyarrow").ArrowException
     with _reached(path):
         try:
             yield
         except (arrow, OSError) as error:
-            # Of a content that it cannot read pyarrow raises an OSError without a number.
+            # If the content is unreadable, pyarrow raises an OSError without a number.
             of_content = type(error) is OSError and not error.errno
             if isinstance(error, MemoryError) or not (isinstance(error, arrow) or of_content):
                 raise
@@ -288,9 +288,9 @@ def _named(path: str, problem: str) -> Iterator[None]:
 
 @contextmanager
 def _reached(path: str) -> Iterator[None]:
-    """Say which file a file system does not reach; errors of this machine's name it.
+    """Raise an error that names a file that cannot be reached; local errors already name it.
 
-    Clients of object stores raise errors of their own, which need not be those of the system.
+    Clients of object stores have their own errors, which need not be OSErrors.
     """
     try:
         yield
@@ -300,7 +300,7 @@ def _reached(path: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno and error.filename:
             raise
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        advice = "check that it is there, the connection and the credentials."
+        advice = "check that it exists, the connection and the credentials."
         raise OSError(f"{path} cannot be reached ({why}): {advice}") from error
 
 
@@ -319,26 +319,26 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
         said = (
             f"{name!r}: {ours.get(name, 'none')} and {theirs.get(name, 'none')}" if names else name
         )
-        problem = f"has files of two schemas, {paths[0]} and {path}, which differ in {said}"
-        raise ArgumentError("source", problem, "pass those of one schema, or write one again.")
+        problem = f"has files with two schemas, {paths[0]} and {path}, which differ in {said}"
+        raise ArgumentError("source", problem, "pass files with one schema, or write one again.")
 
 
-# Features that stay in the files, read row group by row group -------------------------------------
+# Features that stay in the files, read by row groups ----------------------------------------------
 
 
 class ParquetFeatures(PartedRows):
-    """Features of a column of lists, or of many columns of numbers; parts are row groups.
+    """Features in a column of lists, or in many numeric columns; parts are row groups.
 
     Parameters
     ----------
     files : ParquetFiles
-        Where the rows are.
+        The files with the rows.
     columns : sequence of str
-        The column of lists, or the columns of numbers.
+        The column of lists, or the numeric columns.
     n_features : int
-        Numbers of each row.
+        Number of features of each row.
     dtype : numpy dtype
-        Of the rows as they are read.
+        Precision of the rows as they are read.
     """
 
     def __init__(
@@ -347,12 +347,12 @@ class ParquetFeatures(PartedRows):
         super().__init__(files.bounds, n_features, dtype)
         self.files = files
         self.columns = tuple(columns)
-        self._decoded = np.zeros(self.n_parts, dtype=bool)  # and kept in the scratch file
+        self._decoded = np.zeros(self.n_parts, dtype=bool)  # stored in the scratch file
         self._scratch: IO[bytes] | None = None  # a file without a name
-        self._turn = Lock()  # at the place in that file
+        self._turn = Lock()  # for the position in that file
 
     def read_part(self, number: int) -> NDArray[Any]:
-        """Return the rows of a row group: decoded the first time, then as they were kept."""
+        """Return the rows of a row group: decoded at first, then read from the scratch file."""
         shape = int(self.bounds[number + 1] - self.bounds[number]), self.shape[1]
         if shape[0] == 0:
             return np.empty(shape, self.dtype)
@@ -368,13 +368,13 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def decode(self, number: int) -> NDArray[Any]:
-        """Return the rows of a row group, which nobody reads again."""
+        """Return the rows of a row group that will not be read again."""
         rows = self._decode(number)
         self._check_finite(number, rows)
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        # A scratch file stays where it is.
+        # Another process uses a scratch file of its own.
         forgotten = {"_decoded": np.zeros(self.n_parts, dtype=bool), "_scratch": None}
         return super().__getstate__() | forgotten | {"_turn": None}
 
@@ -383,7 +383,7 @@ class ParquetFeatures(PartedRows):
 
     def _check_finite(self, number: int, rows: NDArray[Any]) -> None:
         try:
-            names = self.columns if len(self.columns) > 1 else ()  # one column holds lists
+            names = self.columns if len(self.columns) > 1 else ()  # a single column contains lists
             check_finite("X", rows, 0, columns=names)
         except NotFiniteError as error:
             where = f"{error.problem} of {self.files.place_of(number)}"
@@ -400,7 +400,7 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def _keep(self, number: int, rows: NDArray[Any]) -> None:
-        """Write rows to the scratch file, if there is room for them."""
+        """Write rows to the scratch file, if there is space."""
         try:
             with self._turn:
                 if self._scratch is None:
@@ -418,15 +418,15 @@ class ParquetFeatures(PartedRows):
 
 
 def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
-    """Return a column of lists of pyarrow as rows of so many numbers; nulls in them become NaN."""
+    """Return a pyarrow column of lists as rows of `width` numbers; nulls become NaN."""
     if column.null_count:
         row = column.is_null().to_pylist().index(True)
         problem = f"contains no list at row {row} of {place}"
-        raise ArgumentError("X", problem, "drop the row: features must be there.")
+        raise ArgumentError("X", problem, "drop the row: every row needs features.")
     lengths = _load("pyarrow.compute").list_value_length(column).to_numpy()
     if len(lengths) and not np.all(lengths == width):
         row = int(np.argmax(lengths != width))
-        problem = f"contains {lengths[row]} numbers at row {row} of {place}, and others {width}"
+        problem = f"contains {lengths[row]} numbers at row {row} of {place}, but {width} in others"
         raise ArgumentError("X", problem, "features of all rows must come from one backbone.")
     chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
@@ -436,9 +436,9 @@ def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
 def parquet_parts(
     sources: Sequence[Any], choice: ColumnChoice
 ) -> tuple[dict[str, Any], ColumnChoice]:
-    """Return the columns of Parquet files, the features among them as one that is read in parts.
+    """Return the columns of Parquet files, with the features as one matrix that is read in parts.
 
-    The choice comes back with the features under the name that they have there.
+    The returned choice has the features' name in these columns.
     """
     files = open_files(sources)
     head = frame_columns(files.head())

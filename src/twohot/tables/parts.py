@@ -1,10 +1,10 @@
-"""A folder of Parquet files, one for each part of a source, that a stopped run resumes.
+"""A folder of Parquet files, one per part of a source, which a stopped run resumes.
 
-    _twohot.json        what the run is known by, and how many parts there will be; written first
-    part-00000.parquet  the rows of a part; a file is there when it is whole
+    _twohot.json        the record of the run, and the number of parts; written first
+    part-00000.parquet  the rows of a part; a file exists only when it is complete
 
-Whoever reads Parquet folders passes over names that begin with `_`. A folder of another run, or of
-somebody else, is refused.
+Readers of Parquet folders ignore names that begin with `_`. A folder of another run, or with files
+of the user, is refused.
 """
 
 import hashlib
@@ -47,13 +47,13 @@ from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 PART = re.compile(rf"part-\d{{5,}}{re.escape(SUFFIX)}")
-# Parts that wait for each thread of the workers, so that none of them does.
+# Parts that wait for each thread of the workers, so that no thread is idle.
 AHEAD = 2
 
 
 @dataclass(frozen=True)
 class PartFolder:
-    """A folder that holds a file for each part."""
+    """A folder that contains one file per part."""
 
     url: str
     n_parts: int
@@ -72,20 +72,20 @@ class PartFolder:
 def begin_parts(
     folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
 ) -> PartFolder:
-    """Return a folder for the parts of a run: a new one, or what an earlier run left of the same.
+    """Return a folder for the parts of a run: a new one, or the unfinished one of the same run.
 
     Parameters
     ----------
     folder : path
-        Any that fsspec writes.
+        Any path that fsspec writes.
     about : mapping of JSON
-        What the run is known by, beside the version of twohot.
+        The record that identifies the run, besides the version of twohot.
     n_parts : int
-        How many files there will be.
+        The number of files.
     force : bool
         Replace the parts of another run.
     name : str
-        What the folder is called in errors.
+        The name of the folder's argument in errors.
     """
     check_parts(folder, about, n_parts, force=force, name=name)
     filesystem, path = _place(folder)
@@ -101,46 +101,46 @@ def begin_parts(
 def check_parts(
     folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
 ) -> None:
-    """Raise if `begin_parts` would, and leave what is there."""
+    """Raise if `begin_parts` would, without changing the folder."""
     filesystem, path = _place(folder)
     record = _record_of(about, n_parts)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
     there, names = read_record(folder), _names(as_url(folder))
     if there is None and names:
-        problem = f"holds {names[0]!r}, which is no part that twohot wrote"
+        problem = f"holds {names[0]!r}, which twohot did not write"
         raise ArgumentError({name: folder}, problem, "pass a new or an empty folder.")
     if there is not None and there != record and not force:
         others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
         problem = f"holds parts of another run, which differs in {', '.join(others)}"
-        advice = "choose another folder, or replace them by {force}."
+        advice = "choose another folder, or pass {force} to replace them."
         raise FileThereError({name: folder}, problem, advice, force=True)
 
 
 def remove_parts(folder: Any) -> None:
-    """Remove the parts that twohot wrote to a folder, and the folder if nothing else is in it."""
+    """Remove the parts that twohot wrote to a folder, and the folder if it is then empty."""
     if read_record(folder) is None:
         return
     filesystem, path = _place(folder)
     names = _names(as_url(folder))
     parts = [name for name in names if PART.fullmatch(name)]
-    # The record comes last: while it is there, what is left is known to be ours, and not whole.
+    # The record is removed last: while it exists, the other files are known to be unfinished parts.
     for name in (*parts, RECORD):
         filesystem.rm_file(f"{path}/{name}")
     if len(names) == len(parts) + 1:
-        with suppress(OSError):  # what a process that died was writing is for the next to remove
+        with suppress(OSError):  # the next writer removes unfinished files of a dead process
             filesystem.rmdir(path)
 
 
 def write_part(url: str, tables: Iterable[Any]) -> str:
-    """Write tables of pyarrow of one schema to a file, a row group each; return its path."""
+    """Write pyarrow tables of one schema to a file, one row group each; return its path."""
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
     waiting = iter(tables)
     with whole_stored_file(url) as file:
         first = next(waiting, None)
         if first is None:
-            raise ValueError(f"{url} has no tables: write at least one, which may have no rows.")
-        # Closed before its file, also where a table fails.
+            raise ValueError(f"{url} has no tables: write at least one (it may be empty).")
+        # Closed before its file, even if a table fails.
         with parquet.ParquetWriter(file, first.schema) as writer:
             for table in chain([first], waiting):
                 writer.write_table(table)
@@ -153,10 +153,10 @@ def write_parts(
     tasks: ClusterTasks | None,
     done: Callable[[], None],
 ) -> None:
-    """Call a function that writes a part for each of some arguments; `done` after each.
+    """Call a function that writes a part for each of the arguments; call `done` after each.
 
-    On a cluster workers write, and a part that was lost with a worker is written again. Arguments
-    are sent when a worker is about to need them.
+    On a cluster the workers write, and a part lost with a worker is written again. Arguments are
+    sent shortly before a worker needs them.
     """
     if tasks is None:
         for call in calls:
@@ -176,14 +176,14 @@ def write_parts(
 
 
 def parts_in_words(folder: PartFolder, n_written: int) -> str:
-    """Return how many parts there are, and how many were there before."""
+    """Return the number of parts, and how many of them existed before."""
     before = folder.n_parts - n_written
-    there = f", {before} of them there already" if before else ""
+    there = f", {before} of them already there" if before else ""
     return f"{counted(folder.n_parts, 'part')}{there}"
 
 
 def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
-    """Return what is written of a run, as it is read again."""
+    """Return the record of a run, in the form in which it is read."""
     record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
     return dict(json.loads(json.dumps(record)))
 
@@ -194,7 +194,7 @@ def _place(folder: Any) -> tuple[Any, str]:
 
 
 def _names(url: str) -> list[str]:
-    """Return the names of what a folder holds; files that begin with a dot do not count."""
+    """Return the names of a folder's content, without those that begin with a dot."""
     filesystem, path = _place(url)
     if not filesystem.isdir(path):
         return []
@@ -203,18 +203,18 @@ def _names(url: str) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
-# The rows of a table in the parts of its source: what follows from them is written in as many -----
+# The rows of a table in the parts of its source: results are written in the same parts ------------
 # A part is some row groups of one Parquet file, or a block of rows of any other source. Parts do
-# not depend on which rows of the source are used: a part may have none of them.
+# not depend on which rows of the source are used, so a part may be empty.
 
 
-# Rows that are read at once to know a source by them.
+# Rows that are read at once for the digest of a source.
 BLOCK_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class SourceParts:
-    """Some rows of a source, in its parts.
+    """Selected rows of a source, in its parts.
 
     Examples
     --------
@@ -224,8 +224,8 @@ class SourceParts:
     """
 
     stored: Matrix  # all rows of the source
-    index: IntArray  # (n_rows,), those that are used, in order
-    bounds: IntArray  # (n_parts + 1,), place in the index of the first row of each part, and end
+    index: IntArray  # (n_rows,), the selected rows, in order
+    bounds: IntArray  # (n_parts + 1,), position in the index of each part's first row, and the end
 
     @property
     def n_parts(self) -> int:
@@ -233,15 +233,15 @@ class SourceParts:
         return len(self.bounds) - 1
 
     def places(self, number: int) -> slice:
-        """Return where the rows of a part are among those that are used."""
+        """Return the positions of a part's rows among the selected rows."""
         return slice(int(self.bounds[number]), int(self.bounds[number + 1]))
 
     def stored_rows(self, number: int) -> IntArray:
-        """Return where the rows of a part are in the source."""
+        """Return the positions of a part's rows in the source."""
         return self.index[self.places(number)]
 
     def digest(self) -> str:
-        """Return what the rows are known by: versions of Parquet files, else all that is used."""
+        """Return a digest of the rows: of the Parquet file versions, else of all selected rows."""
         known = hashlib.sha256(repr((self.stored.shape, str(self.stored.dtype))).encode())
         if isinstance(self.stored, ParquetFeatures):
             known.update(self.stored.files.digest().encode())
@@ -256,7 +256,7 @@ class SourceParts:
 def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
     """Return the rows of a table, in the order of their source, in its parts.
 
-    There are `n_least` parts or more, but for row groups, which are never divided.
+    There are at least `n_least` parts, unless there are too few row groups: these are not divided.
     """
     selected = isinstance(features, SelectedRows)
     stored = features.X if selected else features
@@ -272,7 +272,7 @@ def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
 
 
 def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
-    """Return what a table is known by: its columns, its rows, and what these are called."""
+    """Return the digests that identify a table: of its columns, its rows, and their names."""
     return {
         "columns": table.columns_in_words,
         "source": parts.digest(),
@@ -281,7 +281,7 @@ def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
 
 
 def names_digest(ids: RowIds, items: Sequence[str] | None = None) -> str:
-    """Return what the ids of rows are known by, with the items that they came from if known."""
+    """Return a digest of the row ids, with the items if known."""
     names = hashlib.sha256()
     for first in range(0, len(ids), BLOCK_ROWS):
         block = slice(first, first + BLOCK_ROWS)
@@ -291,7 +291,7 @@ def names_digest(ids: RowIds, items: Sequence[str] | None = None) -> str:
 
 
 def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
-    """Yield some rows of a source, given in their order, at most `size` at once."""
+    """Yield rows of a source, given in ascending order, at most `size` at once."""
     if not isinstance(stored, ParquetFeatures):
         for first in range(0, len(rows), size):
             yield np.asarray(stored[rows[first : first + size]])
@@ -302,17 +302,17 @@ def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
             yield decoded[own[first : first + size]]
 
 
-# Features of a table as a Dask array whose chunks the workers read for themselves -----------------
+# Features of a table as a Dask array whose chunks the workers read themselves ---------------------
 
 
 def as_dask(
     features: Matrix, source: Path, *, n_workers: int = 1, parts: SourceParts | None = None
 ) -> Any:
-    """Return features as a Dask array, a chunk for each part of their source.
+    """Return features as a Dask array with one chunk per part of their source.
 
-    Those of a feature file, a `.npy` file or Parquet files are read where they are needed, by a
-    path that all workers must reach; any others are sent. Unless the parts are given, there is a
-    chunk for each worker at least; but a row group of a Parquet file is never divided.
+    Workers read the features of a feature file, a `.npy` file or Parquet files when needed, by a
+    path that all workers must reach; other features are sent. Unless the parts are given, there is
+    at least one chunk per worker; but a row group of a Parquet file is never divided.
     """
     dask = load_extra("dask", "dask", "clusters")
     array = load_extra("dask.array", "dask", "clusters")
@@ -332,7 +332,7 @@ def as_dask(
 
 
 def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
-    """Return what opens the stored rows of a source anywhere."""
+    """Return a function that opens the stored rows of a source in any process."""
     path = source.resolve()
     mapped = FORMATS[path.suffix].mapped if path.suffix in FORMATS else None
     if mapped_file(stored) is not None and mapped is not None:
@@ -344,9 +344,9 @@ def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
 
 
 def _first_row(part: NDArray[Any], whole: NDArray[Any]) -> int | None:
-    """Return which row of a mapped file the first of some rows is, if they follow each other there.
+    """Return the position in a mapped file of the first of some rows, if consecutive there.
 
-    Both are views of a map of their own, which begins at the same place of the file.
+    Both are views of memory maps that begin at the same position of the file.
     """
     maps = mapped_file(part), mapped_file(whole)
     if maps[0] is None or maps[1] is None or not len(part):
@@ -370,7 +370,7 @@ def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
 
 
 def some_rows(opened: Callable[[], Matrix], rows: slice) -> Matrix:
-    """Return some rows of what is opened."""
+    """Return some rows of the opened features."""
     return opened()[rows]
 
 

@@ -1,4 +1,4 @@
-"""Tables from whatever they are stored in: one function for all formats."""
+"""Reading tables: one function for all formats."""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -50,45 +50,45 @@ def read_table(
     ----------
     source : path or frame
         A `.features`, `.npz`, `.npy`, `.parquet`, `.csv` or `.tsv` file, or a pandas, polars or
-        pyarrow table. Features are one column of lists, or all columns of numbers that are nothing
-        else: neither ids nor an index. A folder of Parquet files, a list of such paths, a URL that
-        fsspec reads and a large Parquet file are read in parts: features stay where they are.
+        pyarrow table. Features are one column of lists, or all numeric columns without another
+        role: neither ids nor an index. A folder of Parquet files, a list of such paths, a URL that
+        fsspec reads and a large Parquet file are read in parts: features stay in the files.
     labels : array, list, series or path, optional
-        Labels that are not in `source`, and replace those that are: one per row, or a separate
-        label file, `.csv` (the first line names its columns), `.parquet` or `.npy`. Needed for
-        `.npy`. Others are joined by their column of ids, and rows that they do not name keep their
-        own label. A series of pandas must have the index of a data frame.
+        Labels that are not in `source`; they replace those in it. One label per row, or a
+        label file: `.csv` (the first line has the column names), `.parquet` or `.npy`. Required for
+        `.npy` sources. Label files are joined by their column of ids, and rows that are not listed
+        keep their label. A pandas series must have the index of the data frame.
     label_column : str, optional
-        Where the labels are; by default the column "label", "labels", "y", "target" or "class", of
-        a separate label file also the one that the features have theirs from.
+        Column of the labels; by default "label", "labels", "y", "target" or "class", and in a label
+        file also the name of the features' label column.
     true_label_column : str, optional
-        Where labels known to be right are; by default "true_label" or "true_labels", if there.
+        Column of labels known to be right; by default "true_label" or "true_labels", if it exists.
     feature_column : str or sequence of str, optional
-        Where the features are; patterns as "e*" take all columns that match.
+        Columns of the features; patterns such as "e*" select all columns that match.
     split_column : str, optional
-        Which split a row belongs to; by default the column "split", if there.
+        Column of the splits; by default "split", if it exists.
     item_column : str, optional
-        The path or text a row came from; by default "path", "text" or "item", if there.
+        Column of paths or texts; by default "path", "text" or "item", if it exists.
     id_column : str, optional
-        What each row is called; by default the column "id", or one whose name ends so and that
-        differs in every row, else the index of a data frame, else the position of the row, from 0.
-        Pass "" to go by position anyway.
+        Column of row ids; by default "id", or a column whose name ends with it and whose values all
+        differ, else the index of a data frame, else the position of the row, from 0.
+        Pass "" to use positions in any case.
     group_column : str, optional
-        Which rows belong together: one patient, document or video. It is never a feature.
+        Column of groups of rows: one patient, document or video. It is never a feature.
     classes : sequence or path, optional
-        The classes in their order, or a text file with one per line; by default what the file
-        says, else the labels that occur: numbers by value, then text.
+        The classes in order, or a text file with one per line; by default those of the file,
+        else the labels that occur: numbers by value, then text.
     missing : collection of str
-        Texts that mean that a row has no label, "NA" for instance. None, NaN, null and blank text
-        always do, and so does in a feature file what did when it was made.
+        Texts that mean a missing label, "NA" for instance. None, NaN, null and blank text always
+        do, and so do, in a feature file, the texts passed when it was made.
     labelled : bool, default=True
-        Whether labels have to be there. If not, a table without any has the label -1 in every row.
+        Whether labels are required. If not, a table without labels has -1 in every row.
 
     Returns
     -------
     FeatureTable
-        Features are copied only where the format needs it; those of a feature file are mapped.
-        Its `notes` name columns that became features, and look as if they were none.
+        Features are copied only if the format requires it; those of a feature file are
+        memory-mapped. Its `notes` list columns that may have become features by mistake.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def read_table(
 
 @contextmanager
 def errors_named(*paths: Path) -> Iterator[None]:
-    """Name the files that are read in an error about their content, unless it names one itself.
+    """Add the names of the files to an error about their content, unless it names one itself.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _table(
         return of_feature_file(found, labels, choice, missing, classes=classes)
     columns, own, about = found
     named = about.get("classes") if classes is None else _class_names(classes)
-    # With a separate label file a column that was chosen may be in either.
+    # With a label file, a column that the user named may be in either file.
     roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
     features = stack_features(columns, roles.features)
     ids = _row_ids(source, columns, roles, len(features))
@@ -166,7 +166,7 @@ def _table(
         )
         columns, roles = with_labels(columns, roles, joined, labels)
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
-    # A review may have made new classes; whoever names all of them has none.
+    # A review may have created classes; if the user listed all classes, there are none.
     how = {"labelled": labelled, "extend": labels is not None and classes is None}
     table = table_from_columns(features, columns, roles, named, missing=missing, **how)
     if labels is not None and named is not None:
@@ -187,10 +187,10 @@ def _table(
 def _named_features(
     columns: Columns, roles: ColumnRoles, features: Any, *, chosen: bool
 ) -> dict[str, Any]:
-    """Return what is kept of the names of features, which a column of lists has not got."""
+    """Return the stored names of features; a column of lists has none."""
     if columns[roles.features[0]].ndim != 1:
         return {}
-    # Whoever chose the features knows them.
+    # If the user chose the features, there is no note on them.
     stray = None if chosen else find_stray_features(roles.features, features)
     looked_at = {} if stray is None else {"stray_features": asdict(stray)}
     return {"feature_columns": list(roles.features), **looked_at}
@@ -205,7 +205,7 @@ def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> 
 
 
 def _class_names(classes: Any) -> Sequence[object]:
-    """Return classes as they were given, or the lines of a file."""
+    """Return classes as passed, or the lines of a file."""
     if not isinstance(classes, str | os.PathLike):
         return list(classes)
     path = Path(classes)

@@ -1,9 +1,9 @@
-"""The ids of rows: what a row is called from a user's file to their corrected file.
+"""Row ids: the name of a row from the user's file to the corrected file.
 
-An id is the text of the user's own id column, else the position of the row in their file (from 0,
-the header not counted), or the path of an image below its folder. A row that is left out, because
-it could not be read for instance, leaves the ids of the others as they are. What belongs to rows is
-joined by their ids, never by the order it comes in.
+An id is the text of the user's id column, else the position of the row in the file (from 0,
+without the header), or the path of an image below its folder. If a row is left out, because it
+could not be read for instance, the ids of the others do not change. Values are joined to rows by
+ids, never by order.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ ID_KINDS = (POSITION, COLUMN, PATH)
 
 @dataclass(frozen=True, eq=False)
 class RowIds:
-    """The id of every row, no two alike.
+    """The id of every row; all ids differ.
 
     Examples
     --------
@@ -40,23 +40,23 @@ class RowIds:
     ['0', '1', '2']
     """
 
-    values: Any  # as they came, a sequence, array or index; their text is the id
+    values: Any  # as passed: a sequence, array or index; their text is the id
     kind: str = POSITION  # one of ID_KINDS: what the ids are
-    column: str = ""  # the user's column that they come from, if they do
+    column: str = ""  # the user's column of the ids, if any
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, ID_KINDS)
 
     @classmethod
     def by_position(cls, n_rows: int) -> "RowIds":
-        """Return the ids of rows that have no others: positions, from 0."""
+        """Return positions as ids, from 0."""
         return cls(range(n_rows))
 
     @classmethod
     def of_column(cls, column: str, cells: Any, *, argument: str = "") -> "RowIds":
-        """Return the ids of a user's column, of which there is one for every row, once.
+        """Return the ids of a user's column; every row needs one, and they must differ.
 
-        An error speaks of the argument that the ids came by, or else of the column of a table.
+        An error names the argument that the ids were passed by, or else the column of a table.
         """
         ids = cls(cells, COLUMN, column)
         check_named(ids.values, argument or f"column {column!r}")
@@ -85,13 +85,13 @@ class RowIds:
     def take(self, rows: Sequence[int] | IntArray) -> "RowIds":
         """Return the ids of some rows."""
         values: Any = self.values
-        # Arrays and indices are taken from as a whole, and keep their type.
+        # Arrays and indices are indexed as a whole, and keep their type.
         listed = isinstance(values, Sequence)
         taken = [values[row] for row in rows] if listed else values[np.asarray(rows)]
         return RowIds(taken, self.kind, self.column)
 
     def cells(self, rows: slice) -> Any:
-        """Return the ids of some rows as a file of typed columns has them: numbers, or text.
+        """Return the ids of some rows for a file with typed columns: as numbers, or as text.
 
         Examples
         --------
@@ -109,34 +109,34 @@ class RowIds:
     def places_of(
         self, wanted: Iterable[str], origin: str, *, known: Collection[str] = ()
     ) -> IntArray:
-        """Return the place of each id that is wanted, -1 for one that is only known.
+        """Return the position of each wanted id; -1 if it is in `known` only.
 
         Raises
         ------
         ArgumentError
-            Names the ids of `origin` that no row has, those that it has twice, and those that two
-            rows have.
+            Lists the ids of `origin` that no row has, those that occur in it twice, and those that
+            two rows share.
         """
         listed = list(wanted)
         place = {text: row for row, text in enumerate(self)}
-        if len(place) < len(self):  # a file may hold anything
+        if len(place) < len(self):  # a file may contain anything
             twice = _repeated(list(self))
             problem = f"{counted(len(twice), 'id')} of the rows occur more than once"
-            raise ArgumentError("", f"{problem} ({first_few(twice)})", "name every row once.")
+            raise ArgumentError("", f"{problem} ({first_few(twice)})", "give every row its own id.")
         place |= {text: -1 for text in known if text not in place}
         strangers = [text for text in listed if text not in place]
         if strangers:
             few = f"{counted(len(strangers), 'id')} that no row has ({first_few(strangers)})"
-            problem = f"{origin} has {few}, where ids are {self.in_words()}"
-            raise ArgumentError("", problem, "take these lines out, or pass what they belong to.")
+            problem = f"{origin} has {few}; ids are {self.in_words()}"
+            raise ArgumentError("", problem, "remove these lines, or pass the data they belong to.")
         twice = _repeated(listed)
         if twice:
             problem = f"{origin} has {counted(len(twice), 'id')} more than once"
-            raise ArgumentError("", f"{problem} ({first_few(twice)})", "keep one line for each.")
+            raise ArgumentError("", f"{problem} ({first_few(twice)})", "keep one line per id.")
         return np.array([place[text] for text in listed], dtype=np.intp)
 
     def in_words(self) -> str:
-        """Return what the ids are, for people."""
+        """Return a description of the ids, for messages."""
         words = {POSITION: "positions in the file, from 0", PATH: "paths below the folder"}
         return words.get(self.kind, f"those of the column {self.column!r}")
 
@@ -147,7 +147,7 @@ def _repeated(texts: list[str]) -> list[str]:
 
 def _no_id(column: str, problem: str, argument: str) -> ArgumentError:
     if argument:
-        advice = "pass one id per row, no two alike, or leave it out to go by index or position."
+        advice = "pass a different id for every row, or remove it to use the index or positions."
         return ArgumentError(argument, problem, advice)
-    advice = "name another column by {id_column}, or pass '' there to go by the position of rows."
+    advice = "name another column by {id_column}, or pass '' there to use the positions of rows."
     return ArgumentError(f"column {column!r}", problem, advice, id_column=...)

@@ -1,4 +1,4 @@
-"""A feature table: features with their labels, and all that is known about both."""
+"""The feature table: features, labels, and other information on both."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,9 +32,9 @@ from twohot.rows import GatheredRows, SelectedRows
 from twohot.tables.column_roles import StrayFeatures
 from twohot.tables.row_ids import RowIds
 
-ALL_ROWS = "all"  # stands for the rows of every split
-TRAINING = "train"  # the split that is meant where none is named
-# Stands for the ids of a table that was given none: the positions of its rows.
+ALL_ROWS = "all"  # means the rows of every split
+TRAINING = "train"  # the default split
+# Means the ids of a table that was passed none: the positions of its rows.
 POSITIONS = RowIds(())
 
 
@@ -42,9 +42,9 @@ POSITIONS = RowIds(())
 class FeatureTable:
     """Features and labels of the same rows.
 
-    `labels` are always the given ones, the ones to learn from and to distrust. What is known to be
-    right, because noise was added on purpose or somebody checked, is kept in `true_labels`, which
-    nothing reads but what asks for it by name.
+    `labels` are the given labels, which are used for training and may be wrong. Labels known to be
+    right, because noise was added on purpose or a person checked them, are in `true_labels`, which
+    are only used on request.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class FeatureTable:
     superclass_names: tuple[str, ...] = ()
     split: IntArray | None = None  # (n_rows,), positions in split_names
     split_names: tuple[str, ...] = ()  # for instance ("train", "test")
-    items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
-    item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
+    items: Sequence[str] | None = None  # (n_rows,), the path or text of each row
+    item_kind: str = ""  # "image" (items are paths), "text", or "" if unknown
     true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: not known
-    ids: RowIds = POSITIONS  # (n_rows,), what each row is called in the user's data
-    groups: NDArray[Any] | None = None  # (n_rows,), rows of one belong together; in no feature file
+    ids: RowIds = POSITIONS  # (n_rows,), the name of each row in the user's data
+    groups: NDArray[Any] | None = None  # (n_rows,), group of each row; not stored in feature files
     provenance: Mapping[str, Any] = field(default_factory=dict)  # JSON: how the table was made
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class FeatureTable:
         return f"<FeatureTable: {size}, {classes}{rest}>"
 
     def __post_init__(self) -> None:
-        """Raise if the parts do not describe the same rows and classes."""
+        """Raise if the parts have different numbers of rows or classes."""
         if len(self.features.shape) != 2:
             advice = "pass one row of features per sample, in two dimensions."
             raise ArgumentError("features", f"has shape {tuple(self.features.shape)}", advice)
@@ -123,7 +123,7 @@ class FeatureTable:
 
     @property
     def columns_in_words(self) -> str:
-        """Which column of the user's table is what, as far as that is known."""
+        """The roles of the columns in the user's table, as far as known."""
         words = str(self.provenance.get("columns") or f"id: {self.ids.in_words()}")
         if words.startswith("features: "):
             return words
@@ -131,22 +131,22 @@ class FeatureTable:
 
     @property
     def feature_columns(self) -> tuple[str, ...]:
-        """The user's columns that the features are, in order; none if they had no names."""
+        """The user's columns of the features, in order; empty if they had no names."""
         return tuple(self.provenance.get("feature_columns", ()))
 
     @property
     def label_column(self) -> str:
-        """The user's column that the labels are from; empty if that is not known."""
+        """The user's column of the labels; empty if unknown."""
         return str(self.provenance.get("label_column", ""))
 
     @property
     def item_column(self) -> str:
-        """The user's column that the items are from; empty if that is not known."""
+        """The user's column of the items; empty if unknown."""
         return str(self.provenance.get("item_column", ""))
 
     @property
     def stray_features(self) -> StrayFeatures | None:
-        """The user's columns among the features that may be none."""
+        """The user's columns among the features that may not be features."""
         record = self.provenance.get("stray_features")
         if record is None:
             return None
@@ -155,18 +155,18 @@ class FeatureTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about the features."""
+        """Unusual properties of the features."""
         stray = self.stray_features
         return () if stray is None else (stray.note(in_python),)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Texts that were said to mean no label when the table was made."""
+        """Texts that meant a missing label when the table was made."""
         return tuple(self.provenance.get("missing", ()))
 
     @property
     def skipped_ids(self) -> tuple[str, ...]:
-        """Ids of the user's rows that could not be read, and are not in the table."""
+        """Ids of the user's rows that could not be read and are missing in the table."""
         return tuple(entry["id"] for entry in self.provenance.get("skipped", ()) if "id" in entry)
 
     @property
@@ -176,11 +176,11 @@ class FeatureTable:
 
     @property
     def given_labels(self) -> NDArray[Any]:
-        """The given labels by name (n_rows,), None where there is none."""
+        """The given labels by name (n_rows,), None for rows without a label."""
         return self.coded.values
 
     def chosen_split(self, split: str | None = None) -> str | None:
-        """Return the split that is meant, None for all rows: by default "train", if there is one.
+        """Return the split to use, None for all rows: by default "train", if it exists.
 
         "all" means all rows, unless a split has that name.
         """
@@ -202,13 +202,13 @@ class FeatureTable:
 
     @property
     def spellings(self) -> dict[str, str]:
-        """Spellings in the data, and the class that each was merged into when it was read."""
+        """Spellings in the data, with the class that each was merged into."""
         return dict(self.provenance.get("spellings", {}))
 
     def merge_spellings(self) -> "FeatureTable":
-        """Return the table with one class for labels that differ in spelling alone.
+        """Return the table with one class for labels that differ only in spelling.
 
-        The most frequent spelling stays, of two as frequent ones the first in order.
+        The most frequent spelling is kept; at equal frequency, the first in order.
 
         Examples
         --------
@@ -231,7 +231,7 @@ class FeatureTable:
         if not spellings:
             return self
         stays = kept == np.arange(len(kept))
-        # The last entry is for no label, at -1.
+        # The last entry is for rows without a label, code -1.
         place = np.append((np.cumsum(stays) - 1)[kept], NO_LABEL)
         return replace(
             self,
@@ -247,10 +247,10 @@ class FeatureTable:
     def take(self, rows: ArrayLike) -> "FeatureTable":
         """Return the table of some rows: a mask, or positions in any order.
 
-        Features are not copied: they are a view of the same array or memory map where the rows
-        follow each other, and else gathered as they are read; so are those read in parts.
+        Features are not copied. Consecutive rows are a view of the same array or memory map; other
+        rows, and those of a source that is read in parts, are gathered when they are read.
         """
-        # An empty list has no type of its own.
+        # An empty list has no dtype.
         chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
         features = SelectedRows(self.features, chosen)
         if np.array_equal(chosen, np.arange(self.n_rows)):
@@ -265,7 +265,7 @@ class FeatureTable:
 
 
 def _is_range(rows: IntArray) -> bool:
-    """Return whether some rows follow each other."""
+    """Return whether the rows are consecutive."""
     return rows.size > 0 and np.array_equal(rows, np.arange(rows[0], rows[-1] + 1))
 
 
@@ -280,12 +280,12 @@ def code_by_name(
     missing: Collection[str] = (),
     extend: bool = False,
 ) -> Labels:
-    """Return labels with text as classes, whatever they are; otherwise as `code_labels` does.
+    """Return labels with text as classes, whatever their type; otherwise like `code_labels`.
 
-    Whole numbers are positions in given classes none of whose names is one, and -1 is then no
-    label; so are texts of whole numbers, as a CSV file has them. With `extend`, a name that no
-    class has is a class too, behind the given ones; where all labels are such, they are those of
-    other rows, and refused.
+    If no given class has a whole number as its name, whole numbers are positions in the classes,
+    and -1 means no label. This includes texts of whole numbers, as in a CSV file. With `extend`, an
+    unknown name becomes a new class after the given ones. If all labels are unknown, they belong to
+    other rows, and are refused.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def code_by_name(
         found = code_labels(labels, name=name, missing=missing, by_name=True)
         new = [label for label in found.classes.tolist() if label not in names]
         if len(new) == found.n_classes:
-            advice = "pass the labels of these rows; new classes may stand beside known ones only."
+            advice = "pass the labels of these rows; not all classes may be new."
             return found.among(np.array(names, dtype=object), name=name, advice=advice)
         names += new
     return code_labels(labels, name=name, classes=names, missing=missing, by_name=True)
@@ -321,7 +321,7 @@ def code_given_and_true(
     missing: Collection[str] = (),
     extend: bool = False,
 ) -> tuple[Labels, Labels | None]:
-    """Return the given labels, and the true ones if there is such a column, by the same classes."""
+    """Return the given labels, and the true ones if the column exists, with the same classes."""
     how: dict[str, Any] = {"missing": missing, "extend": extend}
     given, *others = (
         code_by_name(columns[name], classes, name=f"column {name!r}", **how)
@@ -330,7 +330,7 @@ def code_given_and_true(
     )
     if not others:
         return given, None
-    # A class may occur among the true labels only.
+    # A class may occur only among the true labels.
     true = others[0]
     names = list(dict.fromkeys([*given.classes.tolist(), *true.classes.tolist()]))
     every = np.array(sorted(names, key=order_key) if classes is None else names, dtype=object)
@@ -338,7 +338,7 @@ def code_given_and_true(
 
 
 def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) -> NDArray[Any]:
-    """Return labels by name where they are positions in classes; else as they are.
+    """Return names of labels that are positions in classes; other labels unchanged.
 
     Examples
     --------
@@ -350,7 +350,7 @@ def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) ->
 
 
 def _positions(labels: Any, names: list[str], name: str, missing: Collection[str]) -> Labels | None:
-    """Return labels that are positions among names; None where they are names themselves."""
+    """Return labels that are positions among names; None if they are names themselves."""
     if any(map(_is_whole, names)):
         return None
     are_numbers = holds_numbers(as_cells(labels, name))
@@ -365,12 +365,12 @@ def _is_whole(label: str) -> bool:
 
 
 def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
-    """Return integer labels as positions among names, or say which one is none."""
+    """Return integer labels as positions among names; raise if one is out of range."""
     positions = labels.classes.astype(np.intp)
     outside = np.flatnonzero((positions < NO_LABEL) | (positions >= len(names)))
     if outside.size:
         row = int(np.argmax(np.isin(labels.codes, outside)))
-        what = f"no position among the {len(names)} classes"
+        what = f"not a position among the {len(names)} classes"
         problem = f"holds {positions[labels.codes[row]]} in row {row}, which is {what}"
         last = len(names) - 1
         advice = f"pass integers from 0 to {last}, -1 for no label, or the names of classes."
@@ -379,16 +379,16 @@ def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
 
 
 def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) -> str:
-    """Return which classes a label file has made, in words; a superclass it cannot give them."""
+    """Return a note on classes that a label file adds; raise if they would need a superclass."""
     new = [name for name in classes if name not in known]
     if new and grouped:
         none = f"{first_few(new)} {'is' if len(new) == 1 else 'are'} in none"
-        problem = f"the table has superclasses, and {none}"
-        advice = "leave these rows without a label, or pass features without superclasses."
+        problem = f"the table has superclasses, but {none}"
+        advice = "remove the labels of these rows, or pass features without superclasses."
         raise ArgumentError("", problem, advice)
     return f"new classes: {first_few(new)}" if new else ""
 
 
 def noted_missing(missing: Collection[str]) -> dict[str, list[str]]:
-    """Return what is kept of the texts that mean no label, so that nobody has to repeat them."""
+    """Return the stored form of the texts that mean a missing label."""
     return {"missing": list(missing_texts(missing))} if missing else {}
