@@ -121,7 +121,8 @@ def _extend(audit: Path, rows: ReviewRows, n_checked: int, root: Path | None) ->
     check = extend_check(audit, rows, n_checked, image_root=root)
     more = n_checked - check.n_checked[-2]
     say(f"Drawn besides: {counted(more, 'row')}. The next list has a rate of {check.level:.4g}.")
-    say("".join(f"Your sheet so far: {sheet}" for sheet in kept_sheets(audit)[-1:]))
+    for sheet in kept_sheets(audit)[-1:]:
+        say(f"Your sheet so far is kept: {sheet}")
     _say_how_to_check(audit)
 
 

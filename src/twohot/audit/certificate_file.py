@@ -330,9 +330,9 @@ def extend_check(
     """
     fields = _read(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
-    certified = fields.get("n_checked")
-    is_repeated = certified == list(check.n_checked[:-1]) and n_checked == check.n_checked[-1]
-    if certified != list(check.n_checked) and not is_repeated:
+    certified = tuple(fields.get("n_checked", ()))  # none in the certificate of a review
+    is_repeated = (*certified, n_checked) == check.n_checked
+    if not certified or (certified != check.n_checked and not is_repeated):
         problem = f"{folder} has no certificate of its last draw"
         raise ArgumentError("", problem, "certify that first: more rows follow an empty list.")
     if fields["listed"]:
