@@ -194,7 +194,7 @@ def test_finished_rounds_are_those_of_the_same_chunks_and_labels(tmp_path):
     probe, file = DistilledProbe(n_rounds=2), tmp_path / "fit.npz"
     expected = probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_
     assert np.array_equal(probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_, expected)
-    with pytest.raises(ValueError, match="holds rounds of another fit"):
+    with pytest.raises(ValueError, match="belongs to another fit"):
         probe.fit(chunked(X), chunked(np.roll(Y, 1)), checkpoint=file)
 
 
