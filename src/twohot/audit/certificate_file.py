@@ -227,7 +227,8 @@ def verdicts_of_draw(
         raise ArgumentError("checked", problem, advice)
     wrong = found.wrong[np.searchsorted(found.rows, draw.rows)]
     unsure = {row for row, verdict in pairs if UNSURE in words and _plain_word(verdict) == UNSURE}
-    return np.where(np.isin(drawn, list(unsure)), UNSURE, np.where(wrong, "wrong", "right"))
+    is_unsure = [row in unsure for row in drawn]
+    return np.where(is_unsure, UNSURE, np.where(wrong, "wrong", "right"))
 
 
 def _plain_word(verdict: Any) -> str:
@@ -375,9 +376,11 @@ def _write_draw(
         for row in drawn.tolist()
     )
     _write(folder / CHECK_FILES[1], fields)
+    # What tells the draw from another one of this audit.
+    drawn_by = (fields["seed"], fields["fdr"], *fields["n_checked"])
     task = {
         "mode": "check",
-        "key": " ".join(map(str, ("check", fields["digest"][:KEY_DIGITS], *_drawn_by(fields)))),
+        "key": " ".join(map(str, ("check", fields["digest"][:KEY_DIGITS], *drawn_by))),
         "known": known,
         "next": {"check_done.csv": f"twohot certify {folder} check_done.csv"},
     }
@@ -400,11 +403,6 @@ def _write_draw(
     # Guarded, as the decisions that a page exports: a person fills it in, in a spreadsheet.
     write_csv(sheet, CHECK_COLUMNS, (map(guarded, line) for line in lines))
     return check
-
-
-def _drawn_by(fields: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what tells a draw from another one of the same audit."""
-    return (fields["seed"], fields["fdr"], *fields["n_checked"])
 
 
 def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
