@@ -74,7 +74,7 @@ function keepUntaken() {
   const rows = untaken ?? [];
   untaken = null;
   if (rows.length) keepRows(partKey(`untaken ${task.key} ${Date.now()}`), rows);
-  for (let place = log.length; place < rows.length; place += LOG_PART) storeFrom(place);
+  for (let part = Math.floor(log.length / LOG_PART); part * LOG_PART < rows.length; part++) storeFrom(part * LOG_PART);
 }
 
 function storeFrom(place) {
