@@ -1,4 +1,4 @@
-"""`twohot audit`: which labels are wrong, what they should be, and a report to work in."""
+"""`twohot audit`: find wrong labels, and write a report for the review."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -36,11 +36,11 @@ from twohot_command.parts import (
 from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe, spellings_in_words
 from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
 
-# The most frequent confusions that are printed.
+# Number of corrections that are printed.
 SHOWN_CONFUSIONS = 5
-# Files that `twohot apply` writes again.
+# Files that `twohot apply` can correct.
 CORRECTED_SUFFIXES = (".csv", ".tsv", ".parquet")
-# Least probability of the suggestions that are taken without a review, in the line that is printed.
+# The probability in the printed example of --accept-all.
 TAKEN_UNSEEN = 0.9
 
 
@@ -60,7 +60,9 @@ def audit(
     precision: Annotated[
         float | None,
         Option(
-            min=0, max=1, help="Flag labels as long as this share of them is expected to be wrong."
+            min=0,
+            max=1,
+            help="Flag labels while at least this share of them is expected to be wrong.",
         ),
     ] = None,
     draw_check: Annotated[
@@ -68,8 +70,8 @@ def audit(
         Option(
             min=0,
             max=1,
-            help="Draw rows to check, for a list with at most this share of right labels on "
-            "average; see `twohot certify`.",
+            help="Draw random rows to check, to certify a list with at most this share of right "
+            "labels on average; see `twohot certify`.",
         ),
     ] = None,
     fail_above: FailAbove = None,
@@ -88,7 +90,7 @@ def audit(
     force: Annotated[bool, Option("--force", help="Replace an existing audit.")] = False,
 ) -> None:
     """Find wrong labels, suggest corrections, and write a report for the review."""
-    # Before the work, so that nothing is computed for nobody.
+    # Before the work, so that no result is lost.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
@@ -122,8 +124,8 @@ def audit(
     known: dict[str, Any] = {"groups": groups, "checked": checked}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
         if probe is not None:
-            problem = "judges rows in memory, and these are read in parts"
-            raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
+            problem = "judges rows in memory, but these are read in parts"
+            raise ArgumentError({"probe": probe}, problem, "leave it out: a probe is then chosen.")
         check_apart(output, options.inputs)
         known |= {"about": about, "image_root": root, "force": force, "quiet": quiet}
         with connected(scheduler) as client:
@@ -152,10 +154,10 @@ def audit(
             force=force,
         )
         said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
-    # What is odd about the labels was said when they were read.
+    # Notes on the labels were printed when they were read.
     _print_findings(issues, summary, noted=label_notes(table.coded))
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
-    say(f"Every row: {said}")
+    say(f"All rows: {said}")
     if issues.n_issues:
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
@@ -166,19 +168,19 @@ def audit(
 
 
 def _merged(table: FeatureTable) -> dict[str, str]:
-    """Return what is kept of spellings that were merged, for the record."""
+    """Return the merged spellings as a detail of the report."""
     merged = spellings_in_words(table.spellings, {})
     return {"spellings merged": merged} if merged else {}
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
-    """Return where paths of images start: as asked, else the source's folder or the current one.
+    """Return the folder of image paths: as asked, the source's or the current one.
 
-    A table names pictures as seen from its own folder, `twohot extract` from where it was run.
+    Paths in a table are relative to its folder; paths of `twohot extract` to the folder it ran in.
     """
     are_images = table.item_kind == "image"
     if images is not None and not are_images:
-        raise ArgumentError({"images": images}, f"is for paths of images, which {source} lacks.")
+        raise ArgumentError({"images": images}, f"needs image paths, which {source} does not have.")
     if images is not None or not are_images:
         return images
     first = next(iter(table.items or ()), "")
@@ -189,7 +191,7 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
 
 
 def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:
-    """Print how many labels are wrong, what was not said yet, and the most frequent corrections."""
+    """Print how many labels are wrong, new notes, and the most frequent corrections."""
     say(issues.answer(), "bold")
     if MODEL in summary.details:
         say(f"The {MODEL} {summary.details[MODEL]}.")
@@ -207,15 +209,15 @@ def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collecti
 
 
 def _say_how_to_apply(report: str, audit: Path, sources: Iterable[Path | None]) -> None:
-    """Print how labels are corrected in the first of the sources that is a user's own data."""
+    """Print how to correct the labels in the first source that is the user's own data."""
     known = filter(None, sources)
     own = next((path for path in known if path.is_dir() or _is_corrected(path)), None)
     where: list[object] = ["--audit", audit]
     if own is not None:
         where += ["--to", own, "-o", own.with_name(f"{own.stem}_clean{own.suffix}")]
-    say("Next: decide in the report, export the decisions, then")
+    say("Next: review the report, export the decisions, then run")
     say_next("apply", f"decisions-{report}.csv", *where, first="  ")
-    say("or take what is probable enough without a review:")
+    say("or accept probable suggestions without a review:")
     say_next("apply", "--accept-all", TAKEN_UNSEEN, *where, first="  ")
 
 

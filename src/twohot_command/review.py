@@ -1,4 +1,4 @@
-"""`twohot review`: a page that says how many labels are still wrong, and when to stop."""
+"""`twohot review`: a page that bounds the remaining wrong labels, and when to stop."""
 
 import webbrowser
 from pathlib import Path
@@ -14,10 +14,12 @@ from twohot_command.terminal import say, say_next
 
 
 def image_root(audit: Path, rows: ReviewRows, images: Path | None = None) -> Path | None:
-    """Return where paths of pictures start: as asked, or where the first one is found."""
+    """Return the folder that picture paths are relative to: as asked, or where the first exists."""
     if rows.item_kind != "image":
         if images is not None:
-            raise ArgumentError({"images": images}, f"is for paths of images, which {audit} lacks.")
+            raise ArgumentError(
+                {"images": images}, f"needs image paths, which {audit} does not have."
+            )
         return None
     beside = (Path(), audit, audit / "images", audit.parent)
     found = (root for root in beside if (root / rows.item(0)).is_file())
@@ -34,8 +36,8 @@ def review(
         str,
         Option(
             metavar="<share>",
-            help="Show a share of the rows twice, and every repair: the bound is then corrected "
-            "for errors of the reviewer.",
+            help="Show this share of the rows and every repair twice, to correct the bound for "
+            "reviewer errors.",
         ),
     ] = "0%",
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
@@ -55,7 +57,7 @@ def review(
         image_root=image_root(audit, rows, images),
     )
     say(f"Review until at most {until} of the labels are wrong: {page}")
-    say("Save certificate.json and the decisions there, then")
+    say("Save certificate.json and the decisions there, then run")
     say_next("verify", "certificate.json", audit, first="  ")
     if not no_open:
         webbrowser.open(page.resolve().as_uri())

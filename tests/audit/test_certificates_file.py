@@ -158,7 +158,7 @@ FIRST = str(DRAW.rows[0])
 @pytest.mark.parametrize(
     ("checked", "says"),
     [
-        (said(**{OTHER: "right"}), rf"checked has 1 row that the draw does not have \('{OTHER}'\)"),
+        (said(**{OTHER: "right"}), rf"checked has 1 row outside the draw \('{OTHER}'\)"),
         (
             said(**{FIRST: ""}),
             rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\): che",
@@ -181,16 +181,16 @@ def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
 @pytest.mark.parametrize(
     ("n_flagged", "asked", "says"),
     [
-        (0, {}, r"fdr=0.1 is the rate of a list, and this audit flags no label"),
+        (0, {}, r"fdr=0.1 is the rate of a list, but this audit flags no label"),
         (
             30,
             {},
-            r"fdr=0.1 needs 45 checked rows, no less than the 30 labels that are flagged: rev",
+            r"fdr=0.1 needs 45 checked rows, and only 30 labels are flagged: rev",
         ),
         (
             150,
             {"n_checked": 9},
-            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and 150",
+            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and only 150",
         ),
         (150, {"n_checked": "45"}, r"n_checked='45' is not allowed: pass an integer of at least 1"),
     ],
@@ -244,7 +244,9 @@ def changed(rows, **columns):
 def test_a_draw_of_another_audit_is_refused(rows, check, tmp_path, columns):
     assert len(check.draw.rows) == 45
     other = changed(rows, **columns)
-    with pytest.raises(ArgumentError, match="is of another audit: labels or doubts changed after"):
+    with pytest.raises(
+        ArgumentError, match="belongs to another audit: labels or scores changed after"
+    ):
         read_check(tmp_path, other)
 
 
@@ -346,8 +348,8 @@ def test_a_verdict_that_was_changed_is_seen(rows, certificate):
     ("fields", "says"),
     [
         ({"listed": []}, r"does not follow from its verdicts \(listed differ\): a verdict or"),
-        ({"seed": 1}, r"has verdicts on other rows than those that its seed draws"),
-        ({"digest": "0"}, r"is of another audit"),
+        ({"seed": 1}, r"has verdicts on other rows than its seed draws"),
+        ({"digest": "0"}, r"belongs to another audit"),
     ],
 )
 def test_a_certificate_that_was_made_up_is_refused(rows, certificate, fields, says):
@@ -365,7 +367,9 @@ def test_a_file_of_another_version_is_refused(rows, certificate):
 
 def test_a_draw_is_no_certificate(rows, check, tmp_path):
     assert len(check.draw.rows) == 45
-    with pytest.raises(ArgumentError, match=r"check\.json is a draw: pass the certificate"):
+    with pytest.raises(
+        ArgumentError, match=r"check\.json is a draw, not a certificate: pass the certificate"
+    ):
         verify_certificate(tmp_path / "check.json", rows)
 
 
@@ -401,7 +405,7 @@ def test_the_certificate_of_a_review_is_verified(rows, review, tmp_path):
             lambda fields: {"looks": [*fields["looks"][:-1], [*fields["looks"][-1][:2], "wrong"]]},
             r"claims a bound of \d+ \(.*, and its log",
         ),
-        (lambda _: {"digest": "0"}, r"is of another audit"),
+        (lambda _: {"digest": "0"}, r"belongs to another audit"),
         (lambda _: {"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, where row"),
     ],
     ids=["bound", "gap", "row", "verdict", "audit", "seed"],
@@ -421,12 +425,12 @@ def test_the_certificate_of_a_review_that_was_made_up_is_refused(
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"fdr": 0.1}'])
 def test_a_file_that_is_no_check_is_refused(rows, tmp_path, text):
     (tmp_path / "check.json").write_text(text)
-    with pytest.raises(ArgumentError, match=r"check\.json is none that twohot wrote"):
+    with pytest.raises(ArgumentError, match=r"check\.json was not written by twohot"):
         read_check(tmp_path, rows)
 
 
 def test_without_a_draw_there_is_nothing_to_certify(rows, tmp_path):
-    with pytest.raises(FileNotFoundError, match="draw rows first, by twohot audit --draw-check"):
+    with pytest.raises(FileNotFoundError, match="draw rows first, with twohot audit --draw-check"):
         read_check(tmp_path, rows)
 
 

@@ -211,7 +211,7 @@ def test_every_row_is_reviewed_if_it_must_be():
 
 def test_a_review_says_how_far_it_is():
     review = CertifiedReview(DOUBT, until=0.02)
-    assert str(review) == "No bound yet: no row was drawn at random so far."
+    assert str(review) == "No bound yet: no random row was reviewed."
     said = set()
     while review.bound > review.target:
         review.decide(VERDICTS[bool(WRONG[review.next().row])])
@@ -222,14 +222,16 @@ def test_a_review_says_how_far_it_is():
     assert f"At most {review.bound} of 400 labels ({review.bound / 400:.2%}) are still" in str(
         review
     )
-    assert str(review).endswith("95% sure; 2% is reached.")
+    assert str(review).endswith("(95% confidence); 2% is reached.")
 
 
 def test_rows_without_a_verdict_may_be_too_many():
     review = CertifiedReview(DOUBT[:60], until=0.02)
     for _ in range(60):
         review.decide("unsure")
-    assert str(review).endswith("95% sure; 60 rows without a clear verdict are more than 2%.")
+    assert str(review).endswith(
+        "(95% confidence); 60 rows without a clear verdict are more than 2%."
+    )
 
 
 def test_undo_replays_the_log():
@@ -395,5 +397,5 @@ def test_a_target_below_the_rows_without_a_verdict_is_refused():
 def test_no_look_comes_after_the_last_row():
     remaining = Remaining(1, 1)
     remaining.look("right", is_random=True)
-    with pytest.raises(ArgumentError, match="every row was looked at"):
+    with pytest.raises(ArgumentError, match="every row was reviewed"):
         remaining.look("right", is_random=True)

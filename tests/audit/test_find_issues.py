@@ -833,7 +833,7 @@ def test_a_missing_package_is_named_with_its_extra(table, package, monkeypatch):
 
 
 def test_a_column_that_is_not_there(table):
-    with pytest.raises(KeyError, match="'quality' is no column: take one of is_label_issue,"):
+    with pytest.raises(KeyError, match="'quality' is not a column: pass one of is_label_issue,"):
         table["quality"]
 
 

@@ -159,7 +159,7 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
         return result.output
 
     for inside in (source, source / "predictions"):
-        assert "whose rows it would become: choose a folder beside it" in refused(inside)
+        assert "and would be read as a part of it: choose a folder next to it" in refused(inside)
     assert "holds 'embeddings', which twohot did not write" in refused(tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()

@@ -25,7 +25,7 @@ from twohot.tables import read_csv, write_csv
 
 N_ROWS = 300
 POSITION = np.arange(N_ROWS)
-# The even rows are flagged, the last one is the most doubtful. The upper third of them is wrong.
+# The even rows are flagged, the last one is the most suspicious. The upper third of them is wrong.
 WRONG = (POSITION % 2 == 0) & (POSITION >= 200)
 WRONG[[7, 121]] = True
 DOUBT_WORDS = ("probab", "doubt", "suspicious", "random", "suggest", "confidence")
@@ -131,7 +131,7 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     )
     # The same labels in another order, or one changed, are not those of the certificate.
     write_csv(tmp_path / "labels.csv", ["label"], [[label] for label in labels[::-1]])
-    with pytest.raises(ArgumentError, match="does not hold the labels of"):
+    with pytest.raises(ArgumentError, match="does not have the labels of"):
         verify_certificate(path, data=tmp_path / "labels.csv")
 
 
@@ -163,7 +163,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     )
     page.browser.refresh()
     assert page.said("progress-text") == "30 decisions"
-    assert "stored verdicts of another review, or after a gap, not taken" in page.said("status")
+    assert "stored verdicts ignored: of another review" in page.said("status")
     kept = "return localStorage[logKey(0)]"
     before = page.browser.execute_script(kept)
     page.press("r")  # what was stored is copied before it is written over
@@ -203,10 +203,10 @@ def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None
     listed = certify_folder(check, done, tmp_path)
     assert len(listed.rows) > 50
     page = verdicts(tmp_path / "certified.html")
-    assert f"Of the {len(listed.rows)} most doubtful labels at most {listed.most_right}" in (
+    assert f"Of the {len(listed.rows)} most suspicious labels, at most {listed.most_right}" in (
         page.said("bound")
     )
     page.browser.find_element(By.ID, "length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
-    assert page.said("bound").startswith("Of the 2 most doubtful labels at most 2 are right")
+    assert page.said("bound").startswith("Of the 2 most suspicious labels, at most 2 are right")
     assert len(page.browser.find_elements(By.CSS_SELECTOR, "#lines tr")) == 2
     assert page.browser.execute_script("return window.hacked") is None

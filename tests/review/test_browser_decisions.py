@@ -350,10 +350,10 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     applied = apply_decisions(rows, decisions)
     assert applied.spellings == {"cat": "CAT"}
     assert not (applied.labels == 0).any()
-    # What another reviewer decided otherwise is not taken, and what was settled is.
+    # Another decision of another reviewer is refused, unless the row was settled.
     name = rows.report_id()
     for report, said in (
-        (name, "row 0 is decided otherwise by"),
+        (name, "Ben decided row 0 differently"),
         (f"{name}-settled", "1 decision"),
     ):
         line = f"{report},0,relabel,fox,Ben"

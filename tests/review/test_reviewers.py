@@ -117,11 +117,11 @@ def test_spellings_that_one_merges_are_no_disagreement() -> None:
         ),
         (
             {"a.csv": ANNA, "b.csv": [replace(made(0, "accept"), report="r0")]},
-            r"report 'r0', and the audit's is '\w+' \(in b.csv\): pass the folder of the report",
+            r"report 'r0', and the audit has report '\w+' \(in b.csv\): pass the folder",
         ),
         (
             {"a.csv": ANNA, "b.csv": [made(99, "accept")]},
-            "b.csv: row 99 was decided and is not in the audit, which has 12 rows: take",
+            "b.csv: row 99 was decided but is not in the audit, which has 12 rows: pass",
         ),
         (
             {"a.csv": ANNA, "b.csv": [made(0, "relabel", "yak")]},
@@ -168,7 +168,7 @@ def test_agreement_of_several_is_a_mean_over_pairs_by_the_rows_they_share() -> N
 
 def test_agreement_that_is_not_defined_is_said() -> None:
     apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
-    assert "not known, because no row was decided by two" in str(apart.agreement)
+    assert "unknown, because no row was decided by two" in str(apart.agreement)
     same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
     assert str(same.agreement).endswith("Cohen's kappa is not defined where all chose one label.")
     assert np.isnan([*same.agreement.interval, same.agreement.kappa]).all()
@@ -225,7 +225,7 @@ def test_rows_without_a_given_label_are_on_no_page(tmp_path) -> None:
     merged = merge_reviews(rows, reviews)
     assert [*merged.disputed] == [3]
     write_settle_page(tmp_path / "p.html", rows, merged)
-    assert "1 row without a given label not shown" in (tmp_path / "p.html").read_text("utf-8")
+    assert "Not shown: 1 row without a given label" in (tmp_path / "p.html").read_text("utf-8")
 
 
 def test_an_agreement_is_a_record() -> None:

@@ -1,19 +1,19 @@
-"""A check and its certificate as files: what was drawn, the verdicts, and the list that follows.
+"""Files of a check and its certificate, in the folder of the audit.
 
-    check.csv         id, item, given_label, verdict: a person fills the last column in
+    check.csv         id, item, given_label, verdict: a person fills in the last column
     check_1.csv       the sheet of the first attempt, and so on, if the check was extended
     check.html        the same as a page, which saves check_done.csv
-    check.json        what fixes the draw: rate, rows, seed, digest of the doubts and labels
+    check.json        settings of the draw: rate, rows, seed, digest of scores and labels
     certified.csv     the list: id, item, given_label, suggested_label
     certified.html    the guarantee, the list, and the bound at every threshold
-    certificate.json  check.json, the verdicts, and what follows; `verify_certificate` redoes it
+    certificate.json  check.json, the verdicts and the result; `verify_certificate` recomputes it
     review.html       a review with a stopping rule, which saves its own certificate.json
 
-The certificate of a review has its seed, its log of row, kind and verdict, and the bound. The page
-writes it, so that its text is fixed: names sorted, in ASCII, with the sha256 of all other fields.
+The certificate of a review has the seed, the log of rows, kinds and verdicts, and the bound. The
+page and Python write the same text: sorted names, ASCII, with the sha256 of all other fields.
 
-The files are in the folder of the audit. All that theorem 1 needs to be fixed before the check is
-in check.json, so that a change of doubts, labels, seed or rate afterwards is refused.
+check.json has all that theorem 1 needs to be fixed before the check. A later change of scores,
+labels, seed or rate raises an error.
 """
 
 import hashlib
@@ -83,14 +83,14 @@ CHECK_FILES = ("check.csv", "check.json", "check.html")
 CERTIFICATE_FILES = ("certified.csv", "certificate.json", "certified.html")
 REVIEW_FILE = "review.html"
 FORMAT_VERSION = 1
-# Of the digest of an audit, by which a page keeps its verdicts.
+# Digits of an audit's digest in the key under which a page stores verdicts.
 KEY_DIGITS = 16
-SHARE_ALPHA = 0.05  # of each end of the share of wrong labels
-KINDS = {False: "list", True: "random"}  # of the looks of a review
+SHARE_ALPHA = 0.05  # error probability of each bound on the share of wrong labels
+KINDS = {False: "list", True: "random"}  # names of the kinds of looks
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
 UNSURE = "unsure"
-# What check.csv asks for; "unsure" counts as right in a list.
+# Verdicts in check.csv; "unsure" counts as right in a list.
 WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, UNSURE: Given.RIGHT}
 
 
@@ -101,7 +101,7 @@ class FolderCheck:
     rows: ReviewRows
     draw: CheckDraw
     fdr: float  # fixed with the draw
-    n_checked: tuple[int, ...]  # rows of the draw in each attempt; all but the last gave no list
+    n_checked: tuple[int, ...]  # rows drawn in each attempt; all attempts but the last gave no list
 
     @property
     def attempt(self) -> int:
@@ -141,18 +141,18 @@ def plan_check(
     Parameters
     ----------
     label_quality : array of shape (n_rows,)
-        The smaller, the more doubtful; NaN for rows without a label.
+        Scores; smaller is more suspicious. NaN for rows without a label.
     n_flagged : int
-        How many labels the audit flags, which is about the length of the list.
+        Number of flagged labels, which is about the length of the list.
     fdr : float
-        The mean share of right labels that the list may have.
+        Largest mean share of right labels in the list.
     n_checked : int, optional
-        Rows to draw; by default as many as most of the list needs.
+        Rows to draw. By default, enough to certify most of the flagged labels.
     seed : int
-        Of the draw.
+        Seed of the draw.
     """
     if not n_flagged:
-        problem = "is the rate of a list, and this audit flags no label"
+        problem = "is the rate of a list, but this audit flags no label"
         raise ArgumentError({"fdr": fdr}, problem, "leave it out: there is nothing to list.")
     if n_checked is not None:
         check_count("n_checked", n_checked, 1)
@@ -162,18 +162,20 @@ def plan_check(
         ).advised
     if n_checked >= n_flagged:
         problem = (
-            f"needs {counted(n_checked, 'checked row')}, no less than the "
-            f"{counted(n_flagged, 'label')} that are flagged"
+            f"needs {counted(n_checked, 'checked row')}, and only "
+            f"{counted(n_flagged, 'label')} are flagged"
         )
-        raise ArgumentError({"fdr": fdr}, problem, "review all of these, or pass a larger rate.")
+        raise ArgumentError(
+            {"fdr": fdr}, problem, "review all flagged labels, or pass a larger rate."
+        )
     draw = draw_check(-label_quality, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
         problem = (
-            f"certifies no list of fewer than {counted(smallest, 'label')}, and {n_flagged} are "
-            "flagged"
+            f"certifies no list of fewer than {counted(smallest, 'label')}, and only "
+            f"{n_flagged} are flagged"
         )
-        advice = "pass a larger number or rate, or review all that are flagged."
+        advice = "pass a larger number or rate, or review all flagged labels."
         raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
     return draw
 
@@ -185,20 +187,19 @@ def verdicts_of_draw(
     classes: NDArray[Any],
     ids: RowIds,
 ) -> NDArray[np.str_]:
-    """Return "right", "wrong" or "unsure" for each drawn row, of whatever a user passes.
+    """Return "right", "wrong" or "unsure" for each of the drawn rows.
 
     Parameters
     ----------
     checked : mapping, path or data frame
-        From the id of a row to "right", "wrong", "unsure" or its true label; or a file or frame
-        with the columns `id` and `verdict`, as check.csv has them; or the decisions of a review.
-        Case and blanks around the three words do not matter. They mean no class in a file or
-        frame. In a mapping they do where a class is called so. Ids may be guarded against
-        spreadsheets.
+        A mapping from row id to "right", "wrong", "unsure" or the true label; a file or frame with
+        the columns `id` and `verdict`, as in check.csv; or the decisions of a review. Case and
+        blanks around the three words are ignored. In a file or frame, the words are verdicts; in a
+        mapping, they mean a class if one has this name. Ids may be guarded against spreadsheets.
     draw : CheckDraw
-        The rows that were to be checked: these, and no others.
+        The rows to check: these and no others.
     given, classes, ids
-        Of the rows of the audit, as for `check_checked`.
+        Labels, classes and ids of the audit, as for `check_checked`.
     """
     words = WORDS
     if isinstance(checked, Mapping):
@@ -215,15 +216,15 @@ def verdicts_of_draw(
     others = found.rows[~np.isin(found.rows, draw.rows)]
     if len(others):
         names = first_few([ids[row] for row in others])
-        problem = f"has {counted(len(others), 'row')} that the draw does not have ({names})"
-        advice = "pass the rows that were drawn, all of them and no others."
+        problem = f"has {counted(len(others), 'row')} outside the draw ({names})"
+        advice = "pass verdicts on all drawn rows, and no others."
         raise ArgumentError("checked", problem, advice)
     missing = draw.rows[~np.isin(draw.rows, found.rows)]
     if len(missing):
         n_drawn = counted(len(draw.rows), "row")
         names = first_few([ids[row] for row in missing])
         problem = f"has no verdict on {len(missing)} of the {n_drawn} that were drawn ({names})"
-        advice = 'check them, or say "unsure", which counts as right.'
+        advice = 'check them, or pass "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
     wrong = found.wrong[np.searchsorted(found.rows, draw.rows)]
     unsure = {row for row, verdict in pairs if UNSURE in words and _plain_word(verdict) == UNSURE}
@@ -236,7 +237,7 @@ def _plain_word(verdict: Any) -> str:
 
 
 def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
-    """Return rows and verdicts: of a mapping, a file with verdicts, or decisions of a review.
+    """Return pairs (row, verdict) from a mapping, a file of verdicts, or decisions of a review.
 
     Ids of a file are guarded against spreadsheets if more of the drawn rows are found so.
     """
@@ -256,7 +257,7 @@ def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
 
 
 def doubts_digest(rows: ReviewRows) -> str:
-    """Return what the order of the rows, their labels and what they are called are known by."""
+    """Return a digest of the ids, classes, scores, labels and flags of an audit."""
     known = hashlib.sha256(repr((rows.id_texts(), rows.classes)).encode())
     known.update(rows.label_quality.astype("<f8").tobytes())
     known.update(rows.given_labels.astype("<i8").tobytes())
@@ -275,9 +276,9 @@ def _labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
 
 
 def check_no_draw(folder: Path) -> None:
-    """Raise if a folder has a draw: a second one voids the guarantee of both.
+    """Raise if a folder has a draw: a second draw voids the guarantee of both.
 
-    A check.json alone was left by a command that was stopped, which may be repeated.
+    A check.json without a check.csv is left by an interrupted command, which may be repeated.
     """
     if (folder / "check.csv").exists():
         raise _drawn_already(folder)
@@ -286,7 +287,7 @@ def check_no_draw(folder: Path) -> None:
 def _drawn_already(folder: Path) -> FileThereError:
     there = " and ".join(name for name in CHECK_FILES[:2] if (folder / name).exists())
     problem = f"{folder} already holds {there}, and a second draw voids both"
-    return FileThereError("", problem, "fill that one in, or choose another folder.")
+    return FileThereError("", problem, "fill in that check, or choose another folder.")
 
 
 def write_check(
@@ -300,7 +301,7 @@ def write_check(
 ) -> FolderCheck:
     """Draw rows to check and write check.json, check.html and check.csv, in this order.
 
-    A check.json without a check.csv must be of the same draw.
+    An existing check.json without a check.csv must have the same draw.
     """
     check_no_draw(folder)
     quality, n_flagged = rows.label_quality, int(rows.is_label_issue.sum())
@@ -324,10 +325,10 @@ def write_check(
 def extend_check(
     folder: Path, rows: ReviewRows, n_checked: int, *, image_root: Path | None = None
 ) -> FolderCheck:
-    """Draw more rows after a check that gave no list; the verdicts so far are in the files.
+    """Draw more rows after a check that gave no list; the files keep the verdicts so far.
 
-    The next list is certified at half the rate of this one. The sheet that was filled in is kept
-    under another name. An extension that was stopped may be repeated.
+    The next list is certified at half the rate. The sheet with the verdicts is kept under another
+    name. An extension that was stopped can be repeated.
     """
     fields = _read(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
@@ -335,14 +336,16 @@ def extend_check(
     is_repeated = (*certified, n_checked) == check.n_checked
     if not certified or (certified != check.n_checked and not is_repeated):
         problem = f"{folder} has no certificate of its last draw"
-        raise ArgumentError("", problem, "certify that first: more rows follow an empty list.")
+        raise ArgumentError(
+            "", problem, "run certify first: more rows can follow an empty list only."
+        )
     if fields["listed"]:
-        problem = f"is for an empty list, and this one has {len(fields['listed'])} labels"
-        advice = "leave it out: a list that was seen is not certified again."
+        problem = f"needs an empty list, and this list has {len(fields['listed'])} labels"
+        advice = "leave it out: a list that was seen cannot be certified again."
         raise ArgumentError({"extend": n_checked}, problem, advice)
     if n_checked <= certified[-1]:
         advice = f"pass more than {certified[-1]}, the number of rows so far."
-        raise ArgumentError({"extend": n_checked}, "is no larger draw", advice)
+        raise ArgumentError({"extend": n_checked}, "is not a larger draw", advice)
     check.draw.extended(n_checked)  # raises if the pool has fewer rows
     known = _read(folder / CHECK_FILES[1])
     known |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
@@ -364,7 +367,7 @@ def _write_draw(
 ) -> FolderCheck:
     check, ids = _check_of(fields, rows), rows.id_texts()
     known = dict(fields["checked"])
-    # In the order of the rows: that of the draw, or of the doubts, would tell the reviewer more.
+    # In the order of the data: another order would tell the reviewer about the scores.
     drawn = np.sort(check.draw.rows)
     lines = (
         (
@@ -385,8 +388,8 @@ def _write_draw(
         "next": {"check_done.csv": f"twohot certify {folder} check_done.csv"},
     }
     sentences = (
-        f"Give each of the {len(drawn)} rows a verdict. Not sure counts as right.",
-        "Verdicts are kept in this browser. Save them as check_done.csv when all are given.",
+        f"Give each of the {len(drawn)} rows a verdict. “Not sure” counts as right.",
+        "Verdicts are stored in this browser. When all are given, save them as check_done.csv.",
     )
     write_verdict_page(
         folder / CHECK_FILES[2],
@@ -406,7 +409,7 @@ def _write_draw(
 
 
 def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
-    """Return the check of a folder, which must be of its audit as it is now."""
+    """Return the check of a folder; raise if the audit has changed."""
     fields = _read(folder / CHECK_FILES[1])
     _check_digest(fields, folder / CHECK_FILES[1], rows)
     return _check_of(fields, rows)
@@ -414,13 +417,13 @@ def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
 
 def _check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> None:
     if fields.get("digest") != doubts_digest(rows):
-        problem = f"{path} is of another audit: labels or doubts changed after the draw"
-        advice = "pass the audit as it was, or draw and check again in another folder."
+        problem = f"{path} belongs to another audit: labels or scores changed after the draw"
+        advice = "pass the unchanged audit, or draw and check again in another folder."
         raise ArgumentError("", problem, advice)
 
 
 def _check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
-    """Draw the rows of a check again."""
+    """Return the check of some fields, with its rows drawn again."""
     first, *more = fields["n_checked"]
     n_flagged = int(rows.is_label_issue.sum())
     asked = {"n_checked": first, "seed": fields["seed"]}
@@ -435,28 +438,28 @@ def _write(path: Path, fields: Mapping[str, Any]) -> None:
 
 
 def _fields_digest(fields: Mapping[str, Any]) -> str:
-    """Return the sha256 of all fields but itself, by which a change of the file is seen."""
+    """Return the sha256 of all fields except `sha256`, to detect changes of the file."""
     content = {name: value for name, value in fields.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the fields of a file of ours, as they were written."""
+    """Return the fields of a check or certificate; raise if the file was changed."""
     if not path.is_file():
-        advice = "draw rows first, by twohot audit --draw-check."
-        raise FileNotFoundError(f"{path} is not there: {advice}")
+        advice = "draw rows first, with twohot audit --draw-check."
+        raise FileNotFoundError(f"{path} does not exist: {advice}")
     try:
         fields: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         version, is_changed = fields["format_version"], fields["sha256"] != _fields_digest(fields)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        problem = f"{path} is none that twohot wrote ({cause_of(error)})"
-        raise ArgumentError("", problem, "pass it as it was written.") from error
+        problem = f"{path} was not written by twohot ({cause_of(error)})"
+        raise ArgumentError("", problem, "pass the original file.") from error
     if version != FORMAT_VERSION:
         problem = f"{path} has format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
-        raise ArgumentError("", problem, "use the twohot that wrote it.")
+        raise ArgumentError("", problem, "use the version of twohot that wrote it.")
     if is_changed:
         problem = f"{path} was changed after it was written, or a part of it is missing"
-        raise ArgumentError("", problem, "pass it as it was written.")
+        raise ArgumentError("", problem, "pass the original file.")
     return fields
 
 
@@ -468,7 +471,7 @@ def certify_folder(
     spreadsheet_safe: bool = False,
     image_root: Path | None = None,
 ) -> GuaranteedList:
-    """Certify the list of a check that was done, and write it with its certificate and page."""
+    """Certify the list of a finished check; write the list, its certificate and its page."""
     rows, draw = check.rows, check.draw
     classes = np.array(rows.classes, dtype=object)
     words = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
@@ -476,7 +479,7 @@ def certify_folder(
     pairs = [[ids[row], said] for row, said in zip(draw.rows, words.tolist(), strict=True)]
     for (row, before), (_, said) in zip(fields["checked"], pairs, strict=False):
         if before != said:
-            advice = "pass the verdict of the first attempt: it is part of that certificate."
+            advice = "pass the verdict of the first attempt, which is part of its certificate."
             raise ArgumentError("checked", f"has another verdict on row {row!r}", advice)
     listed = certify(draw, words == "wrong", check.fdr, attempt=check.attempt)
     lines = (
@@ -498,7 +501,7 @@ def certify_folder(
 def _write_list_page(
     path: Path, check: FolderCheck, listed: GuaranteedList, image_root: Path | None
 ) -> None:
-    """Write the guarantee with the bound of every length of the list, for a slider."""
+    """Write a page with the guarantee and a slider for the bound at every length."""
     pool, bounds = check.draw.pool, listed.bounds
     is_left = ~np.isin(pool, check.draw.rows)
     task = {
@@ -512,14 +515,14 @@ def _write_list_page(
         check.rows,
         pool[is_left],
         task,
-        title="A list of wrong labels",
+        title="Certified list of wrong labels",
         sentences=[str(listed)],
         image_root=image_root,
     )
 
 
 def _outcome(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
-    """Return what follows from a check, as certificate.json holds it."""
+    """Return the result of a check, as in certificate.json."""
     return {
         "listed": [ids[row] for row in listed.rows],
         "found_wrong": [ids[row] for row in listed.found_wrong],
@@ -535,7 +538,7 @@ def _outcome(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
 def review_of(
     rows: ReviewRows, *, until: float, seed: int = 0, alpha: float = 0.05
 ) -> CertifiedReview:
-    """Return the review of an audit that stops when at most a share of its labels is wrong."""
+    """Return a review that stops when at most a share `until` of the labels is wrong."""
     return CertifiedReview(-rows.label_quality, until=until, seed=seed, alpha=alpha)
 
 
@@ -549,26 +552,31 @@ def write_review_page(
     n_wrong: float | None = None,
     image_root: Path | None = None,
 ) -> Path:
-    """Write the page of a review that stops when at most a share of the labels is wrong.
+    """Write the page of a review that stops when at most a share `until` of the labels is wrong.
 
     Parameters
     ----------
     folder : path
-        Of the audit.
+        Folder of the audit.
     rows : ReviewRows
         Its rows.
     until : float
         Share of the labels that may stay wrong.
     seed : int
-        Of the random rows.
+        Seed of the random rows.
     twice : float
-        Share of the rows that are shown a second time if their label is kept; repairs then are,
-        too. By default no row is.
+        Share of the rows that are shown a second time if their label is kept. If it is not 0,
+        repairs are shown again too.
     n_wrong : float, optional
-        Estimate of the wrong labels, which the page shows before the first random row; by default
-        the sum of `probability_wrong`.
+        Estimated number of wrong labels, shown before the first random row. By default the sum of
+        `probability_wrong`.
     image_root : path, optional
-        Where relative paths of pictures start.
+        Folder that picture paths are relative to.
+
+    Returns
+    -------
+    Path
+        The file of the page.
     """
     check_within("twice", twice, 0, 1)
     review = review_of(rows, until=until, seed=seed)
@@ -594,9 +602,10 @@ def write_review_page(
         **{name: fixed[name] for name in known},
     }
     sentences = (
-        "Not sure counts as wrong and still remaining.",
-        "Neither the doubt nor how a row was drawn is shown: a verdict must depend on its row.",
-        "Verdicts are kept in this browser. Export saves certificate.json, Decisions the labels.",
+        "“Not sure” counts as wrong and still remaining.",
+        "The page shows no scores, because a verdict must depend on its row alone.",
+        "Verdicts are stored in this browser.",
+        "Export saves certificate.json; Decisions saves the labels.",
     )
     write_verdict_page(
         folder / REVIEW_FILE,
@@ -611,7 +620,7 @@ def write_review_page(
 
 
 def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedReview) -> None:
-    """Write the certificate of a review of the rows of an audit, `review_of` these rows."""
+    """Write the certificate of a review that `review_of` made for these rows."""
     ids = rows.id_texts()
     fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
     fields |= {"digest": doubts_digest(rows), **_labels_of_rows(rows)}
@@ -624,35 +633,37 @@ def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedRevi
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
-    """Return the fields of a certificate, of a list or of a review, as they were written."""
+    """Return the fields of a certificate, of a list or of a review."""
     if not path.is_file():
-        advice = "pass the certificate.json that twohot certify or the page of a review saved."
-        raise FileNotFoundError(f"{path} is not there: {advice}")
+        advice = "pass the certificate.json that twohot certify or a review page saved."
+        raise FileNotFoundError(f"{path} does not exist: {advice}")
     fields = _read(path)
     if not {"looks", "listed"} & fields.keys():
-        raise ArgumentError("", f"{path} is a draw", "pass the certificate.json made from it.")
+        raise ArgumentError(
+            "", f"{path} is a draw, not a certificate", "pass the certificate.json made from it."
+        )
     return fields
 
 
 def verify_certificate(
     path: Path, rows: ReviewRows | None = None, *, data: Path | None = None
 ) -> GuaranteedList | CertifiedReview:
-    """Redo a certificate from what it is of, and raise unless all of it agrees.
+    """Compute a certificate again; raise if anything differs.
 
     Parameters
     ----------
     path : path
         A certificate.json, of a list or of a review.
     rows : ReviewRows, optional
-        The rows of the audit. Without them the certificate of a review is redone from the labels
-        of `data` alone: all of it but which rows the list holds, which theorem 3 does not need.
+        The rows of the audit. Without them, a review is verified with the labels of `data` only:
+        everything except which rows are in the list, which theorem 3 does not need.
     data : path, optional
-        The file with the labels that were audited.
+        The file with the audited labels.
 
     Returns
     -------
     GuaranteedList or CertifiedReview
-        What it certifies, computed again.
+        The recomputed list or review.
     """
     fields = read_certificate(path)
     if rows is not None:
@@ -662,26 +673,26 @@ def verify_certificate(
         if "looks" in fields:
             return _verified_review(fields, path, rows, labels)
         if rows is None:
-            problem = f"{path} is of a list, whose order is that of its audit"
+            problem = f"{path} certifies a list, which needs the order of its audit"
             raise ArgumentError("", problem, "pass the folder of the audit.")
         return _verified_list(fields, path, rows)
     except (LookupError, TypeError, AttributeError) as error:
-        problem = f"{path} is no certificate that twohot wrote ({cause_of(error)})"
-        raise ArgumentError("", problem, "pass it as it was written.") from error
+        problem = f"{path} is not a certificate of twohot ({cause_of(error)})"
+        raise ArgumentError("", problem, "pass the original file.") from error
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelsOfData:
-    """The labels of a file, which are those of a certificate."""
+    """The ids of a file's rows, and which rows have a label."""
 
     ids: RowIds
     is_labelled: BoolArray
 
 
 def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
-    """Return the labels of a file: the column whose digest is that of the certificate.
+    """Return the labels of a file, from the column with the digest of the certificate.
 
-    A cell that names no class, nor a spelling of one, was read as no label.
+    A cell that names no class, nor a spelling of one, was read as a missing label.
     """
     columns = file_cells(data)
     name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
@@ -698,21 +709,21 @@ def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfDa
             RowIds.of_column(column, columns[column]) if column else RowIds.by_position(len(names))
         )
         return _LabelsOfData(ids, np.array([bool(name) for name in names]))
-    problem = f"{data} does not hold the labels of {path}: they were changed, or are other rows"
-    advice = "pass the file as it was audited, or the folder of the audit."
+    problem = f"{data} does not have the labels of {path}: labels or rows were changed"
+    advice = "pass the audited file, or the folder of the audit."
     raise ArgumentError("", problem, advice)
 
 
 def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
-    """Return the least and the most share of wrong labels by a certificate, each 95 % sure.
+    """Return a lower and an upper bound on the share of wrong labels, each with 95 % confidence.
 
-    The draw for a list is of the most doubtful rows, and says nothing about the others. It bounds
-    the share from below. A review bounds it from both sides. The labels must be those that were
-    checked; the doubts may differ in the last digit, as they do between two machines.
+    A list bounds the share from below, because its draw has only the most suspicious rows. A review
+    bounds it from both sides. The labels must be the checked ones; scores may differ in the last
+    digit, as they do between machines.
     """
     fields = read_certificate(path)
     if fields.get("labels") != rows.given_labels_digest():
-        problem = f"{path} is of other labels: they changed after the check"
+        problem = f"{path} belongs to other labels: they changed after the check"
         raise ArgumentError("", problem, "draw and check again, or leave it out.")
     n_labelled = rows.n_rows - rows.n_unlabelled
     if "looks" in fields:
@@ -733,8 +744,8 @@ def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> G
     check = _check_of(fields, rows)
     ids = rows.id_texts()
     if [row for row, _ in fields["checked"]] != [ids[row] for row in check.draw.rows]:
-        problem = f"{path} has verdicts on other rows than those that its seed draws"
-        raise ArgumentError("", problem, "pass it as twohot certify wrote it.")
+        problem = f"{path} has verdicts on other rows than its seed draws"
+        raise ArgumentError("", problem, "pass the file that twohot certify wrote.")
     wrong = np.array([WORDS[said] is Given.WRONG for _, said in fields["checked"]])
     listed = certify(check.draw, wrong, check.fdr, attempt=check.attempt)
     again = _outcome(listed, ids)
@@ -756,12 +767,14 @@ def _verified_review(
         ids = labels.ids
         doubt = np.where(labels.is_labelled, 0.0, np.nan)
     else:
-        problem = f"{path} says nothing without the labels that it is of"
-        raise ArgumentError("", problem, "pass the folder of the audit, or the file of its labels.")
+        problem = f"{path} cannot be verified without its labels"
+        raise ArgumentError(
+            "", problem, "pass the folder of the audit, or the file with its labels."
+        )
     place = {name: row for row, name in enumerate(ids)}
     kinds = {kind: is_random for is_random, kind in KINDS.items()}
     looks = [Look(place.get(row, -1), kinds[kind], said) for row, kind, said in fields["looks"]]
-    if rows is None:  # the rows of the list, in their order; of others the doubt does not matter
+    if rows is None:  # the list in its order; the scores of other rows do not matter
         chosen = [look.row for look in looks if not look.is_random and look.row >= 0]
         doubt[chosen] += np.arange(len(chosen), 0, -1)
     asked = {name: fields[name] for name in ("until", "seed", "alpha")}
@@ -777,6 +790,6 @@ def _verified_review(
         claimed = f"{fields['bound']} (corrected: {fields['corrected']})"
         problem = f"{path} claims a bound of {claimed}, and its log gives {review.bound}"
         problem += f" (corrected: {corrected})"
-        advice = "a verdict or the bound was changed: pass it as it was written."
+        advice = "a verdict or the bound was changed: pass the original file."
         raise ArgumentError("", problem, advice)
     return review

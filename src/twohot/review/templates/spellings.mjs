@@ -1,4 +1,4 @@
-/* Classes that differ in spelling alone, and the button that merges them. */
+/* Classes that differ only in spelling, and the button that merges them. */
 
 import { className, counted, decide, decisions, isDoubted, labelOf, merges, report } from "./state.mjs";
 import { mergeSpellings } from "./storage.mjs";
@@ -14,7 +14,7 @@ function groupLine(group) {
   const isMerged = others.every(([code]) => merges.get(code) === into);
   const spelling = ([code, text, count]) => element("span", { className: "spelling" }, element(code === into ? "strong" : "span", {}, element("bdi", { textContent: text })),
     element("small", { textContent: counted(count, "row") }));
-  const button = element("button", { type: "button", "aria-pressed": String(isMerged), title: isMerged ? "Keep them apart again" : `Write all as ${name}` },
+  const button = element("button", { type: "button", "aria-pressed": String(isMerged), title: isMerged ? "Keep them as separate classes" : `Write all as ${name}` },
     isMerged ? "✓ Merged" : "Merge", element("span", { className: "visually-hidden", textContent: ` into ${name}` }));
   button.addEventListener("click", () => {
     const merged = new Map(merges);
@@ -29,7 +29,7 @@ function groupLine(group) {
   return element("li", {}, element("div", {}, ...group.map(spelling)), button);
 }
 
-/* Rows whose given and suggested label are one class now are decided: nothing is left to choose. */
+/* Accept the suggestion of rows whose given and suggested label are now the same class. */
 function acceptRespelt(group) {
   const codes = new Set(group.map(([code]) => code));
   const rows = report.row.map((_, i) => i).filter((i) => isDoubted(i) && !decisions.has(i) && codes.has(report.given[i]) && codes.has(report.suggested[i]));
@@ -38,6 +38,6 @@ function acceptRespelt(group) {
 }
 
 function sayMerged(name, n) {
-  if (n === null) return say(`The spellings of ${name} are kept apart.`);
-  say(`Merged into ${name}${n ? `; ${counted(n, "suggestion")} accepted that ${n === 1 ? "differs" : "differ"} in spelling alone (u undoes that)` : ""}.`);
+  if (n === null) return say(`The spellings of ${name} are separate classes again.`);
+  say(`Merged into ${name}${n ? `; ${counted(n, "suggestion")} accepted that only ${n === 1 ? "differs" : "differ"} in spelling (press u to undo)` : ""}.`);
 }

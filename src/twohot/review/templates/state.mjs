@@ -1,41 +1,41 @@
-/* The rows of the page as columns, flagged ones first, and what was decided and noted, with undo.
-   A row is named here by its position in the columns; report.row is its place in the user's data, by
-   which rows are sorted, and report.id what it is called there.
-   A decision is { kind, label }: the label that follows is a class, the name of a new one, or none. */
+/* The rows of the page as columns, flagged ones first, and the decisions and notes, with undo.
+   i is the position of a row in the columns. report.row[i] is its position in the user's data, and
+   report.id[i] its id there. A decision is { kind, label }; the label is a class code, the name of a new
+   class, or none. */
 
 export const report = JSON.parse(document.getElementById("report-data").textContent);
-/* Ids that are the places of the rows are not written twice. */
+/* Ids that equal the positions are left out of the file. */
 report.id ??= report.row.map(String);
-/* A finding lists rows of the page, the most suspicious first; cards ask the other way round. */
+/* A finding lists its rows, most suspicious first; `rank` is the inverse. */
 for (const finding of report.findings) finding.rank = new Map(finding.rows.map((i, place) => [i, place]));
 
 export const N_ROWS = report.row.length;
 export const NO_LABEL = -1;
 export const KINDS = ["accept", "reject", "second", "relabel", "new_class", "exclude"];
-export const OPEN = "open";   /* in files: not decided, the line is there for its note */
-export const SPELLING = "spelling";   /* in files: of no row, two spellings become one */
-/* Who reviews: the name of all decisions that came from no other reviewer's file. */
+export const OPEN = "open";   /* in files: undecided, a line with only a note */
+export const SPELLING = "spelling";   /* in files: not a row, but two merged spellings */
+/* The reviewer's name, for all decisions not imported from another reviewer. */
 export const reviewer = { name: "" };
-/* Decisions are by id: another audit of the same labels shows its rows in another order. */
+/* Decisions are stored by id: another audit of the same labels may have another order. */
 export const placeOf = new Map(report.id.map((id, i) => [id, i]));
 
 export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/* A label is the code of a class, or the name of one that the reviewer made up. */
+/* A label is the code of a class, or the name of a new one. */
 export function className(label) {
   if (typeof label === "string") return label;
   return label === NO_LABEL ? "" : report.classes[label];
 }
 
-/* The name of a label with all to be seen that tells it from a more frequent spelling. */
+/* The name of a label, with the differences from a more frequent spelling made visible. */
 const toldNames = new Map(report.spellings.flatMap((group) => group.slice(1).map(([code, text]) => [code, text.slice(1, -1)])));
 export function shownName(label) {
   return toldNames.get(label) ?? className(label);
 }
 
-/* What a row is called: a number alone would say little. */
+/* The name of a row; a position gets the word in front. */
 export function idName(id, word = "row") {
   return report.idKind === "position" ? `${word} ${id}` : id;
 }
@@ -44,25 +44,25 @@ export function rowName(i, word = "row") {
   return idName(report.id[i], word);
 }
 
-/* Codes of the classes in the order in which people look for them: 2 before 10, case aside. */
+/* Codes of the classes in natural order: 2 before 10, case ignored. */
 export const classOrder = (() => {
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   return report.classes.map((_, code) => code).sort((a, b) => compare(report.classes[a], report.classes[b]) || a - b);
 })();
 
-/* Whether another label is suggested; a row may be there for other reasons. */
+/* Whether the suggestion differs from the given label; not so for rows of other issues. */
 export function isDoubted(i) {
   return report.suggested[i] !== report.given[i];
 }
 
-/* Whether a row has a second candidate that is not the given label, which can be kept anyway. */
+/* Whether a row has a second candidate other than the given label. */
 export function hasSecond(i) {
   return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
 }
 
-/* ---- spellings of one class that are merged ---- */
+/* ---- merged spellings ---- */
 
-export const merges = new Map();   /* code of a spelling → code of the class that it becomes */
+export const merges = new Map();   /* code of a spelling → code of the class it is merged into */
 
 /* ---- decisions and notes ---- */
 
@@ -80,19 +80,19 @@ export function answerOf(i) {
   return { decision: decisions.get(i), note: notes.get(i) };
 }
 
-/* What a kind of decision leads to by itself. */
+/* The label that a kind of decision implies. */
 export function labelOf(i, kind) {
   return { accept: report.suggested, reject: report.given, second: report.second }[kind]?.[i] ?? NO_LABEL;
 }
 
-/* The plainest decision that leads to a label. */
+/* The simplest decision that gives a label. */
 export function decisionFor(i, label) {
   if (typeof label === "string") return { kind: "new_class", label };
   const kind = KINDS.find((known) => known === "relabel" || labelOf(i, known) === label);
   return { kind, label };
 }
 
-/* The names that the reviewer made up, the first one first. */
+/* The new classes that the reviewer typed, in order. */
 export function newClasses() {
   const made = [...decisions.values()].filter((decision) => decision.kind === "new_class");
   return [...new Set(made.map((decision) => decision.label))];
@@ -109,7 +109,7 @@ export function answer(changes) {
   put(changes);
 }
 
-/* Undo the last step; the rows it touched, or null if there is none. */
+/* Undo the last step; return its rows, or null if there is none. */
 export function undo() {
   const step = past.pop();
   if (!step) return null;
@@ -121,7 +121,7 @@ export function canUndo() {
   return past.length > 0;
 }
 
-/* Set what is known of a row, without a step and without telling. */
+/* Set decision and note of a row, without an undo step or a notification. */
 export function keep(i, { decision, note }) {
   if (decision) decisions.set(i, decision);
   else decisions.delete(i);
