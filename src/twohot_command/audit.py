@@ -22,6 +22,7 @@ from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
 from twohot.tables import FeatureTable, with_used_classes
+from twohot_command.app import errors_in_words, option_writer
 from twohot_command.certify import check_draw, draw_for_check
 from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, JUnit, gate_of
 from twohot_command.parts import (
@@ -94,7 +95,7 @@ def audit(
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
-    check_draw(output, draw_check)
+    check_draw(output, draw_check, seed)
     gate = gate_of(
         fail_above,
         fail_on,
@@ -164,8 +165,9 @@ def audit(
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
-    with gate.closing(issues, source, output):  # a draw may be impossible
-        draw_for_check(output, draw_check, seed, root, spreadsheet_safe=spreadsheet_safe)
+    # A draw may be impossible.
+    with gate.closing(issues, source, output), errors_in_words(option_writer(audit)):
+        draw_for_check(output, draw_check, seed, root)
 
 
 def _merged(table: FeatureTable) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """`twohot certify` and `twohot verify`: lists of wrong labels with a guarantee."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -11,7 +11,9 @@ from twohot.audit import (
     CertifiedReview,
     certify_folder,
     check_no_draw,
+    check_seed,
     extend_check,
+    kept_sheets,
     read_audit_folder,
     read_check,
     rows_needed,
@@ -25,16 +27,15 @@ from twohot_command.sources import SpreadsheetSafe
 from twohot_command.terminal import say, say_next
 
 
-def check_draw(folder: Path, fdr: float | None) -> None:
+def check_draw(folder: Path, fdr: float | None, seed: int) -> None:
     """Raise if the requested draw is impossible, before the work of an audit."""
     if fdr is not None:
+        check_seed(seed)
         rows_needed(1, fdr, 1)  # raises if the rate is invalid
         check_no_draw(folder)
 
 
-def draw_for_check(
-    folder: Path, fdr: float | None, seed: int, image_root: Path | None, *, spreadsheet_safe: bool
-) -> None:
+def draw_for_check(folder: Path, fdr: float | None, seed: int, image_root: Path | None) -> None:
     """Draw rows to check if `fdr` is given, and print the next step."""
     if fdr is None:
         return
@@ -42,8 +43,7 @@ def draw_for_check(
     if not rows.is_label_issue.any():
         say("No rows are drawn to check, because no label is flagged.")
         return
-    guard: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe, "image_root": image_root}
-    check = write_check(folder, rows, fdr, seed=seed, **guard)
+    check = write_check(folder, rows, fdr, seed=seed, image_root=image_root)
     n_rows, n_pool = len(check.draw.rows), len(check.draw.pool)
     say(f"Drawn from the {n_pool} most suspicious rows: {counted(n_rows, 'row')} to check.")
     _say_how_to_check(folder)
@@ -92,30 +92,24 @@ def certify(
             "", "a finished check or an extension is needed, not both", advice, extend=...
         )
     rows = read_audit_folder(audit)
-    guard: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe}
-    guard["image_root"] = image_root(audit, rows, places_of_audit(audit), images)
+    root = image_root(audit, rows, places_of_audit(audit), images)
     if checked is None or extend is not None:
-        _extend(audit, rows, extend or 0, guard)
+        _extend(audit, rows, extend or 0, root)
         return
     check = read_check(audit, rows)
     if fdr not in (None, check.fdr):
         problem = f"differs from {check.fdr:g}, for which the rows were drawn"
         advice = "leave it out: a rate chosen after the draw has no guarantee."
         raise ArgumentError({"fdr": fdr}, problem, advice)
-    for name in CERTIFICATE_FILES:
-        # The certificate of an empty list is replaced in the next attempt.
-        is_old = len(check.n_checked) > 1
-        check_output(audit / name, (checked,), force=force or is_old)
-    listed = certify_folder(check, checked, audit, **guard)
-    say(str(listed))
     table, made, page = (audit / name for name in CERTIFICATE_FILES)
-    if len(check.n_checked) > 1:
-        n_attempts = len(check.n_checked)
-        together = 2 * check.fdr - check.level
-        say(
-            f"Attempt {n_attempts} has a rate of {100 * check.level:g}%; the lists of all attempts "
-            f"together have at most {100 * together:g}%."
-        )
+    # The certificate of an empty list is replaced in the next attempt.
+    is_replaced = force or check.replaces(made)
+    for path in (table, made, page):
+        check_output(path, (checked,), force=is_replaced)
+    listed = certify_folder(
+        check, checked, audit, spreadsheet_safe=spreadsheet_safe, image_root=root
+    )
+    say(str(listed))
     if len(listed.rows):
         say(f"List, most suspicious first: {table}")
     say(f"Bounds at all other thresholds: {page}")
@@ -123,10 +117,12 @@ def certify(
     say(f"Certificate, also with {found} found wrong: {made}")
 
 
-def _extend(audit: Path, rows: ReviewRows, n_checked: int, guard: dict[str, Any]) -> None:
-    check = extend_check(audit, rows, n_checked, **guard)
+def _extend(audit: Path, rows: ReviewRows, n_checked: int, root: Path | None) -> None:
+    check = extend_check(audit, rows, n_checked, image_root=root)
     more = n_checked - check.n_checked[-2]
     say(f"Drawn: {counted(more, 'more row')}. The next list has a rate of {check.level:.4g}.")
+    for sheet in kept_sheets(audit)[-1:]:
+        say(f"Your sheet so far is kept: {sheet}")
     _say_how_to_check(audit)
 
 
@@ -158,5 +154,5 @@ def verify(
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
             f"Second looks differ in {rate:.1%}. Corrected for reviewer errors, at most "
-            f"{counted(most, 'label')} are wrong."
+            f"{counted(most, 'label')} are wrong, if the error rate is the same for all rows."
         )

@@ -18,9 +18,11 @@ import typer
 from typer import Option
 
 from twohot.audit import (
+    CERTIFICATE_FILES,
     CHECK_FILES,
     FILES,
     ISSUE_PARTS,
+    REVIEW_FILE,
     LabelIssues,
     read_audit_folder,
     read_certificate,
@@ -73,7 +75,10 @@ class Gate:
 
     @contextmanager
     def closing(self, issues: LabelIssues, source: str, audit: Path) -> Iterator[None]:
-        """Print the result, run the body, then exit with code 3 if the gate failed."""
+        """Print the result, run the body, then exit with code 3 if the gate failed.
+
+        An error of the body, which was printed, does not hide a failed gate.
+        """
         if self.fail_above is None:
             yield
             return
@@ -92,7 +97,11 @@ class Gate:
         if self.annotations:
             say(annotation(line, is_failed=is_failed))
         say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
-        yield
+        try:
+            yield
+        except typer.Exit as error:
+            if not is_failed or error.exit_code != 1:
+                raise
         if is_failed:
             raise typer.Exit(FAILED)
 
@@ -121,7 +130,8 @@ def gate_of(
             advice = "pass {fail_above} too."
             raise ArgumentError({name: value}, "needs a gate", advice, fail_above=...)
     if junit is not None:
-        taken = [(audit / name).resolve() for name in (*FILES, ISSUE_PARTS, *CHECK_FILES)]
+        names = (*FILES, ISSUE_PARTS, *CHECK_FILES, *CERTIFICATE_FILES, REVIEW_FILE)
+        taken = [(audit / name).resolve() for name in names]
         if any(junit.resolve().is_relative_to(path) for path in taken):
             advice = "choose another name."
             raise ArgumentError({"junit": junit}, "is a file of the audit", advice)

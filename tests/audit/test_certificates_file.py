@@ -12,16 +12,18 @@ from twohot import LabelIssues, find_label_issues
 from twohot.audit.certificate_file import (
     _fields_digest,
     certify_folder,
+    extend_check,
     plan_check,
     read_check,
     review_of,
+    share_wrong_bounds,
     verdicts_of_draw,
     verify_certificate,
     write_check,
     write_review_certificate,
 )
 from twohot.base import ArgumentError
-from twohot.tables.csv_file import read_csv, write_csv
+from twohot.tables.csv_file import guarded, read_csv, write_csv
 from twohot.tables.row_ids import RowIds
 
 N_ROWS = 900
@@ -120,13 +122,13 @@ def said(**changes):
 )
 def test_verdicts_come_in_any_form(form):
     found = verdicts_of_draw(form(said()), DRAW, GIVEN, NAMES, RowIds.by_position(600))
-    np.testing.assert_array_equal(found, DRAW.rows < 140)
+    np.testing.assert_array_equal(found == "wrong", DRAW.rows < 140)
 
 
-def test_unsure_rows_count_as_right():
+def test_unsure_rows_are_neither_right_nor_wrong():
     first = str(DRAW.rows[DRAW.rows < 140][0])
     found = verdicts_of_draw(said(**{first: "unsure"}), DRAW, GIVEN, NAMES, RowIds.by_position(600))
-    np.testing.assert_array_equal(found, (DRAW.rows < 140) & (DRAW.rows != int(first)))
+    assert found.tolist() == list(said(**{first: "unsure"}).values())
 
 
 @pytest.mark.parametrize("names", [("left", "right"), ("right", "wrong"), ("False", "True")])
@@ -135,7 +137,18 @@ def test_words_of_a_file_mean_no_class(names, tmp_path):
     path = tmp_path / "done.csv"
     write_csv(path, ["id", "verdict"], zip(map(str, DRAW.rows), words, strict=True))
     found = verdicts_of_draw(path, DRAW, GIVEN % 2, np.array(names), RowIds.by_position(600))
-    assert found.tolist() == [word == "wrong" for word in words]
+    assert found.tolist() == [word.strip().lower() for word in words]
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+def test_ids_may_be_guarded_and_may_begin_with_a_quote(is_guarded, tmp_path):
+    names = [f"{mark}{row}" for row in range(300) for mark in ("=", "'=")]
+    ids = RowIds.of_column("id", names)
+    cells = [guarded(names[row]) if is_guarded else names[row] for row in DRAW.rows]
+    path = tmp_path / "done.csv"
+    write_csv(path, ["id", "verdict"], [[cell, verdict(int(cell.strip("'=")))] for cell in cells])
+    found = verdicts_of_draw(path, DRAW, GIVEN, NAMES, ids)
+    assert found.tolist() == [verdict(row // 2) for row in DRAW.rows.tolist()]
 
 
 OTHER = next(str(row) for row in range(600) if row not in DRAW.rows)
@@ -243,6 +256,74 @@ def certificate(check, tmp_path):
     return tmp_path / "certificate.json"
 
 
+@pytest.mark.parametrize("word", ["unsure", "right", "wrong"])
+def test_unsure_rows_may_be_right_and_may_be_wrong(rows, check, tmp_path, word):
+    done = filled(tmp_path / "check.csv", tmp_path / "done.csv", lambda _row, _said: word)
+    certify_folder(check, done, tmp_path)
+    least, most = share_wrong_bounds(tmp_path / "certificate.json", rows)
+    assert (least > 0) == (word == "wrong")
+    assert (most < 1) == (word == "right")
+
+
+@pytest.fixture
+def emptied(check, tmp_path):
+    """A folder whose first check gave no list; its sheet has a column of the user's."""
+    words = ("right", "unsure")
+    header, *lines = read_csv(tmp_path / "check.csv")
+    lines = [[*line[:3], words[k % 2], f"note {k}"] for k, line in enumerate(lines)]
+    write_csv(tmp_path / "check.csv", [*header, "note"], lines)
+    listed = certify_folder(check, tmp_path / "check.csv", tmp_path)
+    assert str(listed).startswith("No list: ")
+    return {line[0]: line[3] for line in lines}
+
+
+def test_an_extension_keeps_the_sheet_and_its_words(rows, emptied, tmp_path):
+    sheet = (tmp_path / "check.csv").read_bytes()
+    extended = extend_check(tmp_path, rows, 150)
+    assert (tmp_path / "check_1.csv").read_bytes() == sheet
+    _, *lines = read_csv(tmp_path / "check.csv")
+    assert len(lines) == 150
+    assert {line[0]: line[3] for line in lines if line[3]} == emptied
+    done = filled(
+        tmp_path / "check.csv",
+        tmp_path / "done.csv",
+        lambda row, said: emptied.get(f"T{row}", said),
+    )
+    listed = certify_folder(extended, done, tmp_path)
+    together = "the lists of all attempts together have at most 15%."
+    verified = verify_certificate(tmp_path / "certificate.json", rows)
+    assert str(verified) == str(listed)
+    assert str(verified).endswith(f"Attempt 2 has a rate of 5%; {together}")
+    assert together in (tmp_path / "certified.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("stopped", [("check.html", "check.csv"), ("check.csv",), ()])
+def test_an_extension_that_was_stopped_is_repeated(rows, emptied, tmp_path, stopped):
+    before = {name: (tmp_path / name).read_bytes() for name in stopped}
+    extend_check(tmp_path, rows, 150)
+    after = {path.name: path.read_bytes() for path in tmp_path.glob("check.*")}
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    if "check.csv" in stopped:
+        (tmp_path / "check_1.csv").unlink()
+    with pytest.raises(ArgumentError, match="has no certificate of its last draw"):
+        extend_check(tmp_path, rows, 160)
+    extend_check(tmp_path, rows, 150)
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("check.*")} == after
+    kept = [
+        dict(zip(*np.transpose(read_csv(path))[[0, 3]], strict=True))
+        for path in sorted(tmp_path.glob("check_*.csv"))
+    ]
+    assert emptied.items() <= kept[0].items()
+    assert len(kept) == 1 + (not stopped)
+
+
+def test_cells_of_a_sheet_are_guarded(tmp_path):
+    items = [f"=HYPERLINK({row})" for row in range(300)]
+    check = write_check(tmp_path, audit_rows(300, items=items, item_kind="text"), 0.1)
+    assert (tmp_path / "check.csv").read_text().count(",'=HYPERLINK(") == len(check.draw.rows)
+
+
 def change(path, fields):
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
@@ -257,8 +338,8 @@ def test_a_certificate_that_was_changed_is_refused(rows, certificate, fields):
 
 
 def test_a_verdict_that_was_changed_is_seen(rows, certificate):
-    (row, is_wrong), *others = json.loads(certificate.read_text())["checked"]
-    change(certificate, {"checked": [[row, not is_wrong], *others]})
+    (row, _), *others = json.loads(certificate.read_text())["checked"]
+    change(certificate, {"checked": [[row, "unsure"], *others]})
     with pytest.raises(ArgumentError, match="was changed after it was written"):
         verify_certificate(certificate, rows)
 

@@ -90,6 +90,15 @@ def test_another_rate_is_refused(done) -> None:
     assert everything(audit) == before
 
 
+def test_a_seed_that_a_browser_cannot_hold_is_refused_before_the_work(audited, tmp_path) -> None:
+    folder, _, _ = audited
+    asked = ["-o", tmp_path / "audit", "--draw-check", 0.1, "--seed", 2**53 - 1]
+    result = run("audit", folder / "table.csv", *asked)
+    assert result.exit_code == 1
+    assert "--seed=9007199254740991 is more than a browser can count to" in result.output
+    assert not (tmp_path / "audit").exists()
+
+
 @pytest.mark.parametrize(
     ("fdr", "says"),
     [
@@ -224,12 +233,16 @@ def test_a_gate_that_fails_is_said_although_no_draw_is_possible(table, tmp_path)
     asked = ["--draw-check", "0.1", "--fail-above", "1%", "--fail-on", "estimate"]
     asked += ["--junit", tmp_path / "junit.xml"]
     result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *asked)
-    assert result.exit_code == 1  # few labels are flagged
+    assert result.exit_code == 3
     assert "Failed: about" in result.output
+    assert "Error: --draw-check=0.1 needs 45 checked rows, and only" in result.output
     assert (tmp_path / "junit.xml").exists()
 
 
-@pytest.mark.parametrize("name", ["issues.csv", "check.csv", "issues.parquet/junit.xml"])
+@pytest.mark.parametrize(
+    "name",
+    ["issues.csv", "check.csv", "certificate.json", "review.html", "issues.parquet/junit.xml"],
+)
 def test_a_gate_does_not_replace_what_the_audit_writes(table, tmp_path, name) -> None:
     folder = tmp_path / "audit"
     (folder / "issues.parquet").mkdir(parents=True)
@@ -278,8 +291,8 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
             audit / "check.json",
             "is a draw, not a certificate: pass the certificate.json made from it",
         ),
-        (audit / "issues.csv", "was not written by twohot"),
-        (audit / "none.json", "is not there: pass the certificate.json that twohot certify or"),
+        (audit / "issues.csv", "issues.csv was not written by twohot"),
+        (audit / "none.json", "does not exist: pass the certificate.json that twohot certify or"),
     ):
         refused = gate("6%", made=made)
         assert refused.exit_code == 1
@@ -328,6 +341,11 @@ def test_a_second_attempt_has_half_the_rate(audited, tmp_path) -> None:
     assert run("verify", audit / "certificate.json").exit_code == 0
     fields = json.loads((audit / "certificate.json").read_text())
     assert (fields["fdr"], fields["n_checked"]) == (0.1, [45, 150])
+    before = everything(audit)
+    refused = run("certify", audit, tmp_path / "two.csv")
+    assert refused.exit_code == 1
+    assert "certified.csv" in refused.output
+    assert everything(audit) == before
 
 
 NEEDED = ("id", "verdict")
@@ -383,10 +401,32 @@ def test_a_review_is_written_and_its_certificate_verified(audited, tmp_path) -> 
     assert failed.exit_code == 3
 
 
+def test_labels_that_were_merged_or_missing_are_verified_alone(tmp_path) -> None:
+    features, true = blobs(N_ROWS)
+    labels = wrong_every(true, 5)
+    labels[0], labels[1], labels[2] = labels[0].upper(), f" {labels[1]}", "?"
+    table = write_table(tmp_path / "table.csv", features, label=labels)
+    asked = ["-o", tmp_path / "audit", "--quiet", "--merge-spellings", "--missing", "?"]
+    assert run("audit", table, *asked).exit_code == 0
+    rows = read_audit_folder(tmp_path / "audit")
+    assert rows.spellings
+    review = review_of(rows, until=0.02)
+    for _ in range(30):
+        review.decide("wrong")
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    result = run("verify", path, table)
+    assert result.exit_code == 0, result.output
+    labels[3] = "?"
+    write_table(table, features, label=labels)
+    assert "does not have the labels of" in run("verify", path, table).output
+
+
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
         (["--until", "0.1%"], "--until=0.001 is less than one of 900 labels: review every row"),
+        (["--until", "1%", "--seed", 2**53 - 1], "--seed=9007199254740991 is more than a browser"),
         (["--until", "many"], "--until='many' is not allowed: pass a share of the labels"),
         (["--until", "1%", "--twice", "200%"], "--twice='200%' is not allowed"),
         (["--until", "1%", "--images", "."], "--images=. needs image paths, which"),

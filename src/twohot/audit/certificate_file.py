@@ -1,6 +1,7 @@
 """Files of a check and its certificate, in the folder of the audit.
 
     check.csv         id, item, given_label, verdict: a person fills in the last column
+    check_1.csv       the sheet of the first attempt, and so on, if the check was extended
     check.html        the same as a page, which saves check_done.csv
     check.json        settings of the draw: rate, rows, seed, digest of scores and labels
     certified.csv     the list: id, item, given_label, suggested_label
@@ -16,6 +17,7 @@ labels, seed or rate raises an error.
 """
 
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -67,7 +69,15 @@ from twohot.base import (
     write_json,
 )
 from twohot.review import ReviewRows, label_names_digest, write_verdict_page
-from twohot.tables import RowIds, csv_columns, file_cells, frame_columns, unguarded, write_csv
+from twohot.tables import (
+    RowIds,
+    csv_columns,
+    file_cells,
+    frame_columns,
+    guarded,
+    unguarded,
+    write_csv,
+)
 
 CHECK_FILES = ("check.csv", "check.json", "check.html")
 CERTIFICATE_FILES = ("certified.csv", "certificate.json", "certified.html")
@@ -79,8 +89,9 @@ SHARE_ALPHA = 0.05  # error probability of each bound on the share of wrong labe
 KINDS = {False: "list", True: "random"}  # names of the kinds of looks
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
-# Verdicts in check.csv; "unsure" counts as right.
-WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, "unsure": Given.RIGHT}
+UNSURE = "unsure"
+# Verdicts in check.csv; "unsure" counts as right in a list.
+WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, UNSURE: Given.RIGHT}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +104,25 @@ class FolderCheck:
     n_checked: tuple[int, ...]  # rows drawn in each attempt; all attempts but the last gave no list
 
     @property
+    def attempt(self) -> int:
+        """Which attempt this is."""
+        return len(self.n_checked)
+
+    @property
     def level(self) -> float:
         """The rate of this attempt."""
-        return attempt_level(self.fdr, len(self.n_checked))
+        return attempt_level(self.fdr, self.attempt)
+
+    def replaces(self, path: Path) -> bool:
+        """Return whether a certificate is of an earlier attempt of this check, which gave no list.
+
+        One that cannot be read is not.
+        """
+        try:
+            fields = _read(path)
+        except (ArgumentError, OSError):
+            return False
+        return fields.get("n_checked") == list(self.n_checked[:-1]) and not fields["listed"]
 
 
 # A draw of the rows of an audit -------------------------------------------------------------------
@@ -159,16 +186,16 @@ def verdicts_of_draw(
     given: IntArray,
     classes: NDArray[Any],
     ids: RowIds,
-) -> BoolArray:
-    """Return which labels of the drawn rows are wrong.
+) -> NDArray[np.str_]:
+    """Return "right", "wrong" or "unsure" for each of the drawn rows.
 
     Parameters
     ----------
     checked : mapping, path or data frame
         A mapping from row id to "right", "wrong", "unsure" or the true label; a file or frame with
-        the columns `id` and `verdict`, as in check.csv; or the decisions of a review. "unsure"
-        counts as right. Case and blanks around the three words are ignored. In a file or frame,
-        the words are verdicts; in a mapping, they mean a class if one has this name.
+        the columns `id` and `verdict`, as in check.csv; or the decisions of a review. Case and
+        blanks around the three words are ignored. In a file or frame, the words are verdicts; in a
+        mapping, they mean a class if one has this name. Ids may be guarded against spreadsheets.
     draw : CheckDraw
         The rows to check: these and no others.
     given, classes, ids
@@ -178,11 +205,13 @@ def verdicts_of_draw(
     if isinstance(checked, Mapping):
         known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
-    said = [
-        (row, words.get(_plain_word(verdict), verdict))
-        for row, verdict in _pairs(checked)
+    drawn = [ids[row] for row in draw.rows]
+    pairs = [
+        (as_text(row), verdict)
+        for row, verdict in _pairs(checked, drawn)
         if isinstance(verdict, Given) or (not is_missing(verdict) and as_text(verdict).strip())
     ]
+    said = [(row, words.get(_plain_word(verdict), verdict)) for row, verdict in pairs]
     found = check_checked(said, given, classes, ids=ids)
     others = found.rows[~np.isin(found.rows, draw.rows)]
     if len(others):
@@ -197,23 +226,31 @@ def verdicts_of_draw(
         problem = f"has no verdict on {len(missing)} of the {n_drawn} that were drawn ({names})"
         advice = 'check them, or pass "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
-    return np.asarray(found.wrong[np.searchsorted(found.rows, draw.rows)])
+    wrong = found.wrong[np.searchsorted(found.rows, draw.rows)]
+    unsure = {row for row, verdict in pairs if UNSURE in words and _plain_word(verdict) == UNSURE}
+    is_unsure = [row in unsure for row in drawn]
+    return np.where(is_unsure, UNSURE, np.where(wrong, "wrong", "right"))
 
 
 def _plain_word(verdict: Any) -> str:
     return as_text(verdict).strip().lower()
 
 
-def _pairs(checked: Any) -> list[tuple[Any, Any]]:
-    """Return pairs (row, verdict) from a mapping, a file of verdicts, or decisions of a review."""
+def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
+    """Return pairs (row, verdict) from a mapping, a file of verdicts, or decisions of a review.
+
+    Ids of a file are guarded against spreadsheets if more of the drawn rows are found so.
+    """
     if isinstance(checked, Mapping):
         return list(checked.items())
     is_path = isinstance(checked, str | os.PathLike)
     columns = csv_columns(Path(checked)) if is_path else frame_columns(checked)
     if not {"id", "verdict"} <= set(columns):
         return read_checked(checked)
-    cells = zip(columns["id"].tolist(), columns["verdict"].tolist(), strict=True)
-    return [(unguarded(as_text(row)), verdict) for row, verdict in cells]
+    named = [as_text(row) for row in columns["id"].tolist()]
+    readings = (named, [unguarded(row) for row in named])
+    rows = max(readings, key=lambda reading: len({*drawn} & {*reading}))
+    return list(zip(rows, columns["verdict"].tolist(), strict=True))
 
 
 # The files of a folder ----------------------------------------------------------------------------
@@ -226,6 +263,16 @@ def doubts_digest(rows: ReviewRows) -> str:
     known.update(rows.given_labels.astype("<i8").tobytes())
     known.update(rows.is_label_issue.tobytes())
     return known.hexdigest()
+
+
+def _labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
+    """Return what tells the labels in a file: their digest, and how cells become classes."""
+    merged = [list(pair) for pair in rows.spellings.items()]
+    return {
+        "labels": rows.given_labels_digest(),
+        "classes": list(rows.classes),
+        "spellings": merged,
+    }
 
 
 def check_no_draw(folder: Path) -> None:
@@ -250,7 +297,6 @@ def write_check(
     *,
     n_checked: int | None = None,
     seed: int = 0,
-    spreadsheet_safe: bool = False,
     image_root: Path | None = None,
 ) -> FolderCheck:
     """Draw rows to check and write check.json, check.html and check.csv, in this order.
@@ -267,30 +313,28 @@ def write_check(
         "n_labelled": rows.n_rows - rows.n_unlabelled,
         "seed": seed,
         "digest": doubts_digest(rows),
-        "labels": rows.given_labels_digest(),
         "checked": [],
+        **_labels_of_rows(rows),
     }
     fixed = folder / CHECK_FILES[1]
     if fixed.exists() and not fields.items() <= _read(fixed).items():
         raise _drawn_already(folder)
-    return _write_draw(folder, rows, fields, image_root, spreadsheet_safe=spreadsheet_safe)
+    return _write_draw(folder, rows, fields, image_root)
 
 
 def extend_check(
-    folder: Path,
-    rows: ReviewRows,
-    n_checked: int,
-    *,
-    spreadsheet_safe: bool = False,
-    image_root: Path | None = None,
+    folder: Path, rows: ReviewRows, n_checked: int, *, image_root: Path | None = None
 ) -> FolderCheck:
     """Draw more rows after a check that gave no list; the files keep the verdicts so far.
 
-    The next list is certified at half the rate.
+    The next list is certified at half the rate. The sheet with the verdicts is kept under another
+    name. An extension that was stopped can be repeated.
     """
     fields = _read(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
-    if fields.get("n_checked") != list(check.n_checked):
+    certified = tuple(fields.get("n_checked", ()))  # none in the certificate of a review
+    is_repeated = (*certified, n_checked) == check.n_checked
+    if not certified or (certified != check.n_checked and not is_repeated):
         problem = f"{folder} has no certificate of its last draw"
         raise ArgumentError(
             "", problem, "run certify first: more rows can follow an empty list only."
@@ -299,14 +343,20 @@ def extend_check(
         problem = f"needs an empty list, and this list has {len(fields['listed'])} labels"
         advice = "leave it out: a list that was seen cannot be certified again."
         raise ArgumentError({"extend": n_checked}, problem, advice)
-    if n_checked <= check.n_checked[-1]:
-        advice = f"pass more than {check.n_checked[-1]}, the number of rows so far."
+    if n_checked <= certified[-1]:
+        advice = f"pass more than {certified[-1]}, the number of rows so far."
         raise ArgumentError({"extend": n_checked}, "is not a larger draw", advice)
     check.draw.extended(n_checked)  # raises if the pool has fewer rows
     known = _read(folder / CHECK_FILES[1])
-    known |= {"n_checked": [*check.n_checked, n_checked], "checked": fields["checked"]}
+    known |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
     known = {name: value for name, value in known.items() if name != "sha256"}
-    return _write_draw(folder, rows, known, image_root, spreadsheet_safe=spreadsheet_safe)
+    return _write_draw(folder, rows, known, image_root)
+
+
+def kept_sheets(folder: Path) -> list[Path]:
+    """Return the sheets of earlier attempts, check_1.csv and so on."""
+    numbered = (folder / f"check_{number}.csv" for number in itertools.count(1))
+    return list(itertools.takewhile(Path.exists, numbered))
 
 
 def _write_draw(
@@ -314,11 +364,9 @@ def _write_draw(
     rows: ReviewRows,
     fields: dict[str, Any],
     image_root: Path | None,
-    *,
-    spreadsheet_safe: bool,
 ) -> FolderCheck:
     check, ids = _check_of(fields, rows), rows.id_texts()
-    known = {row: "wrong" if wrong else "right" for row, wrong in fields["checked"]}
+    known = dict(fields["checked"])
     # In the order of the data: another order would tell the reviewer about the scores.
     drawn = np.sort(check.draw.rows)
     lines = (
@@ -331,9 +379,11 @@ def _write_draw(
         for row in drawn.tolist()
     )
     _write(folder / CHECK_FILES[1], fields)
+    # What tells the draw from another one of this audit.
+    drawn_by = (fields["seed"], fields["fdr"], *fields["n_checked"])
     task = {
         "mode": "check",
-        "key": f"check {fields['digest'][:KEY_DIGITS]} {len(drawn)}",
+        "key": " ".join(map(str, ("check", fields["digest"][:KEY_DIGITS], *drawn_by))),
         "known": known,
         "next": {"check_done.csv": f"twohot certify {folder} check_done.csv"},
     }
@@ -350,7 +400,11 @@ def _write_draw(
         sentences=sentences,
         image_root=image_root,
     )
-    write_csv(folder / CHECK_FILES[0], CHECK_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    sheet = folder / CHECK_FILES[0]
+    if sheet.exists():
+        sheet.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
+    # Guarded, as the decisions that a page exports: a person fills it in, in a spreadsheet.
+    write_csv(sheet, CHECK_COLUMNS, (map(guarded, line) for line in lines))
     return check
 
 
@@ -420,14 +474,14 @@ def certify_folder(
     """Certify the list of a finished check; write the list, its certificate and its page."""
     rows, draw = check.rows, check.draw
     classes = np.array(rows.classes, dtype=object)
-    wrong = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
+    words = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
     ids, fields = rows.id_texts(), _read(folder / CHECK_FILES[1])
-    pairs = [[ids[row], said] for row, said in zip(draw.rows, wrong.tolist(), strict=True)]
+    pairs = [[ids[row], said] for row, said in zip(draw.rows, words.tolist(), strict=True)]
     for (row, before), (_, said) in zip(fields["checked"], pairs, strict=False):
         if before != said:
             advice = "pass the verdict of the first attempt, which is part of its certificate."
             raise ArgumentError("checked", f"has another verdict on row {row!r}", advice)
-    listed = certify(draw, wrong, check.level)
+    listed = certify(draw, words == "wrong", check.fdr, attempt=check.attempt)
     lines = (
         (
             ids[row],
@@ -533,13 +587,13 @@ def write_review_page(
         "seed": seed,
         "twice": twice,
         "digest": doubts_digest(rows),
-        "labels": rows.given_labels_digest(),
         "id_column": rows.ids.column,
+        **_labels_of_rows(rows),
     }
     known = ("until", "alpha", "seed", "twice")
     task = {
         "mode": "review",
-        "key": f"review {fixed['digest'][:KEY_DIGITS]} {until} {seed} {twice}",
+        "key": f"review {fixed['digest'][:KEY_DIGITS]} {seed} {twice}",
         "target": review.target,
         "estimate": np.nansum(rows.probability_wrong) if n_wrong is None else n_wrong,
         "certificate": fixed,
@@ -569,7 +623,7 @@ def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedRevi
     """Write the certificate of a review that `review_of` made for these rows."""
     ids = rows.id_texts()
     fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
-    fields |= {"digest": doubts_digest(rows), "labels": rows.given_labels_digest()}
+    fields |= {"digest": doubts_digest(rows), **_labels_of_rows(rows)}
     fields |= {"id_column": rows.ids.column, "twice": 0, "again": [], "corrected": None}
     looks = [[ids[look.row], KINDS[look.is_random], look.verdict] for look in review.looks]
     _write(path, fields | {"bound": review.bound, "looks": looks})
@@ -612,10 +666,10 @@ def verify_certificate(
         The recomputed list or review.
     """
     fields = read_certificate(path)
-    labels = None if data is None else _labels_of(data, fields, path)
     if rows is not None:
         _check_digest(fields, path, rows)
     try:
+        labels = None if data is None else _labels_of(data, fields, path)
         if "looks" in fields:
             return _verified_review(fields, path, rows, labels)
         if rows is None:
@@ -636,10 +690,15 @@ class _LabelsOfData:
 
 
 def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
-    """Return the labels of a file, from the column with the digest of the certificate."""
+    """Return the labels of a file, from the column with the digest of the certificate.
+
+    A cell that names no class, nor a spelling of one, was read as a missing label.
+    """
     columns = file_cells(data)
+    name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
     for cells in columns.values():
-        names = ["" if is_missing(cell) else as_text(cell) for cell in cells.tolist()]
+        texts = ("" if is_missing(cell) else as_text(cell) for cell in cells.tolist())
+        names = [name_of.get(text, "") for text in texts]
         if label_names_digest(names) != fields.get("labels"):
             continue
         column = fields.get("id_column", "")
@@ -672,11 +731,11 @@ def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
         review = _verified_review(fields, path, None, labels)
         least = review.remaining.found - review.remaining.unsure
         return least / n_labelled, (least + review.bound) / n_labelled
-    n_pool, n_wrong = fields["n_pool"], sum(wrong for _, wrong in fields["checked"])
-    n_checked = len(fields["checked"])
+    n_pool, words = fields["n_pool"], [said for _, said in fields["checked"]]
+    # What is not sure may be right, for the least share, and wrong, for the most.
     right, wrong = (
-        most_marked(SecondLooks(n_pool, n_checked, count), SHARE_ALPHA)
-        for count in (n_checked - n_wrong, n_wrong)
+        most_marked(SecondLooks(n_pool, len(words), len(words) - words.count(other)), SHARE_ALPHA)
+        for other in ("wrong", "right")
     )
     return (n_pool - right) / n_labelled, (n_labelled - n_pool + wrong) / n_labelled
 
@@ -687,7 +746,8 @@ def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> G
     if [row for row, _ in fields["checked"]] != [ids[row] for row in check.draw.rows]:
         problem = f"{path} has verdicts on other rows than its seed draws"
         raise ArgumentError("", problem, "pass the file that twohot certify wrote.")
-    listed = certify(check.draw, np.array([wrong for _, wrong in fields["checked"]]), check.level)
+    wrong = np.array([WORDS[said] is Given.WRONG for _, said in fields["checked"]])
+    listed = certify(check.draw, wrong, check.fdr, attempt=check.attempt)
     again = _outcome(listed, ids)
     changed = [name for name in again if again[name] != fields.get(name)]
     if changed:

@@ -94,6 +94,7 @@ REFUTED_AT = 0.05
 # Halvings of the interval of δ', on a logarithmic scale: its width is then below a relative 1e-5.
 HALVINGS = 20
 WORDS = 2**64
+LARGEST_SEED = 2**53 - 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +154,7 @@ class GuaranteedList:
     smallest: int  # no shorter list can be certified with so many checked rows
     bounds: Bounds  # for every threshold, including this one
     reason: str  # why the list is empty, and whether more rows would help; else ""
+    attempt: int = 1  # earlier attempts, with fewer checked rows, gave no list
 
     @property
     def most_right(self) -> int:
@@ -161,13 +163,21 @@ class GuaranteedList:
         return int(self.bounds.most_right[above[0]]) if len(self.rows) else 0
 
     def __str__(self) -> str:
+        together = ""
+        if self.attempt > 1:
+            # fdr, 2 fdr, 4 fdr, … of this attempt, the one before, and so on.
+            most = (2**self.attempt - 1) * self.fdr
+            together = (
+                f" Attempt {self.attempt} has a rate of {100 * self.fdr:.4g}%; the lists of all "
+                f"attempts together have at most {100 * most:.4g}%."
+            )
         if self.reason:
-            return f"No list: {self.reason}"
+            return f"No list: {self.reason}{together}"
         n_listed, confidence = len(self.rows), f"{self.bounds.confidence:.0%} confidence"
         return (
             f"{counted(n_listed, 'label')}. On average at most {100 * self.fdr:g}% of the labels "
             f"in such lists are right (FDR). In this list, at most {self.most_right} of "
-            f"{n_listed} are right, with {confidence}."
+            f"{n_listed} are right, with {confidence}.{together}"
         )
 
 
@@ -200,6 +210,20 @@ def seeded_order(rows: IntArray, seed: int) -> IntArray:
     start = int(_mixed(np.array([(seed + 1) * golden % WORDS], dtype=np.uint64))[0])
     keys = np.uint64(start) + (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(golden)
     return np.asarray(rows[np.lexsort((rows, _mixed(keys)))])
+
+
+def check_seed(seed: int) -> int:
+    """Return a seed that the page can repeat: it adds 2, and its integers end at 2^53.
+
+    Examples
+    --------
+    >>> check_seed(7)
+    7
+    """
+    if check_count("seed", seed, 0) > LARGEST_SEED:
+        problem = "is more than a browser can count to"
+        raise ArgumentError({"seed": seed}, problem, f"pass an integer of at most {LARGEST_SEED}.")
+    return int(seed)
 
 
 def _mixed(state: IntArray) -> IntArray:
@@ -243,7 +267,7 @@ def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int =
 
 
 def _draw(pool: IntArray, n_checked: int, seed: int) -> CheckDraw:
-    check_count("seed", seed, 0)
+    check_seed(seed)
     if n_checked >= len(pool):
         problem = f"leaves nothing of the {counted(len(pool), 'most suspicious row')} to list"
         advice = f"pass at most {len(pool) - 1}, or review these rows without a certificate."
@@ -290,7 +314,12 @@ def _level(fdr: float) -> Fraction:
 
 
 def certify(
-    draw: CheckDraw, wrong: BoolArray, fdr: float, *, confidence: float = 0.95
+    draw: CheckDraw,
+    wrong: BoolArray,
+    fdr: float,
+    *,
+    attempt: int = 1,
+    confidence: float = 0.95,
 ) -> GuaranteedList:
     """Return the longest list of unchecked rows that a check can certify (theorem 1).
 
@@ -302,7 +331,9 @@ def certify(
         Whether the labels of `draw.rows` are wrong. Rows without a clear verdict count as right;
         leaving them out voids the guarantee.
     fdr : float
-        False discovery rate, fixed before the check.
+        False discovery rate of the first attempt, fixed before the check.
+    attempt : int
+        Number of this attempt, if the draw was extended after an empty list; see `attempt_level`.
     confidence : float
         Confidence of the additional bounds for this draw (theorem 2).
 
@@ -322,6 +353,7 @@ def certify(
     suspicious, 19 have right labels. This is too many for 0.1: more checked rows would not help.
     """
     bounds = fdp_bounds(draw, wrong, confidence=confidence)
+    fdr = attempt_level(fdr, attempt)
     level, n = _level(fdr), len(draw.rows)
     holds = (bounds.unchecked > 0) & (
         draw.n_left * level.denominator * (1 + bounds.right_checked)
@@ -338,6 +370,7 @@ def certify(
         smallest=smallest,
         bounds=bounds,
         reason="" if len(found) else _why_empty(draw, bounds, level, smallest),
+        attempt=attempt,
     )
 
 
@@ -381,6 +414,7 @@ def attempt_level(fdr: float, attempt: int) -> float:
     >>> attempt_level(0.1, 1), attempt_level(0.1, 2)
     (0.1, 0.05)
     """
+    _level(fdr)  # raises for a rate that no list can have
     return fdr * 0.5 ** (check_count("attempt", attempt, 1) - 1)
 
 

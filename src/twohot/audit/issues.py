@@ -424,8 +424,8 @@ class LabelIssues:
         (True, np.True_)
         """
         draw = self.draw_check(fdr, n_checked=n_checked, seed=seed)
-        wrong = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
-        return certify_list(draw, wrong, fdr)
+        words = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
+        return certify_list(draw, words == "wrong", fdr)
 
     def answer(self) -> str:
         """Return one sentence: how many labels are wrong and how many are flagged."""

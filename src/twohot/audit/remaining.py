@@ -56,7 +56,7 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
-from twohot.audit.guaranteed_list import doubt_order, seeded_order
+from twohot.audit.guaranteed_list import check_seed, doubt_order, seeded_order
 from twohot.base import (
     ArgumentError,
     FloatArray,
@@ -278,7 +278,7 @@ class CertifiedReview:
             problem = f"is less than one of {counted(n_rows, 'label')}"
             advice = "review every row, or pass a share of at least 1 / n_labels."
             raise ArgumentError({"until": until}, problem, advice)
-        self._drawn = seeded_order(self._list, check_count("seed", seed, 0))
+        self._drawn = seeded_order(self._list, check_seed(seed))
         self.until, self.seed, self.alpha = until, seed, alpha
         self.corrected: CorrectedBound | None = None
         self._restart(len(doubt))
@@ -388,11 +388,11 @@ class SecondLooks:
 
 @dataclass(frozen=True)
 class CorrectedBound:
-    """A bound on wrong labels, corrected for a reviewer who errs at random."""
+    """A bound on wrong labels, corrected for a reviewer with one error rate for all rows."""
 
     bound: int  # wrong labels: not reviewed, kept by mistake, or repaired by mistake
     error_rate: float  # upper bound on the error rate of one look
-    disagreement: float  # share of second looks that differ from the first
+    disagreement: float  # estimated share of rows whose second look differs from the first
 
 
 def corrected_bound(
@@ -400,9 +400,11 @@ def corrected_bound(
 ) -> CorrectedBound:
     """Correct the bound of a review for reviewer errors, by second looks.
 
-    The result adds bounds on errors among kept and among repaired labels. It assumes that errors of
-    two looks at a row are independent, with an error rate ε below 1/2. Then the disagreement
-    2 ε (1 - ε) is at least ε, and a wrong label is found with probability at least 1 - ε.
+    The result adds bounds on errors among kept and among repaired labels. It assumes one error rate
+    ε below 1/2 for all rows, whatever their labels and scores, and independent errors of two looks
+    at a row. Then the disagreement over all reviewed rows, 2 ε (1 - ε), is at least ε, and a wrong
+    label is found with probability 1 - ε. Different shares of the kept and of the repaired labels
+    may be shown again: each kind is weighted by its number of labels.
 
     Parameters
     ----------
@@ -411,26 +413,25 @@ def corrected_bound(
     kept, repaired : SecondLooks
         Second looks at labels judged right, and at repaired labels.
     alpha : float
-        Error probability of each of the three bounds that are added.
+        Error probability of each of the two bounds that are added.
 
     Examples
     --------
     >>> corrected_bound(99, SecondLooks(8_000, 150, 3), SecondLooks(500, 150, 2))
-    CorrectedBound(bound=725, error_rate=0.0458..., disagreement=0.0166...)
+    CorrectedBound(bound=743, error_rate=0.0696..., disagreement=0.0196...)
     """
-    n_again, n_differ = (
-        sum(getattr(each, name) for each in (kept, repaired)) for name in ("n_again", "n_differ")
-    )
-    n_rows = kept.n_rows + repaired.n_rows
-    error_rate = most_marked(SecondLooks(n_rows, n_again, n_differ), alpha) / max(n_rows, 1)
+    n_rows = max(kept.n_rows + repaired.n_rows, 1)
+    n_differ = most_marked(kept, alpha) + most_marked(repaired, alpha)
+    error_rate = n_differ / n_rows
     if error_rate >= 0.5:
+        n_seen, n_again = kept.n_differ + repaired.n_differ, kept.n_again + repaired.n_again
         problem = (
-            f"differ in {n_differ} of {counted(n_again, 'row')}: half of the verdicts may be wrong"
+            f"differ in {n_seen} of {counted(n_again, 'row')}: half of the verdicts may be wrong"
         )
         raise ArgumentError("", f"second looks {problem}", "show more rows a second time.")
-    seen = bound + most_marked(kept, alpha) + most_marked(repaired, alpha)
+    expected = sum(each.n_rows * each.n_differ / max(each.n_again, 1) for each in (kept, repaired))
     return CorrectedBound(
-        math.ceil(seen / (1 - error_rate)), error_rate, n_differ / max(n_again, 1)
+        math.ceil((bound + n_differ) / (1 - error_rate)), error_rate, expected / n_rows
     )
 
 

@@ -8,7 +8,7 @@ const LARGEST_EXPONENT = 700;
 /* The review switches from the list to random rows when less than LEAST_SHARE of the last WINDOW rows
    were wrong. After a wrong label among random rows, it returns to the list for RETURN_ROWS rows. */
 const WINDOW = 50, LEAST_SHARE = 0.1, RETURN_ROWS = 100;
-/* Error probability of each of the three bounds that correct for reviewer errors. */
+/* Error probability of each of the two bounds that correct for reviewer errors. */
 const CORRECTION_ALPHA = 0.005;
 /* Looks between two looks at the same row, so that the reviewer does not remember the verdict. */
 const LOOKS_BETWEEN = 20;
@@ -199,13 +199,14 @@ function mostMarked({ nRows, nAgain, nDiffer }) {
   return low;
 }
 
-/* { bound, errorRate, disagreement } for a reviewer who errs at random. The bound is null if half of the
-   verdicts may be wrong. */
+/* { bound, errorRate, disagreement } for a reviewer with one error rate for all rows. The bound is null if
+   half of the verdicts may be wrong. */
 export function correctedBound(bound, kept, repaired) {
-  const both = { nRows: kept.nRows + repaired.nRows, nAgain: kept.nAgain + repaired.nAgain, nDiffer: kept.nDiffer + repaired.nDiffer };
-  const errorRate = mostMarked(both) / Math.max(both.nRows, 1);
-  const seen = bound + mostMarked(kept) + mostMarked(repaired);
-  return { bound: errorRate < 0.5 ? Math.ceil(seen / (1 - errorRate)) : null, errorRate, disagreement: both.nDiffer / Math.max(both.nAgain, 1) };
+  const nRows = Math.max(kept.nRows + repaired.nRows, 1);
+  const differ = mostMarked(kept) + mostMarked(repaired);
+  const errorRate = differ / nRows;
+  const expected = ({ nRows: n, nAgain, nDiffer }) => n * nDiffer / Math.max(nAgain, 1);
+  return { bound: errorRate < 0.5 ? Math.ceil((bound + differ) / (1 - errorRate)) : null, errorRate, disagreement: (expected(kept) + expected(repaired)) / nRows };
 }
 
 /* A random share of the rows, which are shown a second time if their label was kept. */
@@ -316,7 +317,7 @@ export function correctionLine(checked) {
   const { nRows } = checked.review.remaining;
   const disagreement = `Second looks differ in ${percentOf(corrected.disagreement, 1, 1)}`;
   if (corrected.bound === null) return `${disagreement}: too many differ, or there are too few second looks, for a corrected bound.`;
-  return `${disagreement}. Corrected for reviewer errors, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong.`;
+  return `${disagreement}. Corrected for reviewer errors, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong, if the error rate is the same for all rows.`;
 }
 
 /* ---- a certificate as a file ---- */

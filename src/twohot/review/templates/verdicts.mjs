@@ -19,6 +19,7 @@ const log = [];       /* { i, kind, label }, in the order of the verdicts */
 let session = null;   /* the state after the log */
 let goesOn = false;   /* whether the reviewer continues after the target is reached */
 let shown = null;     /* the current row */
+let untaken = null;   /* the stored log, if only a part of it was taken */
 
 /* ---- replay of the log ---- */
 
@@ -68,7 +69,16 @@ function replay(entries) {
 
 const logKey = (part) => partKey(`${task.key} ${part}`);
 
+/* Copy a stored log that was not taken as a whole, before a verdict is written over it. */
+function keepUntaken() {
+  const rows = untaken ?? [];
+  untaken = null;
+  if (rows.length) keepRows(partKey(`untaken ${task.key} ${Date.now()}`), rows);
+  for (let part = Math.floor(log.length / LOG_PART); part * LOG_PART < rows.length; part++) storeFrom(part * LOG_PART);
+}
+
 function storeFrom(place) {
+  keepUntaken();
   const part = Math.floor(place / LOG_PART);
   const rows = log.slice(part * LOG_PART, (part + 1) * LOG_PART);
   keepRows(logKey(part), rows.map(({ i, kind, label }) => [report.id[i], kind, label]));
@@ -78,7 +88,7 @@ function storedLog() {
   const entries = [];
   for (let part = 0; part * LOG_PART === entries.length; part++) {
     const rows = storedRows(logKey(part));
-    entries.push(...rows.map(([id, kind, label]) => ({ i: placeOf.get(id), kind, label })));
+    entries.push(...rows);
     if (rows.length < LOG_PART) break;
   }
   return entries;
@@ -86,7 +96,8 @@ function storedLog() {
 
 function load() {
   const entries = storedLog();
-  replay(entries);
+  replay(entries.map(([id, kind, label]) => ({ i: placeOf.get(id), kind, label })));
+  untaken = log.length < entries.length ? entries : null;
   goesOn = false;
   show();
   if (log.length < entries.length) say(`${counted(entries.length - log.length, "stored verdict")} ignored: of another review, or after a missing part.`);
