@@ -42,7 +42,7 @@ SHAPES = {
     "caltech101": "few",
 }
 WITH_VOTES = ("davidson", "labelme")
-# EM starts from the rate that `fit_even_noise` starts from, and ends where Q is known as well as
+# EM starts from the rate that `fit_uniform_noise` starts from, and ends where Q is known as well as
 # counts of some thousand rows say, or after as many steps as change no percentage.
 EM_RATE, EM_CHANGE, EM_STEPS = 0.1, 1e-3, 30
 
@@ -100,7 +100,7 @@ def stage_by_em(
 
 def in_sample(sample: Sample, library: Library) -> Anchored:
     """Soft members are fitted to all rows and predict these same rows."""
-    with patch.object(anchored, "fit_softly", fit_in_sample):
+    with patch.object(anchored, "fit_posterior", fit_in_sample):
         return distil(sample, library)
 
 
@@ -110,7 +110,7 @@ def fit_in_sample(
     rows, found = sample.searched, []
     rows.rows.attach(SOFT, targets.astype(np.float32))
     settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
-    for recipe in map(anchored.softened, recipes):
+    for recipe in map(anchored.with_cross_entropy, recipes):
         solver = Solver(recipe.coordinates(rows), settings)
         last = starts[recipe][0] if recipe in starts else None
         end = fit_round(solver, StoredTargets(SOFT), recipe, last)[0].evaluation

@@ -1,4 +1,4 @@
-"""A command with its options, imported when it is asked for."""
+"""The parser of a command, imported when the command runs."""
 
 import inspect
 import re
@@ -21,13 +21,12 @@ from twohot_command.commands import OF_EXTRAS, PlainCommand
 from twohot_command.terminal import say
 
 # A record of options as parameters of a command ---------------------------------------------------
-# A command takes the record as one parameter, `options: TableOptions` for instance;
-# `with_option_record` makes every field of it an argument or an option, in the place of that
-# parameter.
+# A command has the record as one parameter, such as `options: TableOptions`. `with_option_record`
+# replaces it by one argument or option per field.
 
 
 def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the fields of its record of options as parameters of their own."""
+    """Return the command with the fields of its record of options as separate parameters."""
     parameters = list(inspect.signature(command).parameters.values())
     names = [entry.name for entry in parameters]
     if "options" not in names:
@@ -41,7 +40,7 @@ def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, options=options)
 
     parameters[place : place + 1] = map(_parameter, fields(record))
-    parameters.sort(key=lambda entry: entry.kind)  # arguments stand before options
+    parameters.sort(key=lambda entry: entry.kind)  # arguments come before options
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return wrapped
 
@@ -59,8 +58,8 @@ def _parameter(entry: "Field[Any]") -> inspect.Parameter:
     return make(kind, default=entry.default)
 
 
-# The lines that the help of each command ends with; together they are one session, and are tested
-# `tickets.csv` has the columns text and label, `photos/` a sub-folder of images for each class.
+# The examples at the end of each help, tested together as one session. `tickets.csv` has the
+# columns text and label, `photos/` a sub-folder of images per class.
 
 
 EXAMPLES = {
@@ -96,14 +95,14 @@ EXAMPLES = {
 }
 
 
-# Errors as one sentence, in the words of the command line -----------------------------------------
-# What the library calls `label_column='y'` is `--label-column='y'` here, and `force=True` is
-# `--force`. An error knows the arguments that it speaks of: no text is searched for them.
+# Errors with the names of options -----------------------------------------------------------------
+# `label_column='y'` of the library is written as `--label-column='y'`, `force=True` as `--force`.
+# An error stores its arguments, so its text is not searched for them.
 
 
-# What a user can mend. Anything else is a fault of ours and keeps its traceback.
+# Errors that a user can fix. Other errors are bugs and keep their traceback.
 USER_ERRORS = (ValueError, OSError, ImportError)
-# Arguments of the library whose option has another name.
+# Arguments of the library, and their options with other names.
 OTHER_NAMES = {
     "corruption": "matrix",
     "cv": "folds",
@@ -118,27 +117,27 @@ OTHER_NAMES = {
 
 @contextmanager
 def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator[None]:
-    """Print an error as a sentence, and exit with code 1; `write` writes an argument of it."""
+    """Print an error as a sentence and exit with code 1; `write` formats its arguments."""
     try:
         yield
     except USER_ERRORS as error:
         say(f"Error: {_in_words(error, write)}", "red", stderr=True)
         raise typer.Exit(1) from error
     except MemoryError as error:
-        advice = "pass fewer rows or features, or run this where there is more."
-        say(f"Error: memory is used up ({error}): {advice}", "red", stderr=True)
+        advice = "pass fewer rows or features, or use a machine with more memory."
+        say(f"Error: out of memory ({error}): {advice}", "red", stderr=True)
         raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
         say(NOTHING_LOST, "red", stderr=True)
         raise typer.Exit(INTERRUPTED) from error
 
 
-# Where a URL begins that is an argument of type Path, of which pathlib keeps one slash.
+# The start of a URL that was an argument of type Path, with one slash left.
 SHORT_URL = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+]+):/(?=[^/\s])")
 
 
 def _in_words(error: Exception, write: Callable[[str, object], str]) -> str:
-    """Return the message of an error, URLs in it with both slashes."""
+    """Return the message of an error, with both slashes in URLs."""
     message = _message(error, write)
     if not SHORT_URL.search(message):
         return message
@@ -147,11 +146,11 @@ def _in_words(error: Exception, write: Callable[[str, object], str]) -> str:
 
 
 def _message(error: Exception, write: Callable[[str, object], str]) -> str:
-    """Return the message of an error; that of the system for a file says too little."""
+    """Return the message of an error, with the path if the system raised it."""
     if isinstance(error, ArgumentError):
         return error.worded(write)
     if isinstance(error, FileNotFoundError) and error.errno is not None:
-        return f"{error.filename} is not there: check the path."
+        return f"{error.filename} does not exist: check the path."
     if isinstance(error, OSError) and error.errno is not None:
         what = "a file or the output" if error.filename is None else error.filename
         return f"{what} cannot be read or written: {error.strerror}."
@@ -159,7 +158,7 @@ def _message(error: Exception, write: Callable[[str, object], str]) -> str:
 
 
 def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
-    """Return what writes an argument as the option of a command, or as Python does without one.
+    """Return a function that writes an argument as an option of a command, or else as in Python.
 
     Examples
     --------
@@ -187,12 +186,12 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
 
 # Commands that share a module with another one.
 OTHER_MODULES = {"verify": "certify"}
-# What stands behind an option in the help, by what it takes.
+# Placeholders for the values of options in the help.
 WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
 
 
 def command_function(name: str) -> Callable[..., None]:
-    """Return what a command calls, with all its options as parameters and its errors in words."""
+    """Return the function of a command, with all options as parameters, and its errors as text."""
     function = _from_extra(name) if name in OF_EXTRAS else _own_command(name)
     command = with_option_record(function)
     for parameter in inspect.signature(command).parameters.values():
@@ -200,20 +199,20 @@ def command_function(name: str) -> Callable[..., None]:
     return errors_in_words(option_writer(command))(_with_local_files(command))
 
 
-# Arguments that are files or folders of this machine, and cannot be URLs.
+# Arguments that must be local files or folders, not URLs.
 LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "matrix", "images")
 
 
 def _with_local_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command, refusing a URL where it reads files of this machine alone."""
+    """Return the command with a check that refuses URLs for local files."""
 
     @wraps(command)
     def checked(**given: Any) -> None:
         for name in LOCAL:
             url = as_url(given.get(name) or "")
             if "://" in url:
-                problem = "is no path of this machine"
-                raise ArgumentError({name: url}, problem, "copy it here, and pass the copy.")
+                problem = "is not a local path"
+                raise ArgumentError({name: url}, problem, "download it, and pass the copy.")
         command(**given)
 
     return checked
@@ -227,7 +226,7 @@ def _own_command(name: str) -> Callable[..., None]:
 
 
 def _from_extra(name: str) -> Callable[..., None]:
-    """Return the function that another package names as a command, or say what to install."""
+    """Return the command of an entry point; raise with install advice if it is missing."""
     advice = f'pip install "twohot[{OF_EXTRAS[name]}]"'
     try:
         (entry,) = entry_points(group="twohot.commands", name=name)
@@ -239,7 +238,7 @@ def _from_extra(name: str) -> Callable[..., None]:
 
 
 def _name_value(declared: Any) -> None:
-    """Let the help say in words what an option takes, and not by the name of a type."""
+    """Give an option a placeholder in words instead of a type name."""
     taken, *others = get_args(declared)
     kinds = [*get_args(taken), *(kind for entry in get_args(taken) for kind in get_args(entry))]
     words = [WORDS[kind] for kind in (taken, *kinds) if kind in WORDS]
@@ -249,9 +248,9 @@ def _name_value(declared: Any) -> None:
 
 
 def parser_of(name: str) -> TyperCommand:
-    """Return what parses the arguments of a command and calls it."""
+    """Return the parser of a command, which calls the command."""
     alone = typer.Typer(add_completion=False)
-    # An empty line between two, or the help would write them as one paragraph.
+    # Empty lines keep the examples on separate lines of the help.
     examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
     with errors_in_words():
         function = command_function(name)

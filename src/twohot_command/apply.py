@@ -1,4 +1,4 @@
-"""`twohot apply`: the labels that follow from a review."""
+"""`twohot apply`: apply the decisions of a review to labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -46,15 +46,16 @@ from twohot.tables import (
     read_record,
 )
 from twohot_command.parts import check_apart, writing_parts
+from twohot_command.review import image_root
 from twohot_command.sources import SpreadsheetSafe, option_words, spellings_in_words
 from twohot_command.terminal import Quiet, say, say_next
 
-# In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
+# In the folder of the audit; corrected.csv there has the labels without a review.
 DEFAULT_OUTPUT = "reviewed.csv"
-# What reviewers disagree on, beside the output: a table, and a page to settle it.
+# Suffixes of the table of disagreements and the page to settle them, next to the output.
 DISPUTED = ".disagreements.csv"
 SETTLE_PAGE = ".settle.html"
-# Of the audit, needed to apply decisions again: never replaced.
+# Files of the audit that are needed to apply decisions again, and never replaced.
 AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 
 
@@ -118,7 +119,7 @@ def apply(
     target = _target(to, output, folder)
     reviews = {str(file): read_decisions(file) for file in files}
     fields = read_summary(folder / "summary.json")
-    # Images of a folder are that, whatever else is in it.
+    # Ids that are paths mean a folder of images, even if it has Parquet files.
     in_parts = (
         to is not None
         and fields["id_kind"] != PATH
@@ -132,8 +133,8 @@ def apply(
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
     merged = merge_reviews(rows, reviews)
-    disputed = _disputed_files(target, folder) if merged.disputed else []
-    for path in disputed:
+    disputed = _disputed_files(target, folder)
+    for path in disputed if merged.disputed else []:
         check_output(path, inputs, force=force)
     made = list(merged.decisions)
     if accept_all is not None:
@@ -150,7 +151,7 @@ def apply(
         about = {"report": fields["report"], "accept_all": accept_all, **columns}
         about["source"] = source.digest()
         about["decisions"] = [file_digest(file) for file in files]
-        # The report of an audit in parts is named after the rows that it shows, not after all.
+        # The name of a report in parts depends only on the rows that it shows.
         about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
         done = _correct_parts(parts, target, about, force=force, quiet=quiet)
     elif is_sorted:
@@ -159,7 +160,7 @@ def apply(
         done = _correct_file(to, target, rows, applied, columns)
     say(_account(applied, rows, left_out=drop_excluded or is_sorted))
     say(f"Written to {target}{done}")
-    # A folder of images is never replaced.
+    # A folder of images cannot be replaced.
     again = target.with_name(f"{target.name}_settled") if is_sorted else target
     asked = {"audit": folder, "to": to, "output": again, "force": not is_sorted, **columns}
     asked |= {"accept_all": accept_all, "spreadsheet_safe": spreadsheet_safe}
@@ -171,23 +172,23 @@ def apply(
 def _check_asked(
     files: Sequence[Path], accept_all: float | None, to: Path | None, *, spreadsheet_safe: bool
 ) -> None:
-    """Raise if there is nothing to do, or if two options contradict each other."""
+    """Raise if there is nothing to apply, or if options contradict each other."""
     if not files and accept_all is None:
-        problem, advice = "there is nothing to apply", "name the decisions, or pass {accept_all}."
+        problem, advice = "there is nothing to apply", "pass decisions or {accept_all}."
         raise ArgumentError("", problem, advice, accept_all=...)
     if to is not None and spreadsheet_safe:
-        problem, advice = "writes your own file as it is", "leave {spreadsheet_safe} out."
+        problem, advice = "copies your own file unchanged", "leave {spreadsheet_safe} out."
         raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
 
 
 def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
-    """Return where to write."""
+    """Return the path to write to."""
     if to is None:
         return output or folder / DEFAULT_OUTPUT
     if not to.exists() and "://" not in as_url(to):
-        raise ArgumentError({"to": to}, "is not there", "pass your own file or folder of images.")
+        raise ArgumentError({"to": to}, "does not exist", "pass your own file or folder of images.")
     if output is None:
-        problem, advice = "is written again under another name", "pass {output}."
+        problem, advice = "is copied to another path", "pass {output}."
         raise ArgumentError({"to": to}, problem, advice, output=...)
     return output
 
@@ -195,7 +196,7 @@ def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
 def _correct_file(
     to: Path, target: Path, rows: ReviewRows, applied: Applied, columns: Mapping[str, Any]
 ) -> str:
-    """Write a user's file with the labels, and return where they are."""
+    """Write a user's file with the labels; return text on the columns."""
     written = write_corrected_file(to, target, rows, applied, **columns)
     return _where(written, applied, rows)
 
@@ -203,7 +204,7 @@ def _correct_file(
 def _correct_parts(
     parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
 ) -> str:
-    """Write a user's Parquet files with the labels, and return where they are."""
+    """Write a user's Parquet files with the labels; return text on parts and columns."""
     n_parts = len(parts.parts)
     folder = begin_parts(target, {"kind": "corrected", **about}, n_parts, force=force)
     n_missing = len(folder.missing())
@@ -214,10 +215,10 @@ def _correct_parts(
 
 
 def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
-    """Return where the labels are, in words."""
-    done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
+    """Return text on the columns with the new and old labels."""
+    done = f": labels in column {written.label_column!r}, old labels in {written.before_column!r}"
     if written.before_column != BEFORE:
-        done += f" ({BEFORE!r} already exists, of an earlier correction for instance)"
+        done += f" ({BEFORE!r} already exists, perhaps from an earlier correction)"
     new = applied.classes[len(rows.classes) :]
     if written.new_classes != new:  # a file of numbers
         numbers = zip(new, written.new_classes, strict=True)
@@ -229,20 +230,20 @@ def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
 
 
 def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> str:
-    """Sort a user's images by class, and return what was done."""
+    """Sort a user's images by class; return text on the result."""
     made = write_sorted_folder(to, target, rows, applied)
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
     done = f": {counted(made.n_images, 'image')}, {how}; {applied.n_changed} in another class"
     if made.left_out:
         few = first_few(made.left_out)
-        done += f". Without a label, excluded, or not audited, and left out: {few}"
+        done += f". Left out (no label, excluded, or not audited): {few}"
     if made.unusual:
         done += f". Windows cannot hold folders named {first_few(made.unusual)}"
     return done
 
 
 def _disputed_files(target: Path, audit: Path) -> list[Path]:
-    """Return where disagreements go: beside the output, or beside the audit if that is remote."""
+    """Return the paths for disagreements: next to the output, or in the audit if that is remote."""
     place = audit / target.name if "://" in as_url(target) else target
     return [place.with_name(f"{place.stem}{end}") for end in (DISPUTED, SETTLE_PAGE)]
 
@@ -254,48 +255,47 @@ def _say_merged(
     files: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> None:
-    """Say how far reviewers agree; write what they disagree on to two files, if they are named."""
+    """Print the agreement of reviewers; write disagreements, if any, to two files."""
     if len(merged.agreement.reviewers) > 1:
         say(str(merged.agreement))
-    if not disputed:
+    if not merged.disputed:
+        # Not removed: what was settled may be looked at, and settled otherwise, on that page.
+        stale = [str(path) for path in disputed if path.exists()]
+        if stale:
+            old = f"Out of date: {' and '.join(stale)}, of an earlier run."
+            say(f"Note: nothing is left to settle. {old}", stderr=True)
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
-    # A later export of the page has all that an earlier one had, and its name.
+    # A later export of the page has the same name, and includes earlier decisions.
     others = [str(file) for file in files if file.name != settled]
     words = ["apply", *others, settled, *option_words(asked)]
-    # The page would fill in the name of its decisions, which already exists.
+    # Escaped, because the page formats this text.
     next_step = f"twohot {join(words)}".replace("{", "{{").replace("}", "}}")
-    root = _image_root(rows, asked["to"], asked["audit"])
-    write_disputed(table, rows, merged, spreadsheet_safe=asked["spreadsheet_safe"])
+    to, folder = asked["to"], asked["audit"]
+    places = [*([] if to is None else [to, to.parent]), Path(), folder.parent]
+    root = image_root(folder, rows, places, default=Path())
+    write_disputed(table, rows, merged)
     write_settle_page(page, rows, merged, image_root=root, next_step=next_step)
     keep = "keeps its given label" if len(merged.disputed) == 1 else "keep their given labels"
     say(f"Reviewers disagree on {counted(len(merged.disputed), 'row')}, which {keep}: {table}")
-    say(f"Settle them in {page}, export the decisions, then")
+    say(f"Settle them in {page}, export the decisions, then run")
     say_next(*words, first="  ")
 
 
-def _image_root(rows: ReviewRows, to: Path | None, folder: Path) -> Path:
-    """Return where relative paths of pictures start: where the first of them is found."""
-    first = next(iter(rows.items or ()), "")
-    beside = [] if to is None else [to, to.parent]
-    places = [*beside, Path(), folder.parent]
-    return next((place for place in places if (place / first).is_file()), Path())
-
-
 def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:
-    """Yield what may not be meant; `joined`: rows are left out of a file that --labels reads."""
+    """Yield warnings; `joined`: excluded rows are left out of a file for --labels."""
     for group in other_spellings(applied.classes):
         *others, last = (applied.classes[code] for code in group)
         if group[-1] >= len(rows.classes):  # new classes come last
-            yield f"the new class {last!r} looks like another spelling of {first_few(others)}."
+            yield f"the new class {last!r} may be another spelling of {first_few(others)}."
     if joined and applied.excluded.any():
-        keep = "keep the label of the features where it is passed as --labels"
-        yield f"rows that this file leaves out {keep}; without --drop-excluded they lose it."
+        keep = "keep their label if you pass this file as --labels"
+        yield f"excluded rows {keep}; without --drop-excluded they lose it."
 
 
 def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
-    """Return what happened, in words."""
+    """Return text on the applied decisions."""
     counts, new = applied.n_decided, applied.classes[len(rows.classes) :]
     relabelled = f"{counts['relabel'] + counts['new_class']} relabelled"
     done = [

@@ -1,4 +1,4 @@
-"""`twohot audit`: which labels are wrong, what they should be, and a report to work in."""
+"""`twohot audit`: find wrong labels, and write a report for the review."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -17,11 +17,12 @@ from twohot.audit import (
     review_summary,
     write_audit_folder,
 )
-from twohot.base import ArgumentError, label_notes, on_other_host
+from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
 from twohot.tables import FeatureTable, with_used_classes
+from twohot_command.app import errors_in_words, option_writer
 from twohot_command.certify import check_draw, draw_for_check
 from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, JUnit, gate_of
 from twohot_command.parts import (
@@ -32,14 +33,15 @@ from twohot_command.parts import (
     exceeds_memory,
     held_bytes,
 )
+from twohot_command.review import image_root
 from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe, spellings_in_words
 from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
 
-# The most frequent confusions that are printed.
+# Number of corrections that are printed.
 SHOWN_CONFUSIONS = 5
-# Files that `twohot apply` writes again.
+# Files that `twohot apply` can correct.
 CORRECTED_SUFFIXES = (".csv", ".tsv", ".parquet")
-# Least probability of the suggestions that are taken without a review, in the line that is printed.
+# The probability in the printed example of --accept-all.
 TAKEN_UNSEEN = 0.9
 
 
@@ -59,7 +61,9 @@ def audit(
     precision: Annotated[
         float | None,
         Option(
-            min=0, max=1, help="Flag labels as long as this share of them is expected to be wrong."
+            min=0,
+            max=1,
+            help="Flag labels while at least this share of them is expected to be wrong.",
         ),
     ] = None,
     draw_check: Annotated[
@@ -67,8 +71,8 @@ def audit(
         Option(
             min=0,
             max=1,
-            help="Draw rows to check, for a list with at most this share of right labels on "
-            "average; see `twohot certify`.",
+            help="Draw random rows to check, to certify a list with at most this share of right "
+            "labels on average; see `twohot certify`.",
         ),
     ] = None,
     fail_above: FailAbove = None,
@@ -87,11 +91,11 @@ def audit(
     force: Annotated[bool, Option("--force", help="Replace an existing audit.")] = False,
 ) -> None:
     """Find wrong labels, suggest corrections, and write a report for the review."""
-    # Before the work, so that nothing is computed for nobody.
+    # Before the work, so that no result is lost.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
-    check_draw(output, draw_check)
+    check_draw(output, draw_check, seed)
     gate = gate_of(
         fail_above,
         fail_on,
@@ -110,7 +114,9 @@ def audit(
     table = whole.take(rows)
     source = options.source.name
     groups = options.groups_of(table)
-    root = _image_root(table, options.source, images)
+    # A table names images as seen from its own folder, `twohot extract` from where it was run.
+    beside = options.source.parent
+    root = image_root(options.source, table, [beside, Path()], images, default=beside)
     details = {"source": source, "columns": table.columns_in_words, **_merged(table)}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
     details |= {} if checked is None else {"checked": checked.name}
@@ -121,8 +127,8 @@ def audit(
     known: dict[str, Any] = {"groups": groups, "checked": checked}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
         if probe is not None:
-            problem = "judges rows in memory, and these are read in parts"
-            raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
+            problem = "judges rows in memory, but these are read in parts"
+            raise ArgumentError({"probe": probe}, problem, "leave it out: a probe is then chosen.")
         check_apart(output, options.inputs)
         known |= {"about": about, "image_root": root, "force": force, "quiet": quiet}
         with connected(scheduler) as client:
@@ -151,43 +157,27 @@ def audit(
             force=force,
         )
         said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
-    # What is odd about the labels was said when they were read.
+    # Notes on the labels were printed when they were read.
     _print_findings(issues, summary, noted=label_notes(table.coded))
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
-    say(f"Every row: {said}")
+    say(f"All rows: {said}")
     if issues.n_issues:
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
-    with gate.closing(issues, source, output):  # a draw may be impossible
-        draw_for_check(output, draw_check, seed, root, spreadsheet_safe=spreadsheet_safe)
+    # A draw may be impossible.
+    with gate.closing(issues, source, output), errors_in_words(option_writer(audit)):
+        draw_for_check(output, draw_check, seed, root)
 
 
 def _merged(table: FeatureTable) -> dict[str, str]:
-    """Return what is kept of spellings that were merged, for the record."""
+    """Return the merged spellings as a detail of the report."""
     merged = spellings_in_words(table.spellings, {})
     return {"spellings merged": merged} if merged else {}
 
 
-def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
-    """Return where paths of images start: as asked, else the source's folder or the current one.
-
-    A table names pictures as seen from its own folder, `twohot extract` from where it was run.
-    """
-    are_images = table.item_kind == "image"
-    if images is not None and not are_images:
-        raise ArgumentError({"images": images}, f"is for paths of images, which {source} lacks.")
-    if images is not None or not are_images:
-        return images
-    first = next(iter(table.items or ()), "")
-    beside = source.parent
-    if on_other_host(first, beside) or (beside / first).is_file():
-        return beside
-    return Path() if Path(first).is_file() else beside
-
-
 def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:
-    """Print how many labels are wrong, what was not said yet, and the most frequent corrections."""
+    """Print how many labels are wrong, new notes, and the most frequent corrections."""
     say(issues.answer(), "bold")
     if MODEL in summary.details:
         say(f"The {MODEL} {summary.details[MODEL]}.")
@@ -205,15 +195,15 @@ def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collecti
 
 
 def _say_how_to_apply(report: str, audit: Path, sources: Iterable[Path | None]) -> None:
-    """Print how labels are corrected in the first of the sources that is a user's own data."""
+    """Print how to correct the labels in the first source that is the user's own data."""
     known = filter(None, sources)
     own = next((path for path in known if path.is_dir() or _is_corrected(path)), None)
     where: list[object] = ["--audit", audit]
     if own is not None:
         where += ["--to", own, "-o", own.with_name(f"{own.stem}_clean{own.suffix}")]
-    say("Next: decide in the report, export the decisions, then")
+    say("Next: review the report, export the decisions, then run")
     say_next("apply", f"decisions-{report}.csv", *where, first="  ")
-    say("or take what is probable enough without a review:")
+    say("or accept probable suggestions without a review:")
     say_next("apply", "--accept-all", TAKEN_UNSEEN, *where, first="  ")
 
 

@@ -1,7 +1,7 @@
-"""`twohot certify` and `twohot verify`: a list of wrong labels with a guarantee, from a check."""
+"""`twohot certify` and `twohot verify`: lists of wrong labels with a guarantee."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -11,7 +11,9 @@ from twohot.audit import (
     CertifiedReview,
     certify_folder,
     check_no_draw,
+    check_seed,
     extend_check,
+    kept_sheets,
     read_audit_folder,
     read_check,
     rows_needed,
@@ -20,39 +22,37 @@ from twohot.audit import (
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot.review import ReviewRows
-from twohot_command.review import image_root
+from twohot_command.review import image_root, places_of_audit
 from twohot_command.sources import SpreadsheetSafe
 from twohot_command.terminal import say, say_next
 
 
-def check_draw(folder: Path, fdr: float | None) -> None:
-    """Raise if a draw is asked for and cannot be made, before the work of an audit."""
+def check_draw(folder: Path, fdr: float | None, seed: int) -> None:
+    """Raise if the requested draw is impossible, before the work of an audit."""
     if fdr is not None:
-        rows_needed(1, fdr, 1)  # raises for a rate that no list can have
+        check_seed(seed)
+        rows_needed(1, fdr, 1)  # raises if the rate is invalid
         check_no_draw(folder)
 
 
-def draw_for_check(
-    folder: Path, fdr: float | None, seed: int, image_root: Path | None, *, spreadsheet_safe: bool
-) -> None:
-    """Draw rows of the audit in a folder to check, if they are asked for, and say what to do."""
+def draw_for_check(folder: Path, fdr: float | None, seed: int, image_root: Path | None) -> None:
+    """Draw rows to check if `fdr` is given, and print the next step."""
     if fdr is None:
         return
     rows = read_audit_folder(folder)
     if not rows.is_label_issue.any():
-        say("No row is drawn to check: no label is flagged.")
+        say("No rows are drawn to check, because no label is flagged.")
         return
-    guard: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe, "image_root": image_root}
-    check = write_check(folder, rows, fdr, seed=seed, **guard)
+    check = write_check(folder, rows, fdr, seed=seed, image_root=image_root)
     n_rows, n_pool = len(check.draw.rows), len(check.draw.pool)
-    say(f"Drawn at random from the {n_pool} most doubtful rows: {counted(n_rows, 'row')} to check.")
+    say(f"Drawn from the {n_pool} most suspicious rows: {counted(n_rows, 'row')} to check.")
     _say_how_to_check(folder)
 
 
 def _say_how_to_check(folder: Path) -> None:
     table, _, page = (folder / name for name in CHECK_FILES)
-    say(f"Next: give verdicts in a browser, {page}, which saves check_done.csv,")
-    say(f"or fill in right, wrong or unsure in {table}, then")
+    say(f"Next: give verdicts in {page}, which saves check_done.csv,")
+    say(f"or fill in right, wrong or unsure in {table}, then run")
     say_next("certify", folder, table, first="  ")
 
 
@@ -60,15 +60,15 @@ def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[
         Path | None,
-        Argument(help="Its check.csv, with every verdict filled in: right, wrong or unsure."),
+        Argument(help="Its check.csv with all verdicts filled in: right, wrong or unsure."),
     ] = None,
     *,
     extend: Annotated[
         int | None,
         Option(
             min=1,
-            help="After an empty list: draw more rows, so many in all. The next list has half the "
-            "rate.",
+            help="After an empty list: draw more rows, up to this number in total. The next list "
+            "has half the rate.",
         ),
     ] = None,
     fdr: Annotated[
@@ -89,44 +89,40 @@ def certify(
     if (checked is None) == (extend is None):
         advice = "pass the finished check, or {extend} to draw more rows."
         raise ArgumentError(
-            "", "exactly one of a finished check and an extension is needed", advice, extend=...
+            "", "a finished check or an extension is needed, not both", advice, extend=...
         )
     rows = read_audit_folder(audit)
-    guard: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe}
-    guard["image_root"] = image_root(audit, rows, images)
+    root = image_root(audit, rows, places_of_audit(audit), images)
     if checked is None or extend is not None:
-        _extend(audit, rows, extend or 0, guard)
+        _extend(audit, rows, extend or 0, root)
         return
     check = read_check(audit, rows)
     if fdr not in (None, check.fdr):
-        problem = f"is not the {check.fdr:g} that the rows were drawn for"
-        advice = "leave it out: a rate that is chosen after the check has no guarantee."
+        problem = f"differs from {check.fdr:g}, for which the rows were drawn"
+        advice = "leave it out: a rate chosen after the draw has no guarantee."
         raise ArgumentError({"fdr": fdr}, problem, advice)
-    for name in CERTIFICATE_FILES:
-        # That of an empty list gives way to that of the next attempt.
-        is_old = len(check.n_checked) > 1
-        check_output(audit / name, (checked,), force=force or is_old)
-    listed = certify_folder(check, checked, audit, **guard)
-    say(str(listed))
     table, made, page = (audit / name for name in CERTIFICATE_FILES)
-    if len(check.n_checked) > 1:
-        n_attempts = len(check.n_checked)
-        together = 2 * check.fdr - check.level
-        say(
-            f"Attempt {n_attempts} has a rate of {100 * check.level:g}%; the lists of all attempts "
-            f"together have at most {100 * together:g}%."
-        )
+    # The certificate of an empty list is replaced in the next attempt.
+    is_replaced = force or check.replaces(made)
+    for path in (table, made, page):
+        check_output(path, (checked,), force=is_replaced)
+    listed = certify_folder(
+        check, checked, audit, spreadsheet_safe=spreadsheet_safe, image_root=root
+    )
+    say(str(listed))
     if len(listed.rows):
-        say(f"The list, most doubtful first: {table}")
-    say(f"Its bound at every other threshold: {page}")
+        say(f"List, most suspicious first: {table}")
+    say(f"Bounds at all other thresholds: {page}")
     found = counted(len(listed.found_wrong), "checked label")
-    say(f"Certificate, with {found} found wrong besides: {made}")
+    say(f"Certificate, also with {found} found wrong: {made}")
 
 
-def _extend(audit: Path, rows: ReviewRows, n_checked: int, guard: dict[str, Any]) -> None:
-    check = extend_check(audit, rows, n_checked, **guard)
+def _extend(audit: Path, rows: ReviewRows, n_checked: int, root: Path | None) -> None:
+    check = extend_check(audit, rows, n_checked, image_root=root)
     more = n_checked - check.n_checked[-2]
-    say(f"Drawn besides: {counted(more, 'row')}. The next list has a rate of {check.level:.4g}.")
+    say(f"Drawn: {counted(more, 'more row')}. The next list has a rate of {check.level:.4g}.")
+    for sheet in kept_sheets(audit)[-1:]:
+        say(f"Your sheet so far is kept: {sheet}")
     _say_how_to_check(audit)
 
 
@@ -151,12 +147,12 @@ def verify(
     if not isinstance(found, CertifiedReview):
         return
     if rows is None:
-        say("The order of the list was not compared: the bound holds for any.")
+        say("The order of the list was not compared; the bound holds for any order.")
     if found.corrected is None:
-        say("It holds for the verdicts given: it is not corrected for errors of the reviewer.")
+        say("It assumes that the verdicts are right: it is not corrected for reviewer errors.")
     else:
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
-            f"Second looks differ in {rate:.1%}. Corrected for errors of the reviewer, at most "
-            f"{counted(most, 'label')} are wrong."
+            f"Second looks differ in {rate:.1%}. Corrected for reviewer errors, at most "
+            f"{counted(most, 'label')} are wrong, if the error rate is the same for all rows."
         )

@@ -1,4 +1,4 @@
-"""`twohot corrupt`: wrong labels on purpose, with the right ones kept apart."""
+"""`twohot corrupt`: make labels wrong on purpose, and keep the right ones."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -23,8 +23,8 @@ from twohot_command.terminal import print_table, say, say_next
 Kind: TypeAlias = Literal[
     "symmetric", "asymmetric", "pair_flip", "superclass", "boundary", "matrix"
 ]
-# Of the probe that says which class a row looks like. Its labels are right, so it needs far less of
-# a penalty than the default, and probabilities that are not flattened tell who is near a boundary.
+# Ridge of the probe that finds rows near a boundary. Its labels are right, so it needs much less
+# regularisation than the default; its probabilities are then sharp enough.
 BOUNDARY_RIDGE = 4.0
 
 
@@ -72,7 +72,7 @@ def corrupt(
 
 
 def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Path | None) -> Any:
-    """Return the matrix asked for; it comes from a rate or from a file, never from both."""
+    """Return the corruption matrix from a rate or from a file."""
     if kind == "matrix":
         if matrix is None or rate is not None:
             raise ValueError("--kind matrix takes a --matrix and no --rate: the matrix sets it.")
@@ -91,7 +91,7 @@ def _at_boundary(
     *,
     exact: bool,
 ) -> FeatureTable:
-    """Return the table with noise at the boundary that a probe finds, fitted to its labels."""
+    """Return the table with noise near the decision boundary of a probe."""
     if rate is None or matrix is not None or exact:
         raise ValueError("--kind boundary takes a --rate, no --matrix and no --exact.")
     rows, _ = corrupted_rows(table, split)

@@ -22,18 +22,20 @@ from twohot.describe import DemoData, DemoNoise, DemoRow, demo_data, demo_rows
 from twohot.tables import FeatureTable
 from twohot_command.terminal import print_table, say
 
-TITLE = "Labels of scikit-learn's digits"  # of the audit, by which its folder is known
+TITLE = (
+    "Labels of scikit-learn's digits"  # title of the audit, which identifies a folder of the demo
+)
 
 
 def check_demo_folder(folder: Path) -> None:
-    """Raise unless a folder is new, empty, or of an earlier demo: nothing else is replaced."""
+    """Raise unless a folder is new, empty, or from an earlier demo."""
     summary = folder / "summary.json"
     try:
         title = json.loads(summary.read_bytes())["title"]
-    except (OSError, ValueError, LookupError, TypeError):  # none, or not of an audit
+    except (OSError, ValueError, LookupError, TypeError):  # missing, or not from an audit
         title = ""
     if title != TITLE and folder.exists() and any(folder.iterdir()):
-        problem = f"{folder} holds other files than those of a demo"
+        problem = f"{folder} has files that are not from a demo"
         raise FileExistsError(f"{problem}: choose another folder, or empty it.")
     check_writable(folder, {"output": folder})
 
@@ -112,14 +114,14 @@ def demo(
     _print_methods(data, rows, n_wrong)
     found, right = issues.is_label_issue, issues.predicted_label.astype(int) == data.true_labels
     say(
-        f"Audit: {counted(issues.n_issues, 'label')} flagged, {(found & wrong).sum()} of the "
-        f"{n_wrong} wrong ones among them; the suggestion is right for {(found & right).sum()}."
+        f"Audit: {counted(issues.n_issues, 'label')} flagged, including {(found & wrong).sum()} of "
+        f"the {n_wrong} wrong labels; the suggestion is right for {(found & right).sum()}."
     )
     say(f"Review them in a browser: {output / 'report.html'}")
 
 
 def _print_methods(data: DemoData, rows: list[DemoRow], n_wrong: int) -> None:
-    """Print the methods side by side; the best test accuracy stands out."""
+    """Print the methods; the best test accuracy is bold."""
     n_test, n_train = len(data.test_labels), len(data.true_labels)
     headings = ("method", "test accuracy", "test errors", "training labels wrong", "passes")
     cells: list[tuple[object, ...]] = [("given labels", "–", "–", n_wrong, "–")]

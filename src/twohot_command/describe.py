@@ -1,4 +1,4 @@
-"""`twohot describe`: what a table of features holds, as tables and pictures."""
+"""`twohot describe`: describe a table of features, as tables and figures."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Lines of each table on the first screen, and names of classes and characters in a cell.
+# Most lines of a table without --verbose, names of classes in a cell, and characters of a value.
 SHOWN = 4
 NAMES_LISTED = 5
 VALUE_LENGTH = 60
@@ -68,7 +68,7 @@ def describe(
 
 
 def _figures(structure: ClassStructure | None) -> dict[str, Any]:
-    """Return the pictures by the name of their file; none without correlations."""
+    """Return the figures by file name; empty without correlations."""
     if structure is None:
         return {}
     order = map_order(structure.clustering, structure.superclass)
@@ -80,7 +80,7 @@ def _figures(structure: ClassStructure | None) -> dict[str, Any]:
 
 
 def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[str]:
-    """Yield lines on what does not take a look at the features."""
+    """Yield lines about rows, splits and classes."""
     sizes = found.class_sizes
     rows, features = counted(found.n_rows, "row"), counted(found.n_features, "feature")
     classes = counted(len(found.classes), "class", "classes")
@@ -96,7 +96,7 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
             f"classes without a row: {np.count_nonzero(sizes == 0)}"
         )
     if verbose:
-        # What columns are was said when the table was read.
+        # The columns were printed when the table was read.
         said = ("columns", "label_column", "item_column", "stray_features")
         known = {name: value for name, value in found.provenance.items() if name not in said}
         yield from (f"{name}: {_short(value)}" for name, value in known.items())
@@ -105,9 +105,9 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
 
 
 def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
-    """Print the superclasses and the classes that are most alike, or all that is known of them."""
+    """Print superclasses and the most similar classes, or everything if verbose."""
     between = structure.correlation.means.copy()
-    np.fill_diagonal(between, -np.inf)  # no class is its own closest
+    np.fill_diagonal(between, -np.inf)  # a class is not its own nearest class
     if verbose:
         _print_pairs(structure)
     _print_superclasses(structure, None if verbose else SHOWN)
@@ -119,7 +119,7 @@ def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
 
 
 def _print_pairs(structure: ClassStructure) -> None:
-    """Print the three cases, or two means where there is no spread."""
+    """Print correlations of three kinds of pairs, or two means if there is no spread."""
     correlation, statistics, caption = structure.correlation, structure.statistics, None
     if statistics is None:
         caption = "Too many features for the spread and for superclasses."
@@ -155,7 +155,7 @@ def _print_superclasses(structure: ClassStructure, most: int | None) -> None:
 
 
 def _print_classes(structure: ClassStructure, between: FloatArray) -> None:
-    """Print the classes, each with the one it is most like."""
+    """Print the classes, each with its most similar class."""
     headings = ("class", "rows", "superclass", "same class", "closest", "correlation")
     rows = zip(
         structure.classes,
@@ -170,7 +170,7 @@ def _print_classes(structure: ClassStructure, between: FloatArray) -> None:
 
 
 def _print_closest(structure: ClassStructure, between: FloatArray) -> None:
-    """Print the pairs of classes that are most alike."""
+    """Print the most similar pairs of classes."""
     first, second = np.triu_indices(len(between), 1)
     best = np.argsort(-between[first, second], kind="stable")[:SHOWN]
     names = structure.classes
@@ -178,7 +178,7 @@ def _print_closest(structure: ClassStructure, between: FloatArray) -> None:
         (names[k], names[other], _number(between[k, other]))
         for k, other in zip(first[best], second[best], strict=True)
     ]
-    title = "Classes that are most alike"
+    title = "Most similar classes"
     print_table(("class", "with", "correlation"), rows, names=NAMES, title=title)
 
 

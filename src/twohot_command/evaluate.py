@@ -1,4 +1,4 @@
-"""`twohot evaluate`: how often a probe is right on trusted labels."""
+"""`twohot evaluate`: the accuracy of a probe on trusted labels."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Of the first screen: classes, those that are found least often, and the most frequent confusions.
+# Numbers of classes (lowest recall first) and confusions that are printed.
 SHOWN_CLASSES = 6
 SHOWN_CONFUSIONS = 4
 
@@ -55,7 +55,7 @@ def evaluate(
 
 
 def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
-    """Print the accuracy, the classes from the weakest on, and what is taken for what."""
+    """Print the accuracy, the classes by recall, and the confusions."""
     low, high = found.interval
     rows = counted(found.n_rows, "row")
     say(f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on {rows}")
@@ -66,7 +66,7 @@ def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
         names = first_few(found.unknown)
         say(f"Not counted: {others} of {classes} that the probe does not know ({names})")
     records = found.class_records()
-    # Classes without a row have no recall, and stand last.
+    # Classes without a row have no recall, and come last.
     weakest = np.argsort(found.recall, kind="stable")[: None if verbose else SHOWN_CLASSES]
     shares = ("recall", "precision", "f1")
     cells = [

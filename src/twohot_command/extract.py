@@ -1,4 +1,4 @@
-"""`twohot extract`: images or texts to a feature file."""
+"""`twohot extract`: extract features of images or texts to a file."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -27,15 +27,15 @@ from twohot.extract import extract as extract_features
 from twohot_command.sources import Missing, say_columns, say_label_notes
 from twohot_command.terminal import PacedLines, Quiet, say, say_next, shown
 
-# Items that could not be read and are listed.
+# Number of unreadable items that are listed.
 N_LISTED = 20
 
 
 class _RecentRate(progress.ProgressColumn):
-    """Items per second of late, or since the clock was set where that is too short."""
+    """Items per second, recently or since the start."""
 
     def render(self, task: progress.Task) -> Text:
-        """Return the recent rate, once there is one."""
+        """Return the recent rate, or nothing at the start."""
         speed = task.finished_speed or task.speed
         if not speed and task.elapsed:
             speed = (task.completed - task.fields["n_before"]) / task.elapsed
@@ -46,7 +46,7 @@ class _RecentRate(progress.ProgressColumn):
 def extracting(
     backbone: str, n_items: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[ExtractionProgress], None]]:
-    """Show how far an extraction is; yield what is to be called with its progress."""
+    """Show the progress of an extraction; yield its callback."""
     bar = progress.Progress(
         progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
@@ -63,8 +63,8 @@ def extracting(
             if progress.n_extracted:
                 bar.update(task, completed=progress.n_done)
             else:
-                # The clock starts with the model: neither loading its weights nor passing over what
-                # an earlier run has stored says how long the rest will take.
+                # The clock starts with the first item of the model: loading weights and skipping
+                # stored items would distort the remaining time.
                 bar.reset(task, completed=progress.n_done, n_before=progress.n_done)
             if not quiet:
                 lines.say(f"{progress.n_done} of {progress.n_items} items")
@@ -73,13 +73,13 @@ def extracting(
 
 
 def say_not_taken(items: LabelledItems) -> None:
-    """Print which files of a folder are no items."""
+    """Print which files of a folder are not items."""
     for note in not_taken_notes(items.not_taken):
         say(f"Note: {note}", stderr=True)
 
 
 def say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
-    """Print which items could not be read, and why; `others` says where the rest is listed."""
+    """Print which items could not be read, and why; `others` is where the rest is listed."""
     if not extraction.skipped:
         return
     say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
@@ -146,7 +146,7 @@ def extract(
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
     say_columns(items.columns)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
-    # A text of a table can be named here, the folder of a class not before its features are read.
+    # --missing works here for a table, and for a folder only when the feature file is read.
     is_table = source not in NAMES and Path(source).is_file()
     later = "" if is_table else " where the feature file is read"
     merge = "pass --merge-spellings where the feature file is read"
@@ -169,7 +169,7 @@ def extract(
 def _items(
     source: str, root: Path, labels: str, of_tables: dict[str, Any], *, unlabelled: bool
 ) -> LabelledItems:
-    """Return what a source names: a data set, else a folder, else a table."""
+    """Return the items of a source: a data set, a folder or a table."""
     if of_tables and (source in NAMES or Path(source).is_dir()):
         name, value = next(iter(of_tables.items()))
         raise ArgumentError({name: value}, f"is for CSV and Parquet files, not for {source}.")
@@ -188,19 +188,19 @@ def _items(
 
 
 def _others(extraction: Extraction) -> str:
-    """Return why fewer items went through the model than there are rows, if so."""
+    """Return why fewer items were extracted than there are rows."""
     n_same = extraction.n_duplicates
     n_known = extraction.n_rows - extraction.n_extracted - n_same
     if extraction.up_to_date:
         return ""
-    same = f", {counted(n_same, 'duplicate')} not again" if n_same else ""
-    return same + (f", {n_known} had before" if n_known else "")
+    same = f", {counted(n_same, 'duplicate')} skipped" if n_same else ""
+    return same + (f", {n_known} extracted before" if n_known else "")
 
 
 def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
-    """Print what is in the file, what is not, and how to go on."""
+    """Print the contents of the file, skipped items, and the next step."""
     contents = counted(len(items.classes), "class", "classes") if items.classes else "no labels"
-    verb = "holds already, from the same content," if extraction.up_to_date else "holds"
+    verb = "is up to date and has" if extraction.up_to_date else "has"
     say(
         f"{extraction.output} {verb} {counted(extraction.n_rows, 'row')} of "
         f"{counted(extraction.n_features, 'feature')}, {contents}. "
@@ -210,4 +210,4 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     if items.classes:
         say_next("audit", extraction.output, "-o", "audit/")
     else:
-        say("Next: predict its rows by `twohot predict`, with a probe of this backbone.")
+        say("Next: predict its rows with `twohot predict` and a probe of this backbone.")

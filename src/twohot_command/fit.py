@@ -1,4 +1,4 @@
-"""`twohot fit`: a probe chosen and fitted, written to a file."""
+"""`twohot fit`: choose and fit a probe, and write it to a file."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -75,7 +75,7 @@ def fit(
     table = whole.take(rows[whole.coded.labelled[rows]])
     groups, held_out = options.groups_of(table), {"cv": folds, "random_state": seed}
     if scheduler is not None and method != "auto":
-        problem = "is fitted here, and not by workers"
+        problem = "does not use workers"
         raise ArgumentError({"method": method}, problem, "leave {scheduler} out.", scheduler=...)
     with connected(scheduler) as client:
         if method == "plain":
@@ -101,14 +101,14 @@ def fit(
     say(f"Fitted on {counted(table.n_rows, 'row')} of {classes}: {output}")
     if figure is not None:
         write_figure(figure, choice.figure())
-        say(f"What was tried: {figure}")
+        say(f"Candidates: {figure}")
     elif not verbose:
-        say_more("all classifiers that were tried")
+        say_more("all candidates")
     _say_next(output, options, has_test=TEST in whole.split_names)
 
 
 def _print_expected(choice: Choice, probe: FittedProbe, *, is_plain: bool) -> None:
-    """Print how good the probe is expected to be, and how it is made."""
+    """Print the expected accuracy on given labels, and the method."""
     if not choice.learnt:
         say(choice.nothing_learnt())
         return
@@ -118,16 +118,16 @@ def _print_expected(choice: Choice, probe: FittedProbe, *, is_plain: bool) -> No
     low, high = choice.interval
     share = f"{judged.agreement:.1%} ± {judged.agreement_error:.1%}"
     wrong = f"{choice.noise_rate:.1%} of them are wrong ({low:.1%} to {high:.1%})"
-    say(f"Predicts {share} of the given labels that it had not seen; about {wrong}.")
+    say(f"Predicts {share} of the held-out given labels; about {wrong}.")
     say(f"Method: {f'plain, {code}' if is_plain else choice.name}")
 
 
 def _say_next(probe: Path, options: GroupedTableOptions, *, has_test: bool) -> None:
-    """Print how the probe is used."""
+    """Print the next command."""
     if has_test:
         say_next("evaluate", probe, *options.words(TableOptions, without=["split"]))
         return
-    # Columns of a label file are none of the features.
+    # Columns of a label file do not name features.
     without = [] if options.labels is None else ["label_column", "id_column"]
     words = options.words(FeatureOptions, without=without)
     say_next("predict", probe, *words, "-o", "predictions.csv")
@@ -142,7 +142,7 @@ def _choose(
     *,
     quiet: bool,
 ) -> tuple[FittedProbe, Choice]:
-    """Return the probe that is chosen, fitted on the features of a table, wherever they are."""
+    """Return the chosen probe, fitted on features in memory or in chunks, and the choice."""
     auto = AutoProbe(**held_out)
     how: dict[str, Any] = {"groups": groups, "checkpoint": checkpoint}
     with naming_cells(table), choosing(quiet=quiet) as callback:
@@ -153,7 +153,7 @@ def _choose(
 def _fit_plain(
     table: FeatureTable, groups: NDArray[Any] | None, held_out: Mapping[str, Any], *, quiet: bool
 ) -> tuple[FittedProbe, Choice]:
-    """Return the plain probe, fitted, and what was tried."""
+    """Return the fitted plain probe and the choice."""
     with naming_cells(table), choosing(quiet=quiet) as callback:
         labels = table.coded.present()
         return fit_plain(table.features, labels, groups=groups, callback=callback, **held_out)

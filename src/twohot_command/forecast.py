@@ -1,4 +1,4 @@
-"""`twohot forecast`: will it help here, and with what."""
+"""`twohot forecast`: which probe to fit, and whether it will help."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,7 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Classes that are shown, the ones with the smallest margin.
+# Number of classes shown, those with the smallest margin.
 WEAKEST_CLASSES = 5
 
 
@@ -71,7 +71,7 @@ def forecast(
 
 
 def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
-    """Return the superclasses of the classes that have rows, numbered without a hole."""
+    """Return the superclasses of classes with rows, numbered consecutively."""
     if table.superclass is None:
         return None
     found = table.superclass[table.coded.sizes > 0]
@@ -115,7 +115,7 @@ def _print_details(found: Forecast) -> None:
         "theory: training labels right, by round": right,
         "theory: rounds until all are": _number(theory.rounds_needed.overall),
     }
-    about = ("what", "estimate")
+    about = ("quantity", "estimate")
     print_table(about, entries.items(), names=about, title="Estimated from the given labels")
     print_choice(found.comparison.choice)
     first, last = theory.guarantees[0].margins, theory.guarantees[-1].margins
@@ -134,7 +134,7 @@ def _print_details(found: Forecast) -> None:
 
 
 def _number(value: float) -> str:
-    """Return a number with three digits that count; a dash for none, and infinity in words."""
+    """Return a number with three significant digits, "–" for NaN, or "never" for infinity."""
     if np.isnan(value):
         return "–"
     return "never" if np.isinf(value) else f"{value:.3g}"

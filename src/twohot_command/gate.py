@@ -1,7 +1,7 @@
 """A gate for continuous integration: an audit fails if too many labels are wrong.
 
-It ends with code 3, so that a failed gate is told from an error, which has code 1. On request the
-verdict is also written as JUnit XML, which most services show, or as an annotation of GitHub.
+A failed gate exits with code 3, and an error with code 1. Optionally, the result is also written as
+JUnit XML, which most services show, or as an annotation of GitHub.
 """
 
 import math
@@ -18,9 +18,11 @@ import typer
 from typer import Option
 
 from twohot.audit import (
+    CERTIFICATE_FILES,
     CHECK_FILES,
     FILES,
     ISSUE_PARTS,
+    REVIEW_FILE,
     LabelIssues,
     read_audit_folder,
     read_certificate,
@@ -30,7 +32,7 @@ from twohot.base import ArgumentError, check_choice, check_output, whole_file
 from twohot_command.terminal import say
 
 FAILED = 3  # exit code
-# What is compared with the allowed share, each with how it is named.
+# Values that may be compared with the allowed share, and their words in messages.
 COMPARED = {"estimate": "about", "lower": "at least", "upper": "up to"}
 SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -63,17 +65,20 @@ Annotations = Annotated[
 
 @dataclass(frozen=True)
 class Gate:
-    """What an audit must hold; without a share that is allowed, nothing."""
+    """The condition that an audit must meet; none if no share is given."""
 
-    fail_above: float | None  # share of wrong labels that is allowed
+    fail_above: float | None  # largest allowed share of wrong labels
     fail_on: str  # a key of COMPARED
-    junit: Path | None  # where the verdict is written
-    annotations: bool  # whether it is printed for GitHub, too
-    certificate: Path | None = None  # whose bounds are compared, not those of the model
+    junit: Path | None  # file for the result
+    annotations: bool  # whether to print a GitHub annotation
+    certificate: Path | None = None  # bounds to compare, instead of the model's
 
     @contextmanager
     def closing(self, issues: LabelIssues, source: str, audit: Path) -> Iterator[None]:
-        """Say what was found; let what is left be done; exit with code 3 if it is too much."""
+        """Print the result, run the body, then exit with code 3 if the gate failed.
+
+        An error of the body, which was printed, does not hide a failed gate.
+        """
         if self.fail_above is None:
             yield
             return
@@ -81,7 +86,7 @@ class Gate:
         sure = ""
         if self.certificate is not None:
             low, high = share_wrong_bounds(self.certificate, read_audit_folder(audit))
-            sure = f" (95% sure, by {self.certificate})"
+            sure = f" (95% confidence, by {self.certificate})"
         share = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
         is_failed = share > self.fail_above
         found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong{sure}"
@@ -92,7 +97,11 @@ class Gate:
         if self.annotations:
             say(annotation(line, is_failed=is_failed))
         say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
-        yield
+        try:
+            yield
+        except typer.Exit as error:
+            if not is_failed or error.exit_code != 1:
+                raise
         if is_failed:
             raise typer.Exit(FAILED)
 
@@ -108,30 +117,31 @@ def gate_of(
     certificate: Path | None,
     force: bool,
 ) -> Gate:
-    """Return the gate that options ask for, of an audit in a folder."""
+    """Return the gate of some options for an audit in a folder."""
     check_choice("fail_on", fail_on, tuple(COMPARED))
     if certificate is not None:
         if fail_on == "estimate":
-            problem = "is not what a certificate has"
+            problem = "is not in a certificate"
             raise ArgumentError({"fail_on": fail_on}, problem, "pass lower or upper.")
         read_certificate(certificate)
     asked = {"junit": junit, "annotations": annotations or None, "certificate": certificate}
     for name, value in asked.items():
         if fail_above is None and value is not None:
             advice = "pass {fail_above} too."
-            raise ArgumentError({name: value}, "is about a gate", advice, fail_above=...)
+            raise ArgumentError({name: value}, "needs a gate", advice, fail_above=...)
     if junit is not None:
-        taken = [(audit / name).resolve() for name in (*FILES, ISSUE_PARTS, *CHECK_FILES)]
+        names = (*FILES, ISSUE_PARTS, *CHECK_FILES, *CERTIFICATE_FILES, REVIEW_FILE)
+        taken = [(audit / name).resolve() for name in names]
         if any(junit.resolve().is_relative_to(path) for path in taken):
             advice = "choose another name."
-            raise ArgumentError({"junit": junit}, "is what the audit writes itself", advice)
+            raise ArgumentError({"junit": junit}, "is a file of the audit", advice)
         check_output(junit, inputs, force=force, name="junit")
     allowed = None if fail_above is None else share_of("fail_above", fail_above)
     return Gate(allowed, fail_on, junit, annotations, certificate)
 
 
 def share_of(name: str, text: str) -> float:
-    """Return the share that an option has as text, "5%" or "0.05".
+    """Return the share in the text of an option, such as "5%" or "0.05".
 
     Examples
     --------
@@ -139,16 +149,16 @@ def share_of(name: str, text: str) -> float:
     (0.029, 0.05)
     """
     found = SHARE.fullmatch(text)
-    # Of decimals: 2.9 / 100 is less than 0.029 in floating point.
+    # Exact: in floating point, 2.9 / 100 is less than 0.029.
     share = float(Fraction(found[1]) / (100 if found[2] else 1)) if found else math.inf
     if share > 1:
-        advice = "pass a share of the labels, as 5% or 0.05."
+        advice = "pass a share of the labels, such as 5% or 0.05."
         raise ArgumentError({name: text}, "is not allowed", advice)
     return share
 
 
 def junit_xml(source: str, line: str, *, is_failed: bool) -> str:
-    """Return a verdict as JUnit XML: one test suite with one test.
+    """Return a result as JUnit XML: one test suite with one test.
 
     Examples
     --------
@@ -179,7 +189,7 @@ def junit_xml(source: str, line: str, *, is_failed: bool) -> str:
 
 
 def annotation(line: str, *, is_failed: bool) -> str:
-    """Return a verdict as a workflow command of GitHub.
+    """Return a result as a workflow command of GitHub.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is larger than memory: workers of a cluster, and outputs in parts that can be resumed."""
+"""Data larger than memory: workers of a cluster, and outputs in parts that can be resumed."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ from twohot.rows import ClusterLostError, ClusterTasks
 from twohot.tables import FeatureTable, as_dask, known_by, parts_in_words, source_parts
 from twohot_command.terminal import PacedLines, choosing, say, shown
 
-# The workers that a command uses ------------------------------------------------------------------
+# Workers of a cluster -----------------------------------------------------------------------------
 
 Scheduler: TypeAlias = Annotated[
     str | None,
@@ -46,15 +46,15 @@ Scheduler: TypeAlias = Annotated[
         help="Address of a Dask scheduler, tcp://…; its workers must be able to read all paths."
     ),
 ]
-# Seconds until a scheduler that does not answer counts as not there.
+# Seconds to wait for a scheduler.
 PATIENCE = 10
-# Of the memory, what a command may hold at once: others need some too.
+# Largest share of the memory that a command may use.
 HELD_SHARE = 0.5
 
 
 @contextmanager
 def connected(scheduler: str | None) -> Iterator[Any]:
-    """Give the client of a Dask scheduler, active while it is there; None without one."""
+    """Yield a client of a Dask scheduler, or None without a scheduler."""
     if scheduler is None:
         yield None
         return
@@ -63,19 +63,19 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         client = distributed.Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         problem = f"does not answer ({error})"
-        advice = "start it by `dask scheduler` and workers by `dask worker`, or leave it out."
+        advice = "run `dask scheduler` and `dask worker`, or leave it out."
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
         yield client
 
 
 def exceeds_memory(n_bytes: int) -> bool:
-    """Return whether so many bytes are more than this process should hold."""
+    """Return whether a number of bytes is more than this process should use."""
     return n_bytes > SURELY_HELD and n_bytes > HELD_SHARE * memory_limit()
 
 
 def tasks_of(client: Any) -> ClusterTasks | None:
-    """Return where tasks of a client run, on workers that have our twohot; None without one."""
+    """Return the runner of tasks on the workers of a client; None without a client."""
     if client is None:
         return None
     workers_of(client)
@@ -83,11 +83,11 @@ def tasks_of(client: Any) -> ClusterTasks | None:
 
 
 def workers_of(client: Any) -> list[dict[str, Any]]:
-    """Return what a scheduler says of each of its workers, or that there is none."""
+    """Return the records of a scheduler's workers; raise if there are none."""
     found = list(client.scheduler_info(n_workers=-1)["workers"].values())
     if not found:
         problem = f"{client.scheduler.address} has no workers"
-        raise ArgumentError("", problem, "start some by `dask worker`.")
+        raise ArgumentError("", problem, "run `dask worker`.")
     return found
 
 
@@ -95,18 +95,18 @@ def workers_of(client: Any) -> list[dict[str, Any]]:
 
 
 def is_part_folder(output: Path) -> bool:
-    """Return whether an output is a folder of parts, by its name or since it is there."""
+    """Return whether an output is a folder: it exists as one, or its name has no suffix."""
     return output.is_dir() or not output.suffix
 
 
 def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
-    """Raise if an output is in a source folder, whose rows it would become."""
+    """Raise if an output is inside a source folder."""
     target = _absolute(output)
     for source in filter(None, sources):
         place = _absolute(source)
         if target == place or place in target.parents:
-            problem = f"is in the source {source}, whose rows it would become"
-            raise ArgumentError({"output": output}, problem, "choose a folder beside it.")
+            problem = f"is in the source {source}, and would be read as a part of it"
+            raise ArgumentError({"output": output}, problem, "choose a folder next to it.")
 
 
 def _absolute(path: Path) -> Path:
@@ -115,7 +115,7 @@ def _absolute(path: Path) -> Path:
 
 @contextmanager
 def writing_parts(n_parts: int, *, n_there: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Show how many parts are written; yield what is to be called after each."""
+    """Show how many parts are written; yield a callback for each part."""
     bar = Progress(
         TextColumn("Writing parts"),
         BarColumn(),
@@ -136,45 +136,45 @@ def writing_parts(n_parts: int, *, n_there: int, quiet: bool) -> Iterator[Callab
         yield done
 
 
-# A fit that a stopped command goes on with, by a file beside its output ---------------------------
+# Checkpoints: an interrupted fit continues when the command is run again --------------------------
 
 
 Fitted = TypeVar("Fitted")
 
 
 def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
-    """Return what a fit makes with a checkpoint; one of another fit is replaced, and said.
+    """Return the result of a fit with a checkpoint; the checkpoint of another fit is replaced.
 
-    The file stays: whoever writes the output removes it after that.
+    The caller removes the file after it has written the output.
     """
     was_there = path.exists()
     try:
         fitted = fit(path)
     except ClusterLostError as error:
-        kept = f"what is finished is kept in {path}" if path.exists() else "nothing was finished"
+        kept = f"the progress is in {path}" if path.exists() else "there is no progress to keep"
         raise ArgumentError("", error.problem, f"start one and run this again: {kept}.") from error
     except OtherFitError:
-        say(f"Note: {path} is not of this fit, and is replaced.", stderr=True)
+        say(f"Note: {path} belongs to another fit and is replaced.", stderr=True)
         path.unlink()
         return fit(path)
     if was_there:
-        say(f"Went on after what an earlier run had finished, by {path}")
+        say(f"Continued from the checkpoint {path}")
     return fitted
 
 
-# An audit of what is larger than memory: a table in parts, and a report that shows some rows ------
+# An audit of data larger than memory: a table in parts, and a report with some of the rows --------
 
 
-# In the folder of an audit until it is finished: what is finished of the choice and the fit.
+# The checkpoint in the folder of an audit, until the audit is finished.
 CHECKPOINT = ".fit.checkpoint"
-# Arrays of logits that the label model holds: members, their targets and its posteriors.
+# Arrays of logits in the label model: members, their targets and its posteriors.
 HELD_MEMBERS = 16
-# Rows of a report: more than a person looks at in a day, and few enough for a small page.
+# Most rows of a report: more than a person reviews in a day, and small enough for a page.
 MOST_SHOWN = 2000
 
 
 def held_bytes(table: FeatureTable) -> int:
-    """Return about how much an audit in memory holds: logits of a sample, prepared features."""
+    """Return about how many bytes an audit in memory needs, for logits and prepared features."""
     cells = min(table.n_rows * len(table.classes), SAMPLE_CELLS)
     return int(4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features))
 
@@ -193,13 +193,13 @@ def audit_in_parts(
     force: bool,
     quiet: bool,
 ) -> tuple[LabelIssues, ReviewSummary, str, str]:
-    """Find the wrong labels, by the workers of a client if there is one, and write the folder.
+    """Find wrong labels, with the workers of a client if given, and write the audit folder.
 
-    `asked` is what `find_label_issues` is asked for: budget, precision, random_state. Returns what
-    was found of every row and overall, the name of the report, and where the rows are, in words.
+    `asked` are arguments of `find_label_issues`: budget, precision, random_state. Returns the
+    issues, the summary, the name of the report, and text on where all rows are.
     """
     if client is not None:
-        workers_of(client)  # or there is nobody to do it
+        workers_of(client)  # raises if there are no workers
     parts = source_parts(table.features)
     decisions = None if checked is None else read_checked(checked)
     known = {**known_by(table, parts), "labels": labels_digest(table.coded), **asked}
@@ -207,9 +207,9 @@ def audit_in_parts(
         known["groups"] = _digest(groups.tolist())
     if decisions is not None:
         known["checked"] = _digest(decisions)
-    bounds = np.unique(parts.bounds)  # of the parts that have rows of the split
+    bounds = np.unique(parts.bounds)  # of parts with rows of the split
     where: dict[str, Any] = {"about": known, "n_parts": len(bounds) - 1, "force": force}
-    # Nothing is computed for nobody, and an earlier audit stays until there is another.
+    # Check before the work; an earlier audit stays until the new one is written.
     check_audit_parts(output, **where)
     output.mkdir(parents=True, exist_ok=True)
     features = table.features if client is None else as_dask(table.features, source, parts=parts)
@@ -224,7 +224,7 @@ def audit_in_parts(
     try:
         issues = fit_with_checkpoint(find, checkpoint)
     except BaseException:
-        with suppress(OSError):  # nothing was finished, so that nothing is in it
+        with suppress(OSError):  # empty, because nothing was finished
             output.rmdir()
         raise
     folder = begin_audit_parts(output, **where)
@@ -248,5 +248,5 @@ def audit_in_parts(
 
 
 def _digest(rows: object) -> str:
-    """Return what values of rows are known by."""
+    """Return a digest of values."""
     return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""`twohot predict`: the classes of new rows, images or texts."""
+"""`twohot predict`: predict the classes of new rows, images or texts."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -76,7 +76,7 @@ def predict(
     else:
         check_output(output, (probe, *sources), force=force, suffixes=[".csv", SUFFIX])
     if scheduler is not None and not in_parts:
-        problem = "is one file, and workers write one for each part"
+        problem = "is one file, but workers write one file per part"
         raise ArgumentError({"output": output}, problem, "pass the name of a folder.")
     predictor = Predictor(load(probe), probabilities)
     with (
@@ -140,7 +140,7 @@ class _PartWriter:
         return f" ({parts_in_words(folder, len(missing))})"
 
     def write_file(self, output: Path, *, quiet: bool) -> None:
-        """Write one file, whole or not at all."""
+        """Write one file, complete or not at all."""
         parts = self.parts
         with writing_parts(parts.n_parts, n_there=0, quiet=quiet) as done:
 

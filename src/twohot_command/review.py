@@ -1,27 +1,44 @@
-"""`twohot review`: a page that says how many labels are still wrong, and when to stop."""
+"""`twohot review`: a page that bounds the remaining wrong labels, and when to stop."""
 
 import webbrowser
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from twohot.audit import read_audit_folder, read_summary, write_review_page
-from twohot.base import ArgumentError
+from twohot.base import ArgumentError, on_other_host
 from twohot.review import ReviewRows
+from twohot.tables import FeatureTable
 from twohot_command.gate import share_of
 from twohot_command.terminal import say, say_next
 
 
-def image_root(audit: Path, rows: ReviewRows, images: Path | None = None) -> Path | None:
-    """Return where paths of pictures start: as asked, or where the first one is found."""
+def image_root(
+    source: Path,
+    rows: ReviewRows | FeatureTable,
+    places: Iterable[Path],
+    images: Path | None = None,
+    default: Path | None = None,
+) -> Path | None:
+    """Return the folder that image paths are relative to: as asked, or where the first exists.
+
+    A path on another host is never looked for: Windows would contact that host.
+    """
     if rows.item_kind != "image":
         if images is not None:
-            raise ArgumentError({"images": images}, f"is for paths of images, which {audit} lacks.")
+            problem = f"needs image paths, which {source} does not have."
+            raise ArgumentError({"images": images}, problem)
         return None
-    beside = (Path(), audit, audit / "images", audit.parent)
-    found = (root for root in beside if (root / rows.item(0)).is_file())
-    return images or next(found, None)
+    first = next(iter(rows.items or ()), "")
+    near = (place for place in places if not on_other_host(first, place))
+    return images or next((place for place in near if (place / first).is_file()), default)
+
+
+def places_of_audit(audit: Path) -> list[Path]:
+    """Return where paths of images in an audit may start."""
+    return [Path(), audit, audit / "images", audit.parent]
 
 
 def review(
@@ -34,8 +51,8 @@ def review(
         str,
         Option(
             metavar="<share>",
-            help="Show a share of the rows twice, and every repair: the bound is then corrected "
-            "for errors of the reviewer.",
+            help="Show this share of the rows and every repair twice, to correct the bound for "
+            "reviewer errors.",
         ),
     ] = "0%",
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
@@ -52,10 +69,10 @@ def review(
         seed=seed,
         twice=share_of("twice", twice),
         n_wrong=None if noise_rate is None else noise_rate * (rows.n_rows - rows.n_unlabelled),
-        image_root=image_root(audit, rows, images),
+        image_root=image_root(audit, rows, places_of_audit(audit), images),
     )
     say(f"Review until at most {until} of the labels are wrong: {page}")
-    say("Save certificate.json and the decisions there, then")
+    say("Save certificate.json and the decisions there, then run")
     say_next("verify", "certificate.json", audit, first="  ")
     if not no_open:
         webbrowser.open(page.resolve().as_uri())

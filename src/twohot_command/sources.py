@@ -1,4 +1,4 @@
-"""The options by which commands read a table, once for all of them."""
+"""The options with which all commands read a table."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -36,19 +36,19 @@ def check_same_features(
     known = FeatureOrigin.from_json(fitted.feature_origin_)
     found = FeatureOrigin.of_table(table)
     if known is not None and found is not None and not found.makes_the_same_as(known):
-        problem = f"{source} holds features of {found.told_from(known)}"
-        other = f"{probe} was fitted on those of {known.told_from(found)}"
+        problem = f"{source} has features of {found.told_from(known)}"
+        other = f"{probe} was fitted on features of {known.told_from(found)}"
         raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
     _check_columns(table, source, fitted, probe)
     if table.n_features != fitted.n_features_in_:
-        expected = f"{probe} is expecting {fitted.n_features_in_}"
+        expected = f"{probe} expects {fitted.n_features_in_}"
         problem = f"{source} has {table.n_features} features, but {expected}"
         raise ValueError(f"{problem}: extract both with the same backbone.")
 
 
 def _check_columns(table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path) -> None:
-    """Raise if a probe was fitted on other columns, or on these in another order."""
-    # Checked here once; what is predicted are arrays, which have no names.
+    """Raise if a probe was fitted on other columns or another order."""
+    # Checked here once, because predictions use arrays without names.
     known = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
     found = list(table.feature_columns)
     if not (known and found) or known == found:
@@ -60,11 +60,11 @@ def _check_columns(table: FeatureTable, source: Path, fitted: FittedProbe, probe
     differs = " and ".join(said or ["has them in another order"])
     columns = f"{counted(len(known), 'column')} {first_few(known, 3)}"
     problem = f"{probe} was fitted on {columns}, and {source} {differs}"
-    advice = "name the columns in that order by {feature_column}, once for each."
+    advice = "name the columns in this order by {feature_column}, once per column."
     raise ArgumentError("", problem, advice, feature_column=...)
 
 
-TEST = "test"  # the split that is meant where a probe is evaluated and none is named
+TEST = "test"  # default split for evaluation
 
 Missing: TypeAlias = Annotated[
     list[str] | None, Option(help="Text that means no label; repeat it for more.")
@@ -80,7 +80,7 @@ SpreadsheetSafe: TypeAlias = Annotated[
 ]
 
 
-# What a probe is asked about: it knows how to make features of images and texts.
+# A source for a probe, which stores how features of images and texts are extracted.
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
     Argument(
@@ -91,7 +91,7 @@ ItemsOrFeatures: TypeAlias = Annotated[
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Return options as a command line names them; those that were not given are left out.
+    """Return options as words of a command line, without options that were not given.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
-    """Where the features of a table are."""
+    """The source and columns of a table of features."""
 
     source: Annotated[
         Path,
@@ -139,18 +139,18 @@ class FeatureOptions:
     def words(
         self, record: "type[FeatureOptions] | None" = None, without: Collection[str] = ()
     ) -> list[str]:
-        """Return the table as a command line names it, for a command with a record of options."""
+        """Return the table as words of a command line, for a command with a record of options."""
         names = [field.name for field in fields(record or self)]
         left_out = ("source", "others", *without)
         options = {name: getattr(self, name) for name in names if name not in left_out}
         return [str(self.source), *map(str, self.others or ()), *option_words(options)]
 
     def read(self) -> FeatureTable:
-        """Return the table, which needs no labels."""
+        """Return the table; labels are optional."""
         return self._read(labelled=False)
 
     def _read(self, **others: Any) -> FeatureTable:
-        # One column may hold lists; several are numbers; none given, they are looked for.
+        # One column may have lists; several are numbers; by default, columns are found by type.
         columns = self.feature_column or None
         table = read_table(
             [self.source, *self.others] if self.others else as_url(self.source),
@@ -168,13 +168,13 @@ class FeatureOptions:
         return table
 
     def _columns(self) -> dict[str, Any]:
-        """Return the columns that only some commands name."""
+        """Return column options that only some commands have."""
         return {}
 
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
-        """Return the table with the features that a probe was fitted on, or say what differs.
+        """Return the table with the features of a probe; raise if they differ.
 
-        The columns that a probe knows by name are taken in its order; others are not used.
+        If the probe stores names of columns, these are used in its order.
         """
         known = np.asarray(getattr(fitted, "feature_names_in_", ())).tolist()
         options = self
@@ -187,7 +187,7 @@ class FeatureOptions:
         return table
 
     def read_items(self, kind: str, column: str) -> LabelledItems:
-        """Return the images of a folder, or the images or texts that a column lists."""
+        """Return the images of a folder, or the images or texts in a column."""
         about_labels = self._labels_of_items()
         if self.source.is_dir():
             return read_image_folder(self.source, unlabelled="unlabelled" in about_labels)
@@ -195,7 +195,7 @@ class FeatureOptions:
         return read_item_table(self.source, id_column=self.id_column, **where, **about_labels)
 
     def read_extracted(self, path: Path) -> FeatureTable:
-        """Return the table of these items, whose features are in a file by now."""
+        """Return the table of extracted features in a file."""
         return read_table(path, labelled=False)
 
     def _labels_of_items(self) -> dict[str, Any]:
@@ -204,14 +204,14 @@ class FeatureOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class NewRowsOptions(FeatureOptions):
-    """Where rows to predict are, as features or as what these are made of."""
+    """The source of rows to predict: features, images or texts."""
 
     source: ItemsOrFeatures
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(FeatureOptions):
-    """Where the features and the labels of a table are, and which rows to use."""
+    """The features, labels and rows of a table."""
 
     labels: Annotated[Path | None, Option(help="Separate label file: .csv, .parquet or .npy.")] = (
         None
@@ -232,16 +232,16 @@ class TableOptions(FeatureOptions):
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:
-        """Files that are read, and never replaced."""
+        """Input files, which are never replaced."""
         return self.source, *(self.others or ()), self.labels, self.classes
 
     def read(self) -> FeatureTable:
-        """Return the table, some of whose rows have a label; say what is odd about its labels."""
+        """Return the table, which must have labels; print notes on the labels."""
         separate = {"labels": self.labels, "classes": self.classes}
         return self._checked(self._read(missing=self.missing or (), **separate))
 
     def read_items(self, kind: str, column: str) -> LabelledItems:
-        """Return the items of a source; without labels they are of no use here."""
+        """Return the items of a source, which must have labels."""
         try:
             return super().read_items(kind, column)
         except ArgumentError as error:
@@ -264,8 +264,8 @@ class TableOptions(FeatureOptions):
         return self._checked(table)
 
     def _labels_of_items(self) -> dict[str, Any]:
-        if self.classes is not None:  # said before features are made
-            problem = f"is for tables of features, and {self.source} lists what these are made of"
+        if self.classes is not None:  # raised before features are extracted
+            problem = f"is for tables of features, and {self.source} lists images or texts"
             raise ArgumentError({"classes": str(self.classes)}, problem, "leave it out.")
         if self.labels is not None:
             return {"unlabelled": True}
@@ -277,12 +277,12 @@ class TableOptions(FeatureOptions):
             sizes = dict(zip(table.classes, table.coded.sizes.tolist(), strict=True))
             table = table.merge_spellings()
             merged = spellings_in_words(table.spellings, sizes)
-            say(f"Spellings merged: {merged or 'none, no two classes differ in spelling alone'}")
+            say(f"Spellings merged: {merged or 'none, no two classes differ only in spelling'}")
         say_label_notes(table.coded, "by --missing", "pass --merge-spellings")
         return table
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
-        """Return the rows to use, some of which have a label."""
+        """Return the rows to use, which must include labelled rows."""
         split = self.chosen_split(table)
         rows = table.rows_of_split(split)
         place = f"the {counted(len(rows), 'row')} of its split {split or TRAINING!r}"
@@ -290,19 +290,19 @@ class TableOptions(FeatureOptions):
         return rows
 
     def chosen_split(self, table: FeatureTable) -> str | None:  # noqa: ARG002 (others look)
-        """Return the split to use; None: the one to train on, if there is one."""
+        """Return the split to use; None for the training split, if any."""
         return self.split
 
     def _check_labelled(self, labels: Labels, rows: str) -> None:
         if not labels.labelled.any():
-            problem = f"{self.source} has no label in any of {rows}, and this command needs some"
-            advice = "pass one per row by {labels}, or predict them by `twohot predict`."
+            problem = f"{self.source} has no label in {rows}, but this command needs labels"
+            advice = "pass a label file by {labels}, or predict labels with `twohot predict`."
             raise ArgumentError("", problem, advice, labels=...)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedTableOptions(TableOptions):
-    """Where a table is whose rows are held out, and which of them belong together."""
+    """A table for cross-validation, with groups of rows that belong together."""
 
     group_column: Annotated[
         str | None,
@@ -313,7 +313,7 @@ class GroupedTableOptions(TableOptions):
     ] = None
 
     def groups_of(self, table: FeatureTable) -> NDArray[Any] | None:
-        """Return the group of every row of a table; None if no column was named."""
+        """Return the group of every row; None without a group column."""
         if table.groups is None:
             return None
         named = {"group_column": self.group_column}
@@ -321,7 +321,7 @@ class GroupedTableOptions(TableOptions):
         missing = [name for name, cell in zip(table.ids, cells, strict=True) if is_missing(cell)]
         if missing:
             problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
-            advice = "fill the cells in: a row that belongs to no other is a group of its own."
+            advice = "fill in the cells; give a row that belongs to no other its own group."
             raise ArgumentError(named, problem, advice)
         try:
             check_groups(table.groups, table.n_rows)
@@ -335,7 +335,7 @@ class GroupedTableOptions(TableOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TrustedRowsOptions(TableOptions):
-    """Where rows are whose labels are known to be right, and that no probe was fitted on."""
+    """Rows with trusted labels that the probe was not fitted on."""
 
     source: ItemsOrFeatures
     split: Annotated[str | None, Option(help="Split to use, or all; by default test, if any.")] = (
@@ -343,18 +343,18 @@ class TrustedRowsOptions(TableOptions):
     )
 
     def chosen_split(self, table: FeatureTable) -> str:
-        """Return the split to use: by default the one to test on, if there is one."""
+        """Return the split to use: by default the test split, if any."""
         return self.split or (TEST if TEST in table.split_names else ALL_ROWS)
 
 
 def say_columns(words: str) -> None:
-    """Print which column is what, if that is known."""
+    """Print the roles of the columns, if known."""
     if words:
         say(f"Columns: {words}")
 
 
 def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -> str:
-    """Return which spellings were merged into which, with their rows where these are known.
+    """Return text on merged spellings, with numbers of rows if known.
 
     Examples
     --------
@@ -370,6 +370,6 @@ def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -
 
 
 def say_label_notes(labels: Labels, missing: str, merge: str) -> None:
-    """Print what is odd about labels; `missing` and `merge` say how each is put right."""
+    """Print notes on labels; `missing` and `merge` are the advice in them."""
     for note in label_notes(labels, missing=missing, merge=merge):
         say(f"Note: {note}", stderr=True)

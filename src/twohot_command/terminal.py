@@ -1,4 +1,4 @@
-"""What the commands print: lines as they are, tables, and the progress of a choice."""
+"""Output of the commands: lines, tables, and progress."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from twohot.judge import HEADINGS, MOST_TRIED, Choice
 # Seconds between two lines in a log.
 BETWEEN_LINES = 30.0
 
-# The first screen of a command has 25 lines at most; what is more is printed where it is asked for.
+# A command prints at most 25 lines, and more with --verbose.
 Verbose: TypeAlias = Annotated[
     bool, Option("--verbose", "-v", help="Print the evidence and all tables.")
 ]
@@ -27,18 +27,18 @@ Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Show no progress bar.
 
 
 def say(text: str, style: str = "", *, stderr: bool = False) -> None:
-    """Print a text as it is: names in it come from a user's data and are no markup."""
+    """Print a text without markup, because it may contain names from a user's data."""
     console = Console(stderr=stderr)
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def say_next(*words: object, first: str = "Next: ") -> None:
-    """Print a command that goes on from here, as it can be pasted into a shell."""
+    """Print the next command, ready to be pasted into a shell."""
     say(f"{first}twohot {join(map(as_url, words))}")
 
 
 def say_more(what: str) -> None:
-    """Print how the rest is printed."""
+    """Print what --verbose adds."""
     say(f"Add --verbose for {what}.")
 
 
@@ -51,12 +51,12 @@ def print_table(
     caption: str | None = None,
     bold: Collection[int] = (),
 ) -> None:
-    """Print a table, its cells as they can be seen; columns of names stand left, numbers right.
+    """Print a table, with names left-aligned and numbers right-aligned.
 
-    What is a `Text` of rich already is printed as it is, in as many lines as it has.
+    Blanks in cells are made visible, except in cells that are a `Text` of rich.
     """
     if title is not None:
-        say(title, "italic")  # that of a table is broken where the table is narrow
+        say(title, "italic")  # the title of a rich table wraps if the table is narrow
     table = Table(caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in names else "right")
@@ -67,7 +67,7 @@ def print_table(
 
 
 def print_choice(choice: Choice) -> None:
-    """Print the classifiers that were tried; those of the label model stand out."""
+    """Print the candidates; those of the label model are bold."""
     chosen = [number for number, entry in enumerate(choice.tried) if entry.chosen]
     title = f"{counted(choice.n_rows, 'row')} in {counted(choice.n_folds, 'fold')}"
     cells = [(mark.strip(), *rest) for mark, *rest in choice.cells()]
@@ -75,7 +75,7 @@ def print_choice(choice: Choice) -> None:
 
 
 def seen(name: str) -> str:
-    """Return a name as it can be told from others: in quotes if blanks in it would not be seen.
+    """Return a name, in quotes if it has blanks that would be invisible.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def seen(name: str) -> str:
 
 
 class PacedLines:
-    """Lines on how far something is, where no bar can be seen: one every half minute."""
+    """Lines of progress instead of a bar, for example in a log: one every half minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -94,20 +94,20 @@ class PacedLines:
         self._is_needed = not Console(stderr=True).is_terminal
 
     def say(self, text: str) -> None:
-        """Print a text if the last one is long enough ago."""
+        """Print a text if the last one was printed long enough ago."""
         if self._is_needed and self._clock() - self._last >= BETWEEN_LINES:
             self._last = self._clock()
             say(text, stderr=True)
 
 
 def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
-    """Return what shows a bar while it lasts; a disabled bar would still end with an empty line."""
+    """Return the bar, or nothing if quiet; a disabled bar would still print an empty line."""
     return nullcontext() if quiet else progress
 
 
 @contextmanager
 def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show the choice of a probe; yield what is to be called with a line for every candidate."""
+    """Show the choice of a probe; yield a callback for one line per candidate."""
     progress = Progress(
         TextColumn("Choosing a probe"),
         BarColumn(),
@@ -134,7 +134,7 @@ def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 def check_report(folder: Path | None) -> None:
-    """Raise before the work if `write_report` could not write there."""
+    """Raise if `write_report` cannot write to a folder."""
     if folder is not None:
         check_writable(folder, {"output": folder})
         load_extra("matplotlib.figure", "plot", "figures")
@@ -146,7 +146,7 @@ def write_report(
     record: Mapping[str, Any],
     draw: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Write a record, and beside it the figures that are drawn, by the names of their files."""
+    """Write a record and the figures that `draw` returns by file name."""
     if folder is None:
         return
     figures = draw()

@@ -1,4 +1,4 @@
-"""Experiments that can be stopped and taken up again: runs, their records, one log."""
+"""Experiments that can be interrupted and resumed: runs, their records, one log."""
 
 from twohot_paper.runs import Log, Progress, Record, identity, run_plan, unfinished
 

@@ -1,8 +1,9 @@
-"""The settings in which claims about accuracies are tried, and the one rule for all of them.
+"""Claims about accuracy: the settings in which they are tested, and the rule for verdicts.
 
-A setting is a data set, a kind of noise and a noise rate. The rule is `RULE`, which pages print. Of
-conditions that cover equally many settings, all are named. What a model shows that did not converge
-is where the solver stopped, and where noise is beyond recovery no method can gain but by chance.
+A setting is a data set, a kind of noise and a noise rate. The rule is `RULE`, which pages print. If
+several conditions cover equally many settings, all are named. Models that did not converge are left
+out, because they show where the solver stopped. Noise beyond recovery is left out, because methods
+can gain there only by chance.
 """
 
 from collections import Counter
@@ -22,11 +23,11 @@ from twohot_paper.grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, title
 from twohot_paper.probe_run import MOST_LOST, ROUNDS, STUDENTS, TEACHER, TWO_HOT, ProbeRun
 from twohot_paper.table import Mean, Table, mean_of
 
-# Share of the settings in which a statement must hold, and share that a condition must cover.
+# Share of the settings in which a statement must hold, and that a condition must cover.
 NEARLY_ALL = 0.9
 COVERED = 0.15
-FEWEST_COVERED = 3  # settings: a condition that one or two of them make may be chance
-FEWEST = 4  # settings that a verdict takes
+FEWEST_COVERED = 3  # settings: a condition with one or two of them may be chance
+FEWEST = 4  # settings needed for a verdict
 
 ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
 CONVERGED_ONLY = "Settings with a model that did not converge are left out."
@@ -48,16 +49,16 @@ RULE = f"{SETTINGS_RULE} A verdict takes at least {FEWEST} settings."
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a statement is tried."""
+    """A setting in which a statement is tested."""
 
-    data: str  # what to call the data set
+    data: str  # display name of the data set
     corruption: str
     noise_rate: float
 
 
 @dataclass(frozen=True)
 class JudgedSetting:
-    """Whether a statement holds in a setting, and the number behind it."""
+    """Whether a statement holds in a setting, and the number that decided."""
 
     setting: Setting
     value: Mean | None
@@ -71,9 +72,9 @@ def judge_settings(
     fewest: int = FEWEST,
     left_out: str = "",
 ) -> ClaimVerdict:
-    """Return the verdict by the rule above; the table shows the number of every setting.
+    """Return the verdict by `RULE`, with a table of the number of every setting.
 
-    `left_out` is what to say of settings that are not judged.
+    `left_out` is a sentence on settings that are not judged.
 
     Examples
     --------
@@ -97,14 +98,14 @@ def judge_settings(
 
 
 def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -> str:
-    """Return in how many of the covered settings it holds, and in how many of the others."""
+    """Return the counts of settings in which it holds, covered and others, in words."""
     others = [each for each in judged if each not in covered]
     inside, outside = (f"{_held(part)} of {len(part)}" for part in (covered, others))
     return f"{inside}, elsewhere {outside}"
 
 
 def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
-    """Return in how many settings it holds by data set, kind of noise and rate, in sentences."""
+    """Return the counts by data set, kind of noise and rate, in sentences."""
     sentences = []
     words = {"data": "data set", "corruption": "kind of noise", "noise_rate": "noise rate"}
     for key, what in words.items():
@@ -116,7 +117,7 @@ def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
 
 
 def _grouped(judged: Sequence[JudgedSetting], key: str) -> dict[Any, list[JudgedSetting]]:
-    """Return the settings by a field of theirs, in its order."""
+    """Return the settings grouped by one of their fields, in order."""
     groups: dict[Any, list[JudgedSetting]] = {}
     for each in judged:
         groups.setdefault(getattr(each.setting, key), []).append(each)
@@ -128,7 +129,7 @@ def _held(judged: Sequence[JudgedSetting]) -> int:
 
 
 def _basis(judged: Sequence[JudgedSetting]) -> str:
-    """Return in how many settings a statement holds, and of how many draws they are."""
+    """Return the counts of settings and of draws behind a verdict, in words."""
     kinds = sorted({each.setting.corruption for each in judged})
     every = len(kinds) == len(CORRUPTIONS)
     noises = "all noises" if every else f"{_listed(kinds)} noise"
@@ -141,7 +142,7 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
 
 
 def _widest(judged: Sequence[JudgedSetting]) -> list[tuple[str, list[JudgedSetting]]]:
-    """Return the conditions that cover most, and the settings that each covers."""
+    """Return the conditions that cover most settings, and these settings."""
     fewest = max(COVERED * len(judged), FEWEST_COVERED)
     found = [
         (words, covered)
@@ -158,7 +159,7 @@ def _nearly_all_hold(judged: Sequence[JudgedSetting]) -> bool:
 
 
 def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[JudgedSetting]]]:
-    """Yield every condition in words, with the settings that it covers."""
+    """Yield every condition in words, with its settings."""
     rates = sorted({each.setting.noise_rate for each in judged})
     for low, high in combinations_with_replacement(rates, 2):
         covered = [each for each in judged if low <= each.setting.noise_rate <= high]
@@ -199,10 +200,10 @@ class TriedSettings:
     """Settings that have results."""
 
     draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
-    left_out: dict[Setting, str] = field(default_factory=dict)  # those without an answer, and why
+    left_out: dict[Setting, str] = field(default_factory=dict)  # reasons, if without a result
 
     def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
-        """Return which settings are left out and why, in a sentence; nothing if there are none."""
+        """Return a sentence on the settings left out and the reasons; empty if there are none."""
         sentences = []
         for why in dict.fromkeys(self.left_out.values()):
             rates: dict[str, list[str]] = {}
@@ -225,9 +226,9 @@ def settings_of(
     recoverable: bool = True,
     **grid: Any,
 ) -> TriedSettings:
-    """Return every setting that has results, with the models of all its draws by seed.
+    """Return every setting with results, with the models of all its draws by seed.
 
-    `recoverable` leaves out those whose noise is beyond recovery: no method can gain there but by
+    `recoverable` leaves out settings with noise beyond recovery, in which methods can gain only by
     chance.
     """
     names = titles(data)
@@ -251,24 +252,24 @@ def settings_of(
 
 
 def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-    """Return one file of each data set: that with most finished runs, of equals the largest."""
+    """Return one file per data set: the one with most finished runs, ties to the largest."""
     n_runs = Counter(run.data for run in results if isinstance(run, ProbeRun))
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
-    chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of a name stays
+    chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of a name wins
     return [each for each in data if each in chosen.values()]
 
 
 # The checker: a statement about models, judged in all settings ------------------------------------
 
 
-# Points of accuracy that count as a difference: five images of a thousand, and more than a
-# tolerance of a tenth would move.
+# Difference of accuracy that counts, in points: five images of a thousand, and more than a tenfold
+# smaller tolerance would change.
 MARGIN = 0.5
 
-# Share of the noisy rows whose true label is among the teacher's two that counts as all of them.
+# Share of the noisy rows, with the true label among the teacher's two, that counts as all rows.
 ALL_ROWS = 0.99
 
-# Share of the whole gain that the first two students must bring, and the gain to speak of.
+# Share of the total gain that the first two students must reach, and the smallest gain considered.
 NEARLY_ALL_GAIN = 0.9
 SOME_GAIN = 1.0  # points
 
@@ -278,21 +279,21 @@ Draws: TypeAlias = Sequence[Models]  # of one setting
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyRule:
-    """The settings of a claim about accuracy in its TOML file, beside its text."""
+    """The settings of a claim about accuracy in its TOML file."""
 
     statement: str  # a name in STATEMENTS
     arguments: dict[str, Any] = field(default_factory=dict)  # of the statement
-    value: str  # what the number is that it returns: the title of the table
-    corruptions: tuple[str, ...] = CORRUPTIONS  # what the claim is about
-    needed: tuple[str, ...] | None = None  # of them, those that must have settings; None: all
+    value: str  # title of the table: the number that the statement returns
+    corruptions: tuple[str, ...] = CORRUPTIONS  # kinds of noise that the claim is about
+    needed: tuple[str, ...] | None = None  # those that must have settings; None: all
     lowest_rate: float = NOISE_RATES[1]
     recoverable: bool = True  # noise beyond recovery is left out
-    backbone: str = ""  # in the names of the files that are looked at; any if there is none
+    backbone: str = ""  # part of the file names; empty: any
     grid: dict[str, Any] = field(default_factory=dict)  # other fields of `ProbeGrid`
 
     @property
     def shared_rule(self) -> str:
-        """The part of the rule that all claims about accuracy have in common."""
+        """The part of the rule that all claims about accuracy share."""
         return RULE + f" {RECOVERABLE_ONLY}" * self.recoverable
 
     def judge(self, results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
@@ -319,7 +320,7 @@ class AccuracyRule:
         return judge_settings(found, self.value, left_out=left_out)
 
     def _grid(self) -> dict[str, Any]:
-        """Return the fields of the grid, lists of TOML as tuples."""
+        """Return the fields of the grid, with TOML lists as tuples."""
         return {k: tuple(v) if isinstance(v, list) else v for k, v in self.grid.items()}
 
 
@@ -331,9 +332,9 @@ def ahead(
     score: str = "test_accuracy",
     margin: float = MARGIN,
 ) -> Judged | None:
-    """State that the best of some models is ahead of the best of others, in points.
+    """Test that the best of some models is ahead of the best of others, in points.
 
-    The best is the one whose mean over the draws is.
+    The best model has the largest mean over the draws.
     """
     whole = [draw for draw in draws if draw.keys() >= {*models, *rivals}]
 
@@ -346,7 +347,7 @@ def ahead(
 
 
 def rises(draws: Draws) -> Judged | None:
-    """State that the last student is above the teacher, and no round falls clearly."""
+    """Test that the last student is above the teacher, and no round decreases clearly."""
     judged = ahead(draws, ROUNDS[-1:], [TEACHER])
     steps = [ahead(draws, [new], [old]) for old, new in zip(ROUNDS[:-1], STUDENTS, strict=True)]
     means = [step[0].mean for step in steps if step is not None and step[0] is not None]
@@ -354,14 +355,14 @@ def rises(draws: Draws) -> Judged | None:
 
 
 def two_are_enough(draws: Draws) -> Judged | None:
-    """State that two candidates are ahead of more, of all numbers that there are labels for."""
+    """Test that two candidates are ahead of all larger numbers of candidates."""
     more = ("top-3", "top-5", "top-10")
     rivals = [name for name in more if any(name in draw for draw in draws)]
     return ahead(draws, [TWO_HOT], rivals) if rivals else None
 
 
 def early_gain(draws: Draws) -> Judged | None:
-    """State that two students bring nearly all of the gain of four."""
+    """Test that two students reach nearly all of the gain of four."""
     gains = [
         [draw[name].test_accuracy - draw[TEACHER].test_accuracy for name in STUDENTS]
         for draw in draws
@@ -376,13 +377,13 @@ def early_gain(draws: Draws) -> Judged | None:
 
 
 def truth_in_two(draws: Draws) -> Judged | None:
-    """State that the teacher's two largest outputs hold the true label of mislabelled rows."""
+    """Test that the true label of mislabelled rows is among the teacher's two largest outputs."""
     share = mean_of([shares["2"] for shares in _truth_in_top(draws)], factor=100)
     return None if share is None else (share, share.mean >= 100 * ALL_ROWS)
 
 
 def truth_in_more(draws: Draws) -> Judged | None:
-    """State that every larger set of the teacher's labels holds the truth more often."""
+    """Test that every larger set of the teacher's labels contains the truth more often."""
     found = _truth_in_top(draws)
     if not found:
         return None
@@ -392,7 +393,7 @@ def truth_in_more(draws: Draws) -> Judged | None:
 
 
 def crosses(draws: Draws) -> Judged | None:
-    """State that mislabelled rows have more output at the given label first, and less at last."""
+    """Test that mislabelled rows start with more output at the given label, and end with less."""
     pairs = [
         (draw[name].noisy_true, draw[name].noisy_given)
         for draw in draws
@@ -404,9 +405,9 @@ def crosses(draws: Draws) -> Judged | None:
 
 
 def moves(draws: Draws, output: str, moment: str, *, up: bool) -> Judged | None:
-    """State that a mean or spread of outputs rises, or falls, in every round.
+    """Test that a mean or spread of outputs rises, or falls, in every round.
 
-    The number shown is its change from the teacher to the last student, in hundredths.
+    The number is its change from the teacher to the last student, in hundredths.
     """
     spreads = [[getattr(draw[name], output) for name in ROUNDS] for draw in draws]
     values = np.array(

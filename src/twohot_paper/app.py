@@ -1,4 +1,4 @@
-"""`twohot reproduce`: the paper's figures, tables and claims, from runs that can be taken up."""
+"""`twohot reproduce`: the paper's figures, tables and claims, from resumable runs."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -29,18 +29,18 @@ from twohot_paper.exhibit import GROUPS, Results, choose_exhibits, exhibits
 from twohot_paper.reproduction import Report, Reproduction, show, write_made, write_text
 from twohot_paper.runs import Progress as RunProgress
 
-# Seconds: the time left is estimated from what ended within the last of them.
+# Seconds: the remaining time is estimated from the runs that ended in this last period.
 LONGEST_RUN = 4 * 3600.0
 
-# Seconds between two lines, so that a log of many short runs can be read.
+# Minimum seconds between two lines, so that a log of many short runs is readable.
 BETWEEN_LINES = 10.0
 
 
 @contextmanager
 def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
-    """Show the progress of so many runs; yield what is to be called after each.
+    """Show the progress of `n_runs` runs; yield the callback for each run.
 
-    Where there is no terminal, a line follows the first run and the last, and others in between.
+    Without a terminal, a line follows the first and the last run, and some others.
     """
     console = Console(stderr=True)
     started, last_line = time.monotonic(), float("-inf")
@@ -70,9 +70,9 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
 
 LIST = "list"
 
-MOST_NOTES = 12  # that are printed; the page has all
-NEEDS_WIDTH = 16  # letters: names of several data sets leave room for titles
-NARROW = 120  # columns of a terminal below which a list has titles below the ids
+MOST_NOTES = 12  # printed notes; the page has all
+NEEDS_WIDTH = 16  # letters: leaves room for titles beside the names of data sets
+NARROW = 120  # columns of a terminal below which titles are printed below the ids
 
 
 def reproduce(
@@ -96,7 +96,7 @@ def reproduce(
         Option(help="File of finished runs; by default runs.jsonl in the output folder."),
     ] = None,
     seeds: Annotated[
-        int | None, Option(min=1, help="Draws of noisy labels (the paper has 3).")
+        int | None, Option(min=1, help="Number of draws of noisy labels (3 in the paper).")
     ] = None,
     jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Number of parallel runs.")] = 1,
     records_only: Annotated[
@@ -114,7 +114,7 @@ def reproduce(
         given, features_dir = [], None
     data = _read(given, features_dir)
     work = Reproduction(chosen, data, Log(log or output / "runs.jsonl"), n_seeds=seeds)
-    results = work.results()  # an unusable log is refused before any work
+    results = work.results()  # raises for an unusable log before any work
     if LIST in wanted:
         _print_list(work, results)
         return
@@ -124,7 +124,7 @@ def reproduce(
     _write(show(work), output)
     if n_failed:
         what = counted(n_failed, "run")
-        say(f"{what} failed and will be tried again by the same command.", "red", stderr=True)
+        say(f"{what} failed; the same command tries again.", "red", stderr=True)
         raise typer.Exit(1)
 
 
@@ -134,7 +134,7 @@ def _is_file(name: str) -> bool:
 
 
 def _check_places(output: Path, log: Path | None) -> None:
-    """Raise if results could not be written, before any work."""
+    """Raise if results cannot be written, before any work."""
     taken = next((each for each in (output, *output.parents) if each.is_file()), None)
     if taken is not None:
         problem = "is a file" if taken == output else f"is inside {taken}, which is a file"
@@ -142,7 +142,9 @@ def _check_places(output: Path, log: Path | None) -> None:
     check_writable(output, {"output": output})
     if log is not None and log.is_dir():
         problem = "is a folder"
-        raise ArgumentError({"log": log}, problem, f"name a file, {log / 'runs.jsonl'} for one.")
+        raise ArgumentError(
+            {"log": log}, problem, f"name a file, for instance {log / 'runs.jsonl'}."
+        )
 
 
 def _say_unused(wanted: list[str], paths: list[Path]) -> None:
@@ -154,7 +156,7 @@ def _say_unused(wanted: list[str], paths: list[Path]) -> None:
 
 def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
     for path in filter(Path.is_dir, features):
-        advice = "pass {features_dir} to take all of its feature files."
+        advice = "pass {features_dir} to use all its feature files."
         raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
     found = [*features, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
@@ -162,12 +164,12 @@ def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
     for each in data.values():
         if each.paper_name is None:
             penalty = f"its penalty, {each.l2('base'):.3g}, is as strong as that of Flowers-102"
-            say(f"{each.name} is none of the paper's data sets: {penalty}.", stderr=True)
+            say(f"{each.name} is not one of the paper's data sets: {penalty}.", stderr=True)
     return data
 
 
 def _print_list(work: Reproduction, results: Results) -> None:
-    """Print every figure and table: what it needs, what is done, how long it takes."""
+    """Print every figure and table: its needs, finished runs and time."""
     missing = work.missing()
     rows: list[list[object]] = []
     for exhibit in work.exhibits:
@@ -188,9 +190,9 @@ def _print_list(work: Reproduction, results: Results) -> None:
 
 
 def _check_needs(work: Reproduction, wanted: list[str]) -> None:
-    """Raise if a figure that was named, or a whole group, lacks what it needs; say what else does.
+    """Raise if a named figure, or a whole group, lacks what it needs; print what else does.
 
-    Nothing was written before: an index of earlier runs stays as it is.
+    Nothing has been written at this point: an index of earlier runs does not change.
     """
     missing = work.missing()
     for group in (name for name in wanted if name in GROUPS):
@@ -208,14 +210,14 @@ def _check_needs(work: Reproduction, wanted: list[str]) -> None:
             raise ArgumentError("", f"{exhibit.id} needs {lacks}", advice, features=...)
     if missing:
         names = first_few([exhibit.id for exhibit in missing], write=str)
-        say(f"Not run, for lack of what they need: {names}.", stderr=True)
+        say(f"Not run, because of missing features: {names}.", stderr=True)
 
 
 def _run(work: Reproduction, jobs: int) -> int:
-    """Do the unfinished runs, with their progress; return how many failed."""
+    """Run what is unfinished, and show progress; return the number of failures."""
     n_wanted, n_waiting = len(set(work.wanted())), len(work.unfinished())
     if n_waiting < n_wanted:
-        say(f"{n_wanted - n_waiting} of {n_wanted} runs were done already.", stderr=True)
+        say(f"{n_wanted - n_waiting} of {n_wanted} runs were already finished.", stderr=True)
     with show_progress(n_waiting) as callback:
         done = work.run(n_jobs=jobs, callback=callback)
     failed = [record for record in done if record.error is not None]

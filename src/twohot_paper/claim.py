@@ -1,8 +1,8 @@
-"""A claim of the paper, and the verdict that a stated rule reads off the results.
+"""A claim of the paper, and the verdict that a rule derives from the results.
 
-Claims are data: `claims/*.toml` has the words of each, and the numbers of its rule. Claims about
-accuracy have a table `accuracy` and share one checker, `AccuracyRule`; the rule of any other claim
-is a function that is registered under the claim's id.
+Claims are data: `claims/*.toml` has the text of each, and the numbers of its rule. Claims about
+accuracy have a table `accuracy` and share the rule `AccuracyRule`. The rule of any other claim is a
+function registered under the claim's id.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import Results
 from twohot_paper.table import Table
 
-# The place of a question of our own, which no sentence of the paper answers.
+# The place of an additional question that the paper does not answer.
 NOT_IN_PAPER = "not in the paper"
 
 
@@ -29,27 +29,27 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class ClaimVerdict:
-    """What the results say of a claim."""
+    """The verdict on a claim."""
 
     answer: Answer
-    evidence: str  # one or two sentences with the numbers that decided
-    condition: str = ""  # where the answer is conditional: when it holds, computed
+    evidence: str  # one or two sentences with the deciding numbers
+    condition: str = ""  # of a conditional answer: when the claim holds
     table: Table | None = None  # our numbers
     advice: str = ""  # what a practitioner should do
-    basis: str = ""  # how much is behind it: "18 of 20 settings, 1 draw" for instance
+    basis: str = ""  # the amount of data: "18 of 20 settings, 1 draw" for instance
 
     def __str__(self) -> str:
         return f"{self.answer} {self.condition}".strip()
 
     @property
     def in_short(self) -> str:
-        """The condition, if there is one, and the basis; for use beside the sign of the answer."""
-        told = [f"when {self.condition}" if self.condition else "", self.basis]
-        return "; ".join(filter(None, told)) or str(self.answer)
+        """The condition, if any, and the basis, to be printed after the sign of the answer."""
+        words = [f"when {self.condition}" if self.condition else "", self.basis]
+        return "; ".join(filter(None, words)) or str(self.answer)
 
     @property
     def with_basis(self) -> str:
-        """The answer, and how much is behind it."""
+        """The answer and its basis."""
         return f"{self} ({self.basis})" if self.basis else str(self)
 
 
@@ -58,23 +58,23 @@ Judge: TypeAlias = Callable[[Results, Sequence[DataSet]], ClaimVerdict]
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A statement of the paper that can be put to a test."""
+    """A statement of the paper that can be tested."""
 
     id: str  # a short name: letters, digits and hyphens
     title: str  # a heading: the claim in a few words
-    text: str  # the sentence of the paper that is judged; in brackets what we ask ourselves
+    text: str  # the judged sentence of the paper; additional questions in brackets
     place: str  # section, figure or theorem of the paper
-    rule: str  # how the verdict follows from the numbers, in words
-    brief: str = ""  # the rule in a few words, for a list; the rule itself if there are none
-    shared_rule: str = ""  # the rest of the rule, which many claims have in common
+    rule: str  # how the numbers determine the verdict, in words
+    brief: str = ""  # the rule in a few words, for a list; default: the rule
+    shared_rule: str = ""  # the rest of the rule, which many claims share
     advice: str = ""  # what a practitioner should do
-    exhibits: tuple[str, ...]  # ids of the figures that show it, and whose runs it needs
+    exhibits: tuple[str, ...]  # ids of the figures that show it and provide its runs
     order: int  # place among the sections of the report
     check: Judge = field(repr=False)
 
     @property
     def of_paper(self) -> bool:
-        """Whether a sentence of the paper is judged, and not a question of our own."""
+        """Whether it is a sentence of the paper, and not an additional question."""
         return self.place != NOT_IN_PAPER
 
     @property
@@ -84,11 +84,11 @@ class Claim:
 
     @property
     def whole_rule(self) -> str:
-        """How the verdict follows, all of it."""
+        """The complete rule."""
         return f"{self.rule} {self.shared_rule}".strip()
 
     def judge(self, results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-        """Return the verdict, with the advice where there is an answer."""
+        """Return the verdict, with advice if there is an answer."""
         verdict = self.check(results, data)
         known = verdict.answer is not Answer.NOT_TESTABLE
         return replace(verdict, advice=self.advice) if known else verdict
@@ -100,7 +100,7 @@ def not_testable(why: str) -> ClaimVerdict:
 
 
 def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> ClaimVerdict:
-    """Return the verdict on what holds, or else under a condition, or else not at all.
+    """Return a verdict: confirmed, or confirmed under a condition, or not confirmed.
 
     `more` has the other fields of the verdict.
     """
@@ -117,7 +117,7 @@ def by_parts(
     return verdict_if(condition if kept else "", evidence, holds=len(kept) == n_parts, **more)
 
 
-# Rules of claims that are not about accuracy in settings, by the id of the claim.
+# Rules of claims that are not about accuracy, by the id of the claim.
 RULES: dict[str, Judge] = {}
 
 

@@ -1,8 +1,8 @@
-"""A data set as the paper's experiments take it: features of two splits, with true labels.
+"""A data set for the paper's experiments: features of two splits, with true labels.
 
-The paper trains on features as the backbone gives them, and looks at correlations of centred
-features of unit norm. Superclasses are made as it makes them: complete linkage of the classes,
-cut at .8 of the largest merge distance for label noise (`structure` has the .9 of statistics).
+The paper trains on raw backbone features, and computes correlations of centred features of unit
+norm. Superclasses follow the paper: complete linkage of the classes, cut at .8 of the largest merge
+distance for label noise (`structure` uses .9 for statistics).
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from twohot.base import NO_LABEL, ArgumentError, IntArray, check_finite, counted
 from twohot.describe import class_correlation, cluster_classes
 from twohot.tables import FeatureTable, read_table
 
-# The paper's six data sets and its base penalty, on raw features; what file names start with.
+# The paper's six data sets by the start of file names, with the base penalty on raw features.
 PAPER_PENALTIES = {
     "CIFAR-100": 5e-5,
     "Caltech-101": 5e-4,
@@ -31,7 +31,7 @@ PAPER_PENALTIES = {
     "StanfordCars": 5e-4,
 }
 
-# Any other data set has the penalty that is as strong, without units, as Flowers-102's: ridge
+# Any other data set gets the penalty with the same ridge as Flowers-102:
 # K·N·l2/‖φ‖² = 102 · 6,149 · 5e-4 / 1,222.
 FLOWERS_RIDGE = 0.2566
 
@@ -40,8 +40,8 @@ STRENGTHS = {"small": 0.4, "base": 1.0, "big": 2.0}
 
 
 FEWEST_CLASSES = 3
-FEWEST_ROWS = 2  # of a class: its correlation is of pairs
-BLOCK_ROWS = 4096  # that are looked through at once
+FEWEST_ROWS = 2  # per class: its correlation needs pairs
+BLOCK_ROWS = 4096  # checked at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class DataSet:
 
     @property
     def paper_name(self) -> str | None:
-        """Which of the paper's data sets this is, by the name of its file."""
+        """The paper's data set with this file name, if any."""
         return next(
             (
                 name
@@ -74,7 +74,7 @@ class DataSet:
 
     @cached_property
     def key(self) -> str:
-        """The name with a fingerprint of the contents: runs on other rows are other runs."""
+        """The name with a digest of the contents, because other rows make other runs."""
         digest = hashlib.sha256()
         for array in (self.X, self.labels, self.X_test, self.test_labels):
             digest.update(f"{array.shape}{array.dtype}".encode())
@@ -93,14 +93,14 @@ class DataSet:
         return np.asarray(cluster_classes(means).superclass)
 
     def l2(self, strength: str) -> float:
-        """Return the penalty on raw features: the paper's, or one as strong as Flowers-102's."""
+        """Return the penalty on raw features: the paper's, or the equivalent of Flowers-102."""
         ridge_one = self.mean_square / (self.n_classes * len(self.X))
         base = PAPER_PENALTIES[self.paper_name] if self.paper_name else FLOWERS_RIDGE * ridge_one
         return float(f"{base * STRENGTHS[strength]:.6g}")
 
 
 def read_data_set(path: str | os.PathLike[str]) -> DataSet:
-    """Read a feature file that `read_table` knows, with the splits train and test.
+    """Return a data set from a feature file for `read_table`, with the splits train and test.
 
     Labels are taken to be true; noise is drawn for each run.
 
@@ -133,9 +133,9 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
 
 
 def file_prefix(name: str) -> str:
-    """Return how the names of files of one of the paper's data sets begin.
+    """Return the normalised start of the file names of one of the paper's data sets.
 
-    Capitals, and what is no letter or digit, do not count: Flowers-102_resnet.npz is one too.
+    Case and characters other than letters and digits are ignored, as in Flowers-102_resnet.npz.
 
     Examples
     --------
@@ -146,10 +146,10 @@ def file_prefix(name: str) -> str:
 
 
 def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
-    """Return the files that hold the same rows as two backbones see them.
+    """Return the groups of files with the same rows from different backbones.
 
-    They are files of one data set of the paper, or of classes with the same names, whose training
-    labels are the same. A file with some of the rows alone is no other backbone.
+    They are files of one data set of the paper, or with the same class names, whose training labels
+    are equal. A file with only some of the rows is not another backbone.
     """
     groups: dict[Any, list[DataSet]] = {}
     for each in data:
@@ -160,7 +160,7 @@ def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
 
 
 def of_backbone(data: Sequence[DataSet], name: str) -> list[DataSet]:
-    """Return the files with a backbone in their name; all if it is empty."""
+    """Return the files with a backbone in their name; all files if `name` is empty."""
     return [each for each in data if re.search(f"(^|[^a-z]){name.lower()}", each.name.lower())]
 
 
@@ -185,7 +185,7 @@ def _true_labels(table: FeatureTable) -> IntArray:
 
 
 def _finite(file: str, split: str, part: FeatureTable) -> NDArray[Any]:
-    """Return the features of a split; NaN and infinity are refused with their row in it."""
+    """Return the features of a split; raise for NaN and infinity, with their row."""
     features = np.asarray(part.features)
     for start in range(0, len(features), BLOCK_ROWS):
         block = features[start : start + BLOCK_ROWS]
@@ -194,7 +194,7 @@ def _finite(file: str, split: str, part: FeatureTable) -> NDArray[Any]:
 
 
 def _check_classes(file: str, table: FeatureTable, train: FeatureTable, test: FeatureTable) -> None:
-    """Raise if there are too few classes, or training rows of one."""
+    """Raise if there are too few classes, or too few training rows of a class."""
     counts, test_counts = (
         np.bincount(_true_labels(part), minlength=len(table.classes)) for part in (train, test)
     )
@@ -203,13 +203,13 @@ def _check_classes(file: str, table: FeatureTable, train: FeatureTable, test: Fe
     few = [name for name, count, _ in named if count < FEWEST_ROWS]
     if len(counts) < FEWEST_CLASSES:
         problem = f"{file} has {counted(len(counts), 'class', 'classes')}"
-        advice = f"at least {FEWEST_CLASSES} are needed; of two, the top two are all labels."
+        advice = f"pass at least {FEWEST_CLASSES} classes; of two, the top two are all labels."
     elif untrained:
-        problem = f"{file} has classes that are in the split test alone: {first_few(untrained)}"
-        advice = "take their rows out, or add some to the split train."
+        problem = f"{file} has classes that occur only in the split test: {first_few(untrained)}"
+        advice = "remove their rows, or add some to the split train."
     elif few:
         problem = f"{file} has fewer than {FEWEST_ROWS} training rows of classes {first_few(few)}"
-        advice = "take them out, or add rows of them."
+        advice = "remove these classes, or add rows."
     else:
         return
     raise ArgumentError("features", problem, advice)
@@ -220,9 +220,11 @@ SUFFIXES = (".features", ".npz", ".parquet")
 
 
 def find_feature_files(folder: Path) -> list[Path]:
-    """Return the feature files in a folder, by name; a folder without any is refused."""
+    """Return the feature files in a folder, sorted by name; raise if there are none."""
     if not folder.is_dir():
-        raise ArgumentError({"features_dir": folder}, "is no folder", "name one of feature files.")
+        raise ArgumentError(
+            {"features_dir": folder}, "is not a folder", "pass one of feature files."
+        )
     found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
     if not found:
         problem = f"has no feature files ({', '.join(SUFFIXES)})"
@@ -232,14 +234,14 @@ def find_feature_files(folder: Path) -> list[Path]:
 
 
 def read_data_sets(paths: Iterable[Path]) -> dict[str, DataSet]:
-    """Return the data sets in files, by their absolute paths."""
+    """Return the data sets in some files, by absolute path."""
     found: dict[str, DataSet] = {}
     for path in dict.fromkeys(path.resolve() for path in paths):
         data = read_data_set(path)
         same = [other for other, each in found.items() if each.name == data.name]
         if same:
             problem = f"{first_few([*same, str(path)], write=str)} have the same name"
-            advice = "rename one of them: results are known by the names of their files."
+            advice = "rename one of them: file names identify results."
             raise ArgumentError("features", problem, advice)
         found[str(path)] = data
     return found

@@ -1,7 +1,7 @@
-"""A figure or table of the paper: one TOML file, and a maker that draws it from results.
+"""A figure or table of the paper: a TOML file, and a maker that draws it from results.
 
-A maker is a frozen dataclass. Its fields are the keys that the TOML file of a figure may set, so
-that a misspelt key is refused. It is registered under a name by `register`.
+A maker is a frozen dataclass, registered under a name by `register`. Its fields are the keys that
+the TOML file of a figure may set; other keys raise an error.
 """
 
 import importlib
@@ -20,17 +20,17 @@ from twohot_paper.data_set import DataSet, file_prefix
 from twohot_paper.runs import from_json
 from twohot_paper.table import Table
 
-# Results of the finished runs; a run that failed or is still to be done is not there.
+# Results of the finished runs, without failed and pending runs.
 Results: TypeAlias = Mapping[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """What is shown: figures and tables by the names of their files, without suffixes."""
+    """The made figures and tables, by file name without suffix."""
 
     figures: dict[str, Any] = field(default_factory=dict)  # matplotlib figures
     tables: dict[str, Table] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what a reader must know, missing runs for instance
+    notes: tuple[str, ...] = ()  # remarks for readers, on missing runs for instance
     subject: str = ""  # data and noise, if the title of the exhibit does not name them
 
 
@@ -38,22 +38,22 @@ class Maker(ABC):
     """Base of the makers."""
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
-        """Return the runs that are needed on the data sets at hand, the most wanted first."""
+        """Return the needed runs on the available data sets, the most important first."""
         del data
-        return []  # of what is computed in no time
+        return []  # computed without runs
 
     @abstractmethod
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Return the figures and tables, of the runs that are finished."""
+        """Return the figures and tables of the finished runs."""
 
 
 @dataclass(frozen=True)
 class RunKind:
-    """How runs of one class are measured, and what their results are read as."""
+    """How runs of one class are measured, and the type of their results."""
 
     run: type
     result: type
-    measure: Callable[[Any, Mapping[str, str]], Any]  # of a run and the paths of data sets by key
+    measure: Callable[[Any, Mapping[str, str]], Any]  # takes a run, and paths of data sets by key
 
 
 M = TypeVar("M", bound=type[Maker])
@@ -63,7 +63,7 @@ RUN_KINDS: dict[type, RunKind] = {}
 
 
 def register(name: str) -> Callable[[M], M]:
-    """Register a maker under the name by which TOML files call it."""
+    """Register a maker under its name in TOML files."""
 
     def add(maker: M) -> M:
         MAKERS[name] = maker
@@ -84,10 +84,10 @@ MAKERS_IN = ("grid_makers", "structure", "synthetic_makers", "synthetic_outputs"
 
 NEEDS = ("nothing", "features", "two backbones")
 
-# How places of numbered figures and tables begin, and what a reader may call them.
+# Numbers of figures and tables, in places and in the user's names.
 NUMBERED = r"(fig(?:ure)?|tab(?:le)?)[.\s]*(\d+[a-z]?)(?![a-z\d])"
 
-# Names of several exhibits together.
+# Names of groups of exhibits.
 GROUPS = ("synthetic", "real", "all")
 
 
@@ -95,11 +95,11 @@ GROUPS = ("synthetic", "real", "all")
 class Exhibit:
     """The content of a TOML file."""
 
-    id: str  # "fig:acc_gain": the paper's label, or a name of our own for what it lacks
+    id: str  # "fig:acc_gain": the paper's label, or another name for additional exhibits
     title: str
     place: str  # "Figure 3a", or "not in the paper"
     needs: str  # one of NEEDS
-    minutes: float  # of one core; for one data set where it needs features
+    minutes: float  # on one core; per data set if it needs features
     maker: str  # a name in MAKERS
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
 
@@ -110,22 +110,22 @@ class Exhibit:
 
     @property
     def data_sets(self) -> tuple[str, ...]:
-        """The paper's data sets that it is about, of which one must be there; none: any will do."""
+        """The paper's data sets of which it needs one; empty: any data set."""
         return tuple(self.settings.get("data_sets", ()))
 
     @property
     def needs_words(self) -> str:
-        """What it needs, as a list has it: "CIFAR-100 features" for instance."""
+        """What it needs, for a list: "CIFAR-100 features" for instance."""
         return f"{_any_of(self.data_sets)} features" if self.data_sets else self.needs
 
     @property
     def lacks_words(self) -> str:
-        """What it needs of the names of feature files, as an error has it."""
+        """The needed names of feature files, for an error."""
         begins = _any_of([file_prefix(name) for name in self.data_sets])
         return f"{self.needs_words}, a file whose name starts with {begins}"
 
     def on_any_features(self) -> "Exhibit | None":
-        """Return the exhibit that shows the same of any features, if there is one."""
+        """Return the exhibit that shows the same for any features, if there is one."""
         others = {key: value for key, value in self.settings.items() if key != "data_sets"}
         same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
         return next((each for each in same if each.settings == others), None)
@@ -150,7 +150,7 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 
 def read_exhibit(name: str, text: str) -> Exhibit:
-    """Return the content of a TOML file, its keys and settings checked."""
+    """Return the content of a TOML file; raise for invalid keys and settings."""
     load_makers()
     try:
         values = tomllib.loads(text)
@@ -169,10 +169,10 @@ def read_exhibit(name: str, text: str) -> Exhibit:
 
 
 def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
-    """Return the exhibits of some names.
+    """Return the exhibits with some names.
 
-    A name is an id; a place in the paper, "Figure 3a" for instance, or "Figure 3" for all of its
-    parts; or one of the groups synthetic, real and all.
+    A name is an id, a place in the paper ("Figure 3a", or "Figure 3" for all its parts), or one of
+    the groups synthetic, real and all.
 
     Examples
     --------
@@ -183,14 +183,16 @@ def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
     for name in names:
         found = [each for each in exhibits() if _is_called(each, name)]
         if not found:
-            raise ArgumentError("", f"{name!r} is no figure or table of the paper", _nearest(name))
+            raise ArgumentError(
+                "", f"{name!r} is not a figure or table of the paper", _nearest(name)
+            )
         chosen |= {each.id: each for each in found}
     return list(chosen.values())
 
 
 @cache
 def load_makers() -> None:
-    """Import every module of makers, which registers them."""
+    """Import every module of makers to register them."""
     for name in MAKERS_IN:
         importlib.import_module(f"twohot_paper.{name}")
 
@@ -207,13 +209,13 @@ def _is_called(exhibit: Exhibit, name: str) -> bool:
 
 
 def _number(place: str) -> str:
-    """Return which figure or table a text begins with, "figure 3a" for instance, if it does."""
+    """Return the figure or table that a text starts with, "figure 3a" for instance, or ""."""
     found = re.match(NUMBERED, place.strip(), re.IGNORECASE)
     return f"{'figure' if found[1][0] in 'fF' else 'table'} {found[2].lower()}" if found else ""
 
 
 def _nearest(name: str) -> str:
-    """Return advice on a name that is unknown: what is called nearly so, by id or by place."""
+    """Return advice on an unknown name: similar ids and places."""
     known = {group: group for group in GROUPS}
     for exhibit in exhibits():
         known[exhibit.id.lower()] = exhibit.id

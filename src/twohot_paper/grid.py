@@ -1,7 +1,7 @@
 """The paper's grids on real features: data sets × noise rates × draws of labels.
 
-Makers ask a grid for its runs, and then for the models of every draw that is finished. Models of
-several families that were fitted on the same labels come together.
+A grid gives makers its runs and then the models of every finished draw, with the models of all
+families that were fitted on the same labels.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,9 +35,9 @@ NOISE_RATES = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 SEEDS = (0, 1, 2)
 
 PAPER_MODELS = (TEACHER, *STUDENTS, TWO_HOT)
-TUNED_TEACHER = "tuned teacher"  # a family, and the name of its only model beside others
+TUNED_TEACHER = "tuned teacher"  # a family, and the name of its only model
 
-Models: TypeAlias = dict[str, FittedModel]  # of one draw of labels, by name
+Models: TypeAlias = dict[str, FittedModel]  # by name, for one draw of labels
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ProbeGrid:
     families: tuple[str, ...] = ("paper",)  # fitted on the same labels
     noise_rates: tuple[float, ...] = NOISE_RATES
     seeds: tuple[int, ...] = SEEDS
-    prepared: bool = False  # features centred and of unit norm, at the penalty that is as strong
+    prepared: bool = False  # centred features of unit norm, at the equivalent penalty
 
     def __post_init__(self) -> None:
         check_choice("corruption", self.corruption, CORRUPTIONS)
@@ -58,7 +58,7 @@ class ProbeGrid:
             check_choice("family", family, tuple(FAMILIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the runs that are wanted of some data sets: all, but for some makers."""
+        """Return the needed runs on some data sets: all, except for some makers."""
         return self.of(data)
 
     def of(self, data: Sequence[DataSet]) -> list[ProbeRun]:
@@ -73,25 +73,25 @@ class ProbeGrid:
         return list(dict.fromkeys(runs))
 
     def run(self, data: DataSet, noise_rate: float, seed: int, family: str) -> ProbeRun:
-        """Return one run; without noise there is one for all corruptions and seeds."""
+        """Return one run; all corruptions and seeds share the run without noise."""
         corruption, seed = (self.corruption, seed) if noise_rate else (CLEAN, 0)
         return ProbeRun(
             data.key, corruption, noise_rate, seed, self.l2(data), family, prepared=self.prepared
         )
 
     def l2(self, data: DataSet) -> float:
-        """Return the penalty on the features as they are trained on."""
+        """Return the penalty on the features used for training."""
         raw = data.l2(self.strength)
         return float(f"{raw / data.mean_square:.6g}") if self.prepared else raw
 
     def draws(self, results: Results, data: DataSet, noise_rate: float) -> list[Models]:
-        """Return the models of every draw of which some family is finished."""
+        """Return the models of every draw with a finished family."""
         return list(self.draws_by_seed(results, data, noise_rate).values())
 
     def draws_by_seed(
         self, results: Results, data: DataSet, noise_rate: float
     ) -> dict[int, Models]:
-        """Return the same by seed: grids of one corruption have the same labels at one seed."""
+        """Return the same by seed; grids of one corruption share the labels of a seed."""
         draws: dict[int, Models] = {}
         for seed in self.seeds if noise_rate else self.seeds[:1]:
             for family in self.families:
@@ -103,8 +103,8 @@ class ProbeGrid:
     def wrong_labels(self, results: Results, data: DataSet, noise_rate: float) -> Mean | None:
         """Return the share of wrong labels in the draws at a noise rate, in percent.
 
-        Beside the chance of the draw, superclass noise leaves a class clean that is alone in its
-        superclass.
+        It differs from the noise rate by chance, and because superclass noise leaves classes clean
+        that are alone in their superclass.
         """
         runs = [run for run in self.of([data]) if run.noise_rate == noise_rate]
         shares = {run.seed: results[run].noise_rate for run in runs if run in results}
@@ -119,15 +119,15 @@ class ProbeGrid:
         return lost_share(data, self.corruption, noise_rate) if noise_rate else 0.0
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-        """Return the data sets of which at least one run with noise is finished.
+        """Return the data sets with at least one finished run with noise.
 
-        Runs without noise are those of all corruptions, and show nothing of this one.
+        Runs without noise are shared by all corruptions.
         """
         noisy = replace(self, noise_rates=tuple(rate for rate in self.noise_rates if rate))
         return [each for each in data if any(run in results for run in noisy.of([each]))]
 
     def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
-        """Return what is not finished."""
+        """Return notes on unfinished runs."""
         notes = []
         names = titles(data)
         for each in data:
@@ -145,7 +145,7 @@ def unconverged(models: Models) -> list[str]:
 
 
 def titles(data: Sequence[DataSet]) -> dict[str, str]:
-    """Return what to call each data set, by key: two files of one data set get their names too."""
+    """Return display names by key; several files of one data set also show the file name."""
     names = [each.paper_name or each.name for each in data]
     return {
         each.key: f"{name} ({each.name})" if names.count(name) > 1 else name
@@ -159,14 +159,14 @@ def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
 
 
 def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
-    """Return a note on the data sets of the paper that are not at hand, if there are any."""
+    """Return a note on missing data sets of the paper, if any."""
     at_hand = {each.paper_name for each in data}
     names = ", ".join(name for name in PAPER_PENALTIES if name not in at_hand)
     return (f"Not run, because there are no features: {names}.",) if names else ()
 
 
 def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> tuple[str, ...]:
-    """Return a note on what is made of one data set alone, where that is just the first."""
+    """Return a note if an exhibit of one data set uses another, the first one."""
     if chosen.paper_name == paper_name:
         return ()
     others = f", the first of {len(data)} files" if len(data) > 1 else ""
@@ -174,23 +174,23 @@ def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> 
 
 
 def _named(family: str, models: Models) -> Models:
-    """Return the models of a family under names that differ from those of other families."""
+    """Return the models of a family under names that are unique among families."""
     return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models
 
 
-# What figures and tables show of a grid: gains and levels of models, mean ± std over draws --------
+# Cells of figures and tables: gains and levels of models, mean ± std over draws -------------------
 
 
 Read: TypeAlias = Callable[[FittedModel], float | None]
-CellOf: TypeAlias = Callable[[list[Models], str], Mean | None]  # of some draws, for one model
+CellOf: TypeAlias = Callable[[list[Models], str], Mean | None]  # from draws, for one model
 
-# What accuracy may be of: test rows, or the true labels of the training rows.
+# Accuracy on test rows, or on the true labels of the training rows.
 ACCURACIES: dict[str, Read] = {
     "test": attrgetter("test_accuracy"),
     "training": attrgetter("train_accuracy"),
 }
 
-# How models are called in figures and tables, where it is not by their names.
+# Display names of models, if they differ from their names.
 SHOWN = {
     TEACHER: "teacher",
     **{name: f"student t = {t}" for t, name in enumerate(STUDENTS, start=2)},
@@ -199,18 +199,18 @@ SHOWN = {
     TUNED_TEACHER: "teacher at its own λ",
 }
 
-WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
+WRONG_LABELS = "wrong labels, %"  # a column: the realised noise rate
 LOST_MARK, STUCK_MARK = MARKS  # of a noise rate
 GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
 
 
 def model_labels(names: Iterable[str]) -> dict[str, str]:
-    """Return how models are called in figures and tables, by name."""
+    """Return the display names of models, by name."""
     return {name: SHOWN.get(name, name) for name in names}
 
 
 def gain(read: Read) -> CellOf:
-    """Return what measures the gain of a model over the teacher of the same labels, in points."""
+    """Return a function for the gain of a model over the teacher of the same labels, in points."""
 
     def cell(draws: list[Models], name: str) -> Mean | None:
         both = [(draw[name], draw[TEACHER]) for draw in draws if draw.keys() >= {name, TEACHER}]
@@ -221,7 +221,7 @@ def gain(read: Read) -> CellOf:
 
 
 def level(read: Read, factor: float = 100) -> CellOf:
-    """Return what measures a model itself, in percent unless there is another factor."""
+    """Return a function for the level of a model, by default in percent."""
 
     def cell(draws: list[Models], name: str) -> Mean | None:
         values = [read(draw[name]) for draw in draws if name in draw]
@@ -231,7 +231,7 @@ def level(read: Read, factor: float = 100) -> CellOf:
 
 
 def gain_columns(read: Read, models: Mapping[str, str]) -> dict[str, tuple[str, CellOf]]:
-    """Return the columns of a table of gains: what the teacher has, and what each model adds."""
+    """Return the columns of a table of gains: the teacher's level, and the gain of each model."""
     gains = {label: (name, gain(read)) for name, label in models.items()}
     return {"teacher, %": (TEACHER, level(read)), **gains}
 
@@ -243,9 +243,9 @@ def model_panels(
     models: Mapping[str, str],
     cell: CellOf,
 ) -> list[NoisePanel]:
-    """Return a panel for each data set that has results, with a curve for each of some models.
+    """Return a panel for each data set with results, with a curve per model.
 
-    `models` has what to call each model. A single draw has no spread.
+    `models` are display names by name. A single draw has no spread.
     """
     names, nan = titles(data), float("nan")
     panels = []
@@ -265,7 +265,7 @@ def model_panels(
 
 
 def grid_words(grid: ProbeGrid, results: Results, data: DataSet) -> str:
-    """Return noise, penalty and number of draws, as a figure has them below the data set."""
+    """Return noise, penalty and number of draws, for a subtitle."""
     counts = {len(grid.draws_by_seed(results, data, rate)) for rate in grid.noise_rates if rate} - {
         0
     }
@@ -282,9 +282,9 @@ def model_table(
     data: Sequence[DataSet],
     columns: Mapping[str, tuple[str, CellOf]],
 ) -> Table:
-    """Return a row for every noise rate with results, of the data sets with a noisy run.
+    """Return a table with a row per noise rate with results, of the data sets with a noisy run.
 
-    A column is a model and what is shown of it.
+    A column is a model and a quantity of it.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
@@ -306,7 +306,7 @@ def marked_rate(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: fl
     return f"{noise_rate:g}{marks}"
 
 
-# What a reader must know of a grid: which models did not converge, and what is not finished -------
+# Notes on a grid: models that did not converge, and unfinished runs -------------------------------
 
 
 NO_CHOICE = "The test set chooses nothing; the paper reports the best test accuracy over epochs."
@@ -315,7 +315,7 @@ NOT_FREQUENT = "There the true label is not the most frequent one of its class."
 
 
 def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
-    """Return how far the models of a grid are solved, which are not, and what is not finished."""
+    """Return notes on convergence, models that did not converge, and unfinished runs."""
     found = {run: results[run] for run in grid.of(data) if run in results}
     if not found:
         return grid.notes(results, data)
@@ -325,9 +325,9 @@ def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tu
 
 
 def convergence(results: Iterable[ProbeResult]) -> str:
-    """Return how many of the models of some runs reached their tolerance, "11 of 12" for instance.
+    """Return how many models of some runs reached their tolerance, "11 of 12" for instance.
 
-    There cross-entropy is at its optimum, and generalised cross-entropy at a stationary point.
+    Cross-entropy is then at its optimum, and generalised cross-entropy at a stationary point.
 
     Examples
     --------

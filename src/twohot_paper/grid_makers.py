@@ -53,14 +53,14 @@ from twohot_paper.table import Cell, Mean, Table, mean_of
 LAST = STUDENTS[-1]
 TEST = ACCURACIES["test"]
 
-# The students by number of candidates; with two, it is the paper's.
+# Numbers of candidates by student; the paper's student has two.
 NUMBERS = {name: student.n_candidates or 0 for name, student in FAMILIES["candidates"].items()}
 CANDIDATE_LABELS = {
     name: f"top-{k}" + " (two-hot)" * (name == TWO_HOT)
     for k, name in sorted((k, name) for name, k in {**NUMBERS, TWO_HOT: 2}.items())
 }
 
-# The models that are drawn where a family is compared with the paper's, and what to call them.
+# Models drawn in comparisons of a family with the paper's, with display names.
 COMPARED = {
     "paper": model_labels((*STUDENTS, TWO_HOT)),
     "candidates": CANDIDATE_LABELS,
@@ -74,20 +74,20 @@ COMPARED = {
 class GainMaker(ProbeGrid, Maker):
     """Bars of the gains of some models over the paper's teacher of the same labels."""
 
-    accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
-    data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
-    two_backbones: bool = False  # files of the same rows alone, the backbones side by side
+    accuracy: str = "test"  # rows: "test", or "training" for their true labels
+    data_sets: tuple[str, ...] = ()  # names in the paper; empty: all available
+    two_backbones: bool = False  # only files of the same rows, side by side
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grid on the data sets that are shown."""
+        """Return the grid on the shown data sets."""
         return self.of(self._wanted(data))
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the gains, with a table of them beside the accuracy of the teacher."""
+        """Draw the gains; list them with the accuracy of the teacher."""
         wanted, models = self._wanted(data), COMPARED[self.families[0]]
         read = ACCURACIES[self.accuracy]
         panels = model_panels(self, results, wanted, models, gain(read))
@@ -113,7 +113,7 @@ class GainMaker(ProbeGrid, Maker):
 
 
 def _best(gains: Table) -> Table:
-    """Return the student that gains most in every row of a table of gains."""
+    """Return a table of the student with the largest gain in every row."""
     rows = []
     for data_set, rate, _, _, *cells in gains.rows:
         named = zip(CANDIDATE_LABELS.values(), cells, strict=True)
@@ -127,17 +127,18 @@ def _best(gains: Table) -> Table:
 
 
 def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
-    """Return how much larger the chosen penalty is than the one of the paper's teacher."""
+    """Return the ratio of the chosen penalty to that of the paper's teacher."""
     both = [draw for draw in draws if name in draw and TEACHER in draw]
     return mean_of([draw[name].l2 / draw[TEACHER].l2 for draw in both])
 
 
 # The paper's appendix tables: test accuracy of every model, one table per data set ----------------
-# Beside each stands what the theorems are about: accuracy on the true labels of the training rows,
-# rows corrected and broken, whether the truth is among the largest outputs, and the outputs.
+# Each has a second table with the quantities of the theorems: accuracy on the true labels of the
+# training rows, rows corrected and broken, whether the truth is among the largest outputs, and
+# outputs.
 
 
-COUNT = 1.0  # factor of what is no share
+COUNT = 1.0  # factor of counts
 TEST_ACCURACIES = {SHOWN[name]: (name, level(TEST)) for name in PAPER_MODELS}
 
 
@@ -152,7 +153,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
         tables = {}
         for each in self.begun(results, data):
             where = f"{names[each.key]}, {self.corruption} noise, λ = {self.l2(each):g}"
-            stem = re.sub(r"[^\w.-]+", "_", each.name)  # names may have any characters
+            stem = re.sub(r"[^\w.-]+", "_", each.name)  # names may contain any character
             title = f"Test accuracy (%): {where}"
             table = model_table(title, self, results, [each], TEST_ACCURACIES)
             tables[f"{stem}_accuracy"] = table
@@ -174,7 +175,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
 
 
 def _measures() -> dict[str, CellOf]:
-    """Return what is shown of a model beside its test accuracy, by column."""
+    """Return the other quantities of a model, by column."""
     columns = {
         "accuracy on true labels, %": level(ACCURACIES["training"]),
         "agreement with given labels, %": level(attrgetter("given_agreement")),
@@ -196,7 +197,7 @@ def _measures() -> dict[str, CellOf]:
 
 
 def _truth_in_top(k: int, model: FittedModel) -> float | None:
-    """Return the share of noisy rows whose true label is among the k largest outputs."""
+    """Return the share of noisy rows with the true label among the k largest outputs."""
     return None if model.truth_in_top is None else model.truth_in_top.get(str(k))
 
 
@@ -206,26 +207,26 @@ def _output(field: str, moment: str, model: FittedModel) -> float | None:
     return None if outputs is None else float(getattr(outputs, moment))
 
 
-# How far the two-hot student depends on where its fit starts --------------------------------------
-# Generalised cross-entropy is not convex: a fit ends at a stationary point, and which one that is
-# depends on the start. Cross-entropy has one optimum, so that no other model needs this.
+# Dependence of the two-hot student on the start of its fit ----------------------------------------
+# Generalised cross-entropy is not convex: the start decides at which stationary point a fit ends.
+# Cross-entropy has one optimum, so that no other model needs this comparison.
 
 
 STARTS = ("teacher", "zero", "random 1", "random 2", "random 3")
-DIGITS = 6  # of what is recorded: solvers differ beyond
+DIGITS = 6  # recorded digits: more depend on the solver
 
 
 @dataclass(frozen=True)
 class StartsRun:
-    """What a run is known by: the labels and the penalty of a run, and the fits' tolerance."""
+    """The settings of a run: labels, penalty, and the tolerance of the fits."""
 
     labels: ProbeRun
-    tol: float = 1e-3  # relative gradient at which fits end; a tenth of that of other runs
+    tol: float = 1e-3  # relative tolerance of fits; a tenth of that of other runs
 
 
 @dataclass(frozen=True)
 class StartedFit:
-    """Where the fit from one start ended."""
+    """The end of the fit from one start."""
 
     start: str  # one of STARTS
     value: float  # of the objective
@@ -238,7 +239,7 @@ class StartedFit:
 
 @dataclass(frozen=True)
 class StartsResult:
-    """What a run records."""
+    """The result of a run."""
 
     fits: tuple[StartedFit, ...]
 
@@ -278,7 +279,7 @@ def measure_starts(run: StartsRun, paths: Mapping[str, str]) -> StartsResult:
 
 
 def _start(name: str, teacher: FloatArray) -> str | FloatArray:
-    """Return a start; random coefficients are normal, of the norm of the teacher's."""
+    """Return a start; random coefficients are normal, with the norm of the teacher's."""
     if not name.startswith("random"):
         return name
     drawn = np.random.default_rng(int(name.split()[1])).normal(size=teacher.shape)
@@ -293,7 +294,7 @@ register_runs(RunKind(StartsRun, StartsResult, measure_starts))
 class StartsMaker(Maker):
     """One setting, five starts."""
 
-    data_set: str = "Flowers-102"  # the first file, if there is none of it
+    data_set: str = "Flowers-102"  # if it is missing, the first file
     noise_rate: float = 0.5
 
     def runs(self, data: Sequence[DataSet]) -> list[StartsRun]:

@@ -1,8 +1,8 @@
-"""The paper's perturbed Gram matrix Φ + E, and exact rounds on it although it is not symmetric.
+"""The paper's perturbed Gram matrix Φ + E, and exact rounds on it although it is asymmetric.
 
 The paper's figures perturb every entry of Φ independently, so that entry (i, j) is not entry
-(j, i). No features have such a matrix and no objective stands behind it, yet the fixed point of a
-round can be read with it,
+(j, i). No features and no objective correspond to such a matrix, but the fixed point of a round is
+defined,
 
     v = S (u - σ(v)),     S = Φ / (n_samples l2).
 
@@ -10,13 +10,13 @@ It is solved by Newton's method on the residual F(v) = v - S (u - σ(v)), from v
 
     (I + S J) dv = -F,     J_i = diag(σ_i) - σ_i σ_iᵀ,
 
-each system by GMRES. J is I/K at uniform outputs, among logits that sum to zero. P = (I + Φ/x)⁻¹,
+each system by GMRES. J is I/K at uniform outputs, for logits that sum to zero. P = (I + Φ/x)⁻¹,
 formed once for all rounds, therefore solves the first system and preconditions the others, which it
 turns, as P S = K (I - P), into
 
     K J dv + P (dv - K J dv) = -P F.
 
-Where Φ is a Gram matrix, use `twohot.theory.softmax_rounds`: only there is the solution known to be
+If Φ is a Gram matrix, use `twohot.theory.softmax_rounds`: only then is the solution known to be
 unique.
 """
 
@@ -27,25 +27,25 @@ from scipy.special import softmax
 from twohot.base import FloatArray
 from twohot.theory import SoftmaxRound
 
-# A step that moves the logits by no more than this fraction, its system solved to the same
-# fraction, leaves an error of about its square.
+# If a step changes the logits by at most this fraction, and its system is solved to the same
+# fraction, the remaining error is about its square.
 STEP_TOLERANCE = 1e-8
 # Systems are solved to the order of the residual: the first to this fraction.
 LOOSEST_SYSTEM = 1e-2
 # Krylov vectors kept; the preconditioned systems of the paper's figures need 10 to 20.
 KRYLOV = 60
-# Halvings before a step is given up: the residual then falls in no direction Newton knows.
+# Maximum number of halvings of a step.
 MAX_HALVINGS = 20
-# A system with a condition number above this is singular but for rounding.
+# A system with a condition number above this is singular up to rounding.
 SINGULAR = 1e14
 
 
 def independent_perturbation(
     n_samples: int, *, amplitude: float, seed: int | np.random.Generator
 ) -> FloatArray:
-    """Draw the matrix E of the paper's figures as its authors did: every entry for itself.
+    """Return a draw of the paper's matrix E: independent entries, as by its authors.
 
-    The diagonal is zero, so that Φ + E keeps that of Φ.
+    The diagonal is zero, so that Φ + E has the diagonal of Φ.
     """
     shape = (n_samples, n_samples)
     entries = np.random.default_rng(seed).uniform(-amplitude, amplitude, size=shape)
@@ -56,7 +56,7 @@ def independent_perturbation(
 def uniform_perturbation(
     n_samples: int, *, amplitude: float, seed: int | np.random.Generator
 ) -> FloatArray:
-    """Draw the same entries and average them with their mirror images."""
+    """Return a draw of the same entries, averaged with the transpose."""
     entries = independent_perturbation(n_samples, amplitude=amplitude, seed=seed)
     return (entries + entries.T) / 2
 
@@ -64,9 +64,9 @@ def uniform_perturbation(
 def asymmetric_softmax_rounds(
     matrix: FloatArray, targets: FloatArray, *, l2: float, n_rounds: int, max_steps: int = 50
 ) -> list[SoftmaxRound]:
-    """Exact outputs of rounds 1 … `n_rounds` for any matrix in place of Φ, each from zero logits.
+    """Return the exact rounds 1 … `n_rounds` for any matrix instead of Φ, each from zero logits.
 
-    There are no features, and so no norm of coefficients: `coef_norm` is NaN.
+    `coef_norm` is NaN, because there are no features.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def asymmetric_softmax_rounds(
 
 
 class _Problem:
-    """What all rounds share: the slope S, and P = (I + Φ/x)⁻¹."""
+    """The matrices that all rounds share: the slope S, and P = (I + Φ/x)⁻¹."""
 
     def __init__(self, matrix: FloatArray, targets: FloatArray, l2: float) -> None:
         self.n_classes, ridge = targets.shape[1], targets.size * l2
@@ -96,7 +96,7 @@ class _Problem:
         self.inverse = np.linalg.inv(system)  # P
 
     def solve(self, targets: FloatArray, *, max_steps: int) -> SoftmaxRound:
-        """Newton's method for one round, steps halved until the residual falls."""
+        """Return one round by Newton's method, with steps halved until the residual decreases."""
         logits = np.zeros_like(targets)
         error = self._error(logits, targets)
         first = max(float(np.linalg.norm(error)), np.finfo(float).tiny)
@@ -120,7 +120,7 @@ class _Problem:
         self, logits: FloatArray, error: FloatArray, step: FloatArray, targets: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
         size, before = 1.0, float(np.linalg.norm(error))
-        # Below this, rounding decides whether the residual fell; Newton is then long done.
+        # Below this, rounding decides whether the residual decreased; Newton has converged.
         rounding = 1e-12 * self.scale
         for _ in range(MAX_HALVINGS):
             moved = logits + size * step

@@ -1,9 +1,9 @@
-"""One run of the paper's real-data experiments: what it records, and the exact solves behind it.
+"""One run of the paper's real-data experiments: its records, and the exact solves.
 
-A run fits the models of one family on one draw of noisy labels, all from the same teacher. Beside
-test accuracy it records what the theorems are about: accuracy on the true labels of the training
-rows, which rows a round corrects and breaks, whether the truth is among the teacher's candidates,
-and the outputs themselves.
+A run fits the models of one family on one draw of noisy labels, all from the same teacher. It
+records test accuracy and the quantities of the theorems: accuracy on the true labels of the
+training rows, rows that a round corrects and breaks, whether the truth is among the teacher's
+candidates, and the outputs.
 """
 
 import time
@@ -30,35 +30,35 @@ from twohot.solve import (
 )
 from twohot_paper.data_set import DataSet, read_data_set
 
-# How many of the largest outputs are looked through for the true label.
+# Numbers of largest outputs that are searched for the true label.
 TOP = (1, 2, 3, 5, 10)
 
-CLEAN = "none"  # the corruption of labels as they are
+CLEAN = "none"  # no corruption
 
-# Share of lost training rows above which noise is beyond recovery: most of them. A superclass of
-# two among a hundred classes is lost at a rate of 0.6, and takes nothing from the others.
+# Noise is beyond recovery if more than this share of the training rows is lost. One lost superclass
+# of two among a hundred classes, at a rate of 0.6, does not count.
 MOST_LOST = 0.5
 ROUNDING = 1e-12  # of probabilities: 1 - 0.9 is more than 0.1
 
-# Raised when the trainer changes what it records, so that older records are not taken for new.
+# Increased when the trainer's records change, so that older records are not reused.
 RECIPE = 3
 
 
-# What a run of the paper's models takes: for itself, and for each row, feature and class. Of other
-# families the share of that.
+# Time of a run of the paper's models: a constant, and per row, feature and class. Other families: a
+# share of it.
 RUN_SECONDS, PRODUCT_SECONDS = 10.0, 4e-8
 FAMILY_SHARES = {"tuned teacher": 0.4}
 
 
 @dataclass(frozen=True)
 class ProbeRun:
-    """What a run is known by."""
+    """The settings of a run."""
 
     data: str  # key of the data set
     corruption: str  # "superclass", "symmetric" or "asymmetric"; "none" at noise rate 0
     noise_rate: float
-    seed: int  # of the labels that are drawn
-    l2: float  # penalty, on the features as they are trained on
+    seed: int  # for drawing the labels
+    l2: float  # penalty on the features used for training
     family: str  # of models; see twohot_paper.probe_run
     prepared: bool = False  # features centred and of unit norm, instead of raw
     tol: float = 1e-3  # relative gradient at which cross-entropy fits end
@@ -75,13 +75,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """One fitted model, judged. `before` is the model that it learnt from, if any."""
+    """The scores of a fitted model."""
 
     test_accuracy: float
     train_accuracy: float  # share of the training rows predicted as their true label
     given_agreement: float  # share of the training rows predicted as their given label
-    n_corrected: int  # training rows that it has right and the model before had wrong
-    n_broken: int  # training rows that it has wrong and the model before had right
+    n_corrected: int  # training rows right here and wrong in the model before
+    n_broken: int  # training rows wrong here and right in the model before
     truth_in_top: dict[str, float] | None  # share of noisy rows with the truth in the top k, by k
     clean_true: Spread  # output at the label of rows whose given label is true
     noisy_true: Spread | None  # output at the true label of the other rows, if there are any
@@ -89,7 +89,7 @@ class FittedModel:
     l2: float
     n_passes: float  # over the rows, for SGD epochs
     cpu_seconds: float
-    gradient_norm: float | None  # relative; None where the trainer does not know
+    gradient_norm: float | None  # relative; None if the trainer does not know
     converged: bool | None
 
 
@@ -111,12 +111,12 @@ class NoisyLabels:
 
     @property
     def noisy(self) -> NDArray[np.bool_]:
-        """Which rows have a wrong label."""
+        """Whether the label of each row is wrong."""
         return np.asarray(self.true != self.given)
 
 
 def expected_seconds(run: ProbeRun, data: DataSet) -> float:
-    """Return what a run takes on one core, roughly: on five data sets within a factor of two."""
+    """Return the estimated time of a run on one core (within a factor of two on five data sets)."""
     whole = RUN_SECONDS + PRODUCT_SECONDS * float(data.X.size) * data.n_classes
     return whole * FAMILY_SHARES.get(run.family, 1.0)
 
@@ -134,17 +134,18 @@ def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
 
 
 def hold_out_fifth(given: IntArray, seed: int) -> tuple[IntArray, IntArray]:
-    """Return the rows to fit on, and a fifth of the rows of each given label, held out."""
+    """Return the training rows, and a held-out fifth of the rows of each given label."""
     order = np.random.default_rng(seed).permutation(len(given))
     held_out = np.sort(order[np.argsort(given[order], kind="stable")][::5])
     return np.setdiff1d(np.arange(len(given)), held_out), held_out
 
 
 def lost_share(data: DataSet, corruption: str, noise_rate: float) -> float:
-    """Return the share of training rows of whose class the true label is not the most frequent.
+    """Return the share of training rows whose true label is not the most frequent in its class.
 
-    By the matrix of the noise, that is every row beyond 1 - 1/K for symmetric noise of K classes,
-    and those of a superclass of s classes beyond 1 - 1/s for superclass noise. A tie is not lost.
+    According to the noise matrix, these are all rows beyond 1 - 1/K for symmetric noise of K
+    classes, and those of a superclass of s classes beyond 1 - 1/s for superclass noise. Ties do not
+    count.
     """
     matrix = _corruption(data, corruption, noise_rate)
     at_truth = np.diag(matrix).copy()
@@ -167,10 +168,10 @@ def assess(
     before: FloatArray | None,
     **cost: float | bool | None,
 ) -> FittedModel:
-    """Return what a model is worth, from its probabilities on training and test rows.
+    """Return the scores of a model, from its probabilities on training and test rows.
 
-    `before` has the training outputs of the model that this one learnt from, if any, and `cost` the
-    fields of `FittedModel` that the trainer knows.
+    `before` has the training outputs of its teacher, if any, and `cost` the other fields of
+    `FittedModel`.
     """
     right = outputs.argmax(axis=1) == labels.true
     was_right = right if before is None else before.argmax(axis=1) == labels.true
@@ -211,29 +212,29 @@ def _spread(values: FloatArray) -> Spread | None:
 N_ROUNDS = 5  # the teacher and the paper's four students
 ROUNDS = tuple(f"round {number}" for number in range(1, N_ROUNDS + 1))
 TEACHER, STUDENTS = ROUNDS[0], ROUNDS[1:]
-BLOCK_ROWS = 1024  # in memory, large blocks only save additions
+BLOCK_ROWS = 1024  # larger blocks would gain little in memory
 MAX_ITER = 2000
-KEPT_LOGITS = 2**27  # bytes: rows are in memory anyway, and a fit at the paper's penalty is long
+KEPT_LOGITS = 2**27  # bytes: rows are in memory, and fits at the paper's penalty are long
 
-# Generalised cross-entropy is flat where outputs are far from the targets: its gradient at zero,
-# which tolerances are relative to, is K^-q of cross-entropy's (.04 of it for 100 classes). A
-# tolerance that is as strict for both is therefore larger for it.
+# Generalised cross-entropy is flat if outputs are far from the targets: its gradient at zero, the
+# unit of tolerances, is K^-q of that of cross-entropy (.04 for 100 classes). The same absolute
+# tolerance is therefore a larger relative tolerance.
 GCE_TOLERANCE = 10.0
 
-# A student starts where the round before ended, and at a small penalty that is nearly its optimum.
-# So that every round goes nearly all of its own way, it ends at this share of the gradient that it
-# starts with, if that is less than the tolerance.
+# A student starts from the previous round, which is nearly its optimum at a small penalty. It ends
+# at this share of its initial gradient if that is less than the tolerance, so that it makes nearly
+# all of its own progress.
 SHARE_OF_START = 0.1
 
-# Factors of the penalty among which a teacher of its own chooses, the cheapest first; how many
-# worse ones in a row end the search.
+# Factors of the penalty among which the tuned teacher chooses, the cheapest first; the number of
+# consecutive worse ones that ends the search.
 FACTORS = (1000, 300, 100, 30, 10, 3, 1)
 PATIENCE = 2
 
 
 @dataclass(frozen=True)
 class Student:
-    """One fit that starts from the teacher: on its top labels, or on the given ones."""
+    """One fit that starts from the teacher: on its top labels, or on the given labels."""
 
     n_candidates: int | None = 2  # of the teacher's outputs; None: the given labels
     loss: Loss = field(default_factory=GeneralizedCrossEntropy)
@@ -242,7 +243,7 @@ class Student:
 
 TWO_HOT = "two-hot"
 
-# What is fitted together, beside the teacher: the paper's models, and those of the ablations.
+# Models fitted together, without the teacher: the paper's, and those of the ablations.
 FAMILIES: dict[str, dict[str, Student]] = {
     "paper": {TWO_HOT: Student()},
     "candidates": {f"top-{k}": Student(k) for k in (1, 3, 5, 10)},
@@ -257,7 +258,7 @@ FAMILIES: dict[str, dict[str, Student]] = {
 
 @dataclass(frozen=True, eq=False)
 class PreparedData:
-    """A data set ready for any number of fits."""
+    """A data set prepared for any number of fits."""
 
     data: DataSet
     coordinates: Coordinates  # of the training rows, in memory and along their axes
@@ -266,7 +267,7 @@ class PreparedData:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model: where it ended, and its outputs on the training rows."""
+    """A fitted model: its end, and its outputs on the training rows."""
 
     end: Evaluation
     outputs: FloatArray  # (n_samples, n_classes)
@@ -274,7 +275,7 @@ class Fit:
 
 @lru_cache(maxsize=2)
 def prepared_data(path: str, *, prepared: bool) -> PreparedData:
-    """Return the rows of a file along their axes; the last ones asked for are kept."""
+    """Return the rows of a file along their axes; the last results are cached."""
     data = read_data_set(path)
     preparation, coordinates = prepare(
         data.X,
@@ -298,7 +299,7 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
 
 
 def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
-    """Fit the models of a run and judge them; `paths` are those of the data sets by key."""
+    """Return the scores of the models of a run; `paths` are those of the data sets by key."""
     rows = prepared_data(paths[run.data], prepared=run.prepared)
     labels = draw_labels(rows.data, run)
     rows.coordinates.rows.attach(LABELS, labels.given)
@@ -308,7 +309,7 @@ def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
     fits, models = _rounds(rows, labels, run, n_rounds)
     for name, student in FAMILIES[run.family].items():
         if student.n_candidates is not None and student.n_candidates >= rows.data.n_classes:
-            continue  # all labels as candidates say nothing
+            continue  # all labels as candidates carry no information
         models[name] = _student(rows, labels, run, student, fits[0])
     return ProbeResult(models, float(labels.noisy.mean()))
 
@@ -316,7 +317,7 @@ def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
 def _rounds(
     rows: PreparedData, labels: NoisyLabels, run: ProbeRun, n_rounds: int
 ) -> tuple[list[Fit], dict[str, FittedModel]]:
-    """Fit the teacher, and every student on the outputs of the round before."""
+    """Return the teacher, and every student fitted on the outputs of the previous round."""
     solver = Solver(
         rows.coordinates, Settings(tol=run.tol, max_iter=MAX_ITER, kept_logits=KEPT_LOGITS)
     )
@@ -334,7 +335,7 @@ def _rounds(
 
 
 def _student_tolerance(run: ProbeRun, teacher: Evaluation) -> float:
-    """Return the relative gradient at which a student ends.
+    """Return the relative tolerance of a student.
 
     At its teacher's coefficients its gradient is l2 · coef; at zero it is the moment of its
     targets, the teacher's outputs.
@@ -380,7 +381,7 @@ def _fit(
 
 
 def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> float:
-    """Return the penalty whose teacher agrees best with noisy labels that it was not fitted on."""
+    """Return the penalty whose teacher agrees best with held-out noisy labels."""
     fitted_on, held_out = hold_out_fifth(labels.given, run.seed)
     part = rows.coordinates.take(fitted_on)
     held_rows: Any = rows.coordinates.rows.X[held_out]

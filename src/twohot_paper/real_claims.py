@@ -1,4 +1,4 @@
-"""Rules of claims about real features that are not of accuracy in settings."""
+"""Rules of claims about real features that `AccuracyRule` does not cover."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from twohot_paper.probe_run import TEACHER, TWO_HOT
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Table, mean_of
 
-# A gap of the means counts as clear if it is at least this share of the spread of the pairs.
+# A gap of means is clear if it is at least this multiple of the spread of the pairs.
 CLEAR = 1.0
 
 NUMBERS = ("top-1", TWO_HOT, "top-3", "top-5", "top-10")  # of candidates

@@ -1,4 +1,4 @@
-"""How the classes of several data sets correlate, one panel each: maps and dendrograms."""
+"""Figures of real data sets: correlation maps, dendrograms, and bars against the noise rate."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from twohot.describe import Superclasses
 
 
-# Rounds darken from the teacher to its sixth student; their markers tell them apart in grey print.
+# Rounds darken from the teacher to its sixth student; markers distinguish them in grey print.
 ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581", "#082c5e")
 ROUND_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MODEL_COLOURS = {
@@ -34,14 +34,14 @@ MODEL_COLOURS = {
 
 N_COLUMNS = 3  # panels side by side
 
-# Share of the correlations between classes that colours distinguish; the others are as dark as
-# can be. A few pairs of near twins would leave all else white.
+# Share of the correlations between classes that colours distinguish; larger ones have the darkest
+# colour. Otherwise a few pairs of similar classes would leave all others white.
 COLOURED = 0.995
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPanel:
-    """What is shown of the classes of one data set."""
+    """The classes of one data set, for figures."""
 
     title: str
     classes: tuple[str, ...]
@@ -50,7 +50,7 @@ class ClassPanel:
 
 
 def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
-    """Draw the map of every data set, classes in the order of their superclasses."""
+    """Return a figure of the maps of all data sets, classes ordered by superclass."""
     figure, all_axes = _grid(len(panels), 3.6, 3.7)
     between = [np.abs(each.means[~np.eye(len(each.means), dtype=bool)]) for each in panels]
     limit = max(*(float(np.quantile(each, COLOURED)) for each in between), 1e-12)
@@ -67,7 +67,7 @@ def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
 
 
 def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
-    """Draw the dendrogram of every data set, one below the other, superclasses coloured."""
+    """Return a figure of the dendrograms of all data sets, with coloured superclasses."""
     most = max(len(each.classes) for each in panels)
     figure = new_figure(min(max(8.0, 0.15 * most), 20.0), 4.0 * len(panels))
     for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
@@ -81,7 +81,7 @@ def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
 def _grid(
     n_panels: int, width: float, height: float, *, legend: float = 0.3, share_y: bool = False
 ) -> tuple[Any, list[Any]]:
-    """Return a figure of so many panels in rows, each of so many inches; a legend may be above."""
+    """Return a figure of `n_panels` panels of a given size, with room for a legend above."""
     n_columns = min(n_panels, N_COLUMNS)
     n_rows = math.ceil(n_panels / n_columns)
     figure = new_figure(max(width * n_columns, 5.5), height * n_rows + legend)
@@ -92,13 +92,13 @@ def _grid(
     return figure, list(grid[:n_panels])
 
 
-# What figures of several panels share: the empty panels, the lines of rounds, their names ---------
+# Shared by figures with several panels: empty panels, lines of rounds and their names -------------
 
 
 def new_panels(
     width: float, height: float, n_rows: int, n_columns: int, *, share_y: bool = False
 ) -> tuple[Any, Any]:
-    """Return an empty figure of so many inches and its panels, (n_rows, n_columns)."""
+    """Return an empty figure, size in inches, and its panels (n_rows, n_columns)."""
     figure = new_figure(width, height)
     panels = figure.subplots(n_rows, n_columns, sharey=share_y, squeeze=False)
     for axes in panels.flat:
@@ -109,14 +109,14 @@ def new_panels(
 
 
 def round_name(number: int) -> str:
-    """Return how a legend calls a round."""
+    """Return the name of a round in legends."""
     return "teacher (t = 1)" if number == 1 else f"student (t = {number})"
 
 
 def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, Any]]]:
     """Yield number, values and style of the line of every round, the first being the teacher.
 
-    Rounds beyond the seventh have its style.
+    Later rounds have the style of the seventh.
     """
     styles = list(zip(ROUND_COLOURS, ROUND_MARKERS, strict=True))
     for number, row in enumerate(rows, start=1):
@@ -128,7 +128,7 @@ def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, A
 
 
 PANEL_SIZE = 4.3, 2.9  # inches
-BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
+BARS_WIDTH = 0.84  # share of the width of a noise rate; the rest is a gap
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
 MARKS = {"†": "beyond recovery", "‡": "a model did not converge"}
@@ -140,23 +140,23 @@ class MethodCurve:
 
     label: str
     colour: str
-    means: tuple[float, ...]  # NaN where there is no result
-    stds: tuple[float, ...]  # NaN where there is a single draw
+    means: tuple[float, ...]  # NaN without a result
+    stds: tuple[float, ...]  # NaN for a single draw
 
 
 @dataclass(frozen=True)
 class NoisePanel:
-    """What is shown of one data set."""
+    """One data set in a figure."""
 
     title: str
     noise_rates: tuple[float, ...]
-    rate_names: tuple[str, ...]  # as their axis has them, with characters of MARKS
+    rate_names: tuple[str, ...]  # labels of the axis, with characters of MARKS
     curves: tuple[MethodCurve, ...]
     subtitle: str = ""  # noise, penalty and number of draws
 
 
 def gain_bars_figure(panels: Sequence[NoisePanel], *, ylabel: str, share_y: bool = False) -> Any:
-    """Draw a group of bars for every noise rate, from zero up for a gain and down for a loss.
+    """Return a figure with a group of bars per noise rate, up for a gain and down for a loss.
 
     `share_y` gives the panels of a row one scale.
     """
@@ -184,7 +184,7 @@ def _error_bars(axes: Any, places: Any, curve: MethodCurve) -> None:
 
 
 def _finish(figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str) -> None:
-    """Name the axes, and say once what the colours are."""
+    """Label the axes, and add one legend."""
     n_columns = min(len(panels), N_COLUMNS)
     names: dict[str, Any] = {}
     for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
@@ -200,7 +200,7 @@ def _finish(figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylab
         handles, labels = axes.get_legend_handles_labels()
         names |= dict(zip(labels, handles, strict=True))
     if names:
-        # A key with its colour is about so wide, in inches; more of them begin another line.
+        # Approximate width of a legend entry in inches; more entries start another line.
         key_width = 0.8 + 0.08 * max(map(len, names))
         n_keys = max(1, min(len(names), int(figure.get_figwidth() / key_width)))
         legend = {"loc": "outside upper center", "ncols": n_keys, "frameon": False}
@@ -208,7 +208,7 @@ def _finish(figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylab
 
 
 def _meanings(panels: Sequence[NoisePanel]) -> list[str]:
-    """Return what the marks in some panels mean, on a line if there are any."""
+    """Return a line with the meanings of the marks in some panels, if any."""
     found = "".join(name for panel in panels for name in panel.rate_names)
     words = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if mark in found]
     return [", ".join(words)] if words else []

@@ -1,4 +1,4 @@
-"""Figures, tables and claims on the data sets at hand: runs, verdicts and the report."""
+"""Figures, tables and claims on the available data sets: runs, verdicts and the report."""
 
 import importlib
 import re
@@ -38,24 +38,24 @@ class Reproduction:
     exhibits: Sequence[Exhibit]
     data: Mapping[str, DataSet]  # by the paths of their files
     log: Log
-    n_seeds: int | None = None  # draws of noisy labels; None: as many as the paper has
+    n_seeds: int | None = None  # draws of noisy labels; None: as in the paper
 
     def missing(self) -> dict[Exhibit, str]:
-        """Return the figures and tables that cannot be run, with what they lack in words."""
+        """Return the figures and tables that cannot be run, with their missing data in words."""
         lacks = {exhibit: _missing_for(exhibit, self.data) for exhibit in self.exhibits}
         return {exhibit: what for exhibit, what in lacks.items() if what}
 
     def able(self) -> "Reproduction":
-        """Return the part that has all it needs."""
+        """Return the part that can be run."""
         missing = self.missing()
         return replace(self, exhibits=[each for each in self.exhibits if each not in missing])
 
     def runs_of(self, exhibit: Exhibit) -> list[Any]:
-        """Return the runs of a figure or table on the data at hand."""
+        """Return the runs of a figure or table on the available data."""
         return self._maker(exhibit).runs(self._data)
 
     def core_minutes(self, exhibit: Exhibit, runs: Sequence[Any]) -> float:
-        """Return what a figure or table takes on one core, roughly, by the runs that it has."""
+        """Return the estimated minutes of a figure or table on one core."""
         data = {each.key: each for each in self._data}
         probes = [run for run in runs if isinstance(run, ProbeRun)]
         if probes:
@@ -67,13 +67,13 @@ class Reproduction:
         return [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
 
     def unfinished(self) -> list[Any]:
-        """Return all runs that have no result yet, each once."""
+        """Return all runs without a result, each once."""
         return unfinished(self.wanted(), self.log)
 
     def run(
         self, *, n_jobs: int = 1, callback: Callable[[Progress], object] | None = None
     ) -> list[Record[Any, Any]]:
-        """Do what is unfinished, and return the records of it."""
+        """Run what is unfinished; return its records."""
         return self.run_these(self.unfinished(), n_jobs=n_jobs, callback=callback)
 
     def run_these(
@@ -83,7 +83,7 @@ class Reproduction:
         n_jobs: int = 1,
         callback: Callable[[Progress], object] | None = None,
     ) -> list[Record[Any, Any]]:
-        """Do those of some runs that are unfinished, and return the records of them."""
+        """Run the unfinished runs of a plan; return their records."""
         paths = {data.key: path for path, data in self.data.items()}
         return run_plan(
             plan,
@@ -95,27 +95,27 @@ class Reproduction:
 
     def results(self) -> Results:
         """Return the results of all finished runs in the log."""
-        # Both register the kinds of runs that they need.
+        # Both imports register kinds of runs.
         load_makers()
         all_claims()
         kinds = {kind.run: kind.result for kind in RUN_KINDS.values()}
         return {record.run: record.result for record in self.log.finished_of_kinds(kinds)}
 
     def make(self, exhibit: Exhibit, results: Results) -> Made:
-        """Return a figure or table, of the runs that are finished; tables without rows are none."""
+        """Return a figure or table of the finished runs; tables without rows are dropped."""
         made = self._maker(exhibit).make(results, self._data)
         return replace(made, tables={name: each for name, each in made.tables.items() if each.rows})
 
     def claims(self) -> list[Claim]:
-        """Return the claims all of whose figures are among these, in the order of the report."""
+        """Return the claims whose figures are all included, in the order of the report."""
         shown = {exhibit.id for exhibit in self.exhibits}
         found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits)]
         return sorted(found, key=lambda claim: claim.order)
 
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
-        """Return the verdicts on the claims; those whose figures lack their data are open.
+        """Return the verdicts on the claims; claims without their data are not testable.
 
-        They are judged by the runs that are shown: a log may hold other draws of the labels.
+        Only the runs shown in the figures are used: a log may hold other draws of the labels.
         """
         shown = {run: results[run] for run in self.wanted() if run in results}
         missing = {exhibit.id: lacks for exhibit, lacks in self.missing().items()}
@@ -135,7 +135,7 @@ class Reproduction:
 
     def _maker(self, exhibit: Exhibit) -> Maker:
         maker = exhibit.build()
-        # Synthetic figures draw no labels: their seeds are those of the matrices.
+        # Seeds of synthetic figures are for matrices, not for labels.
         draws_labels = exhibit.needs != "nothing" and hasattr(maker, "seeds")
         if self.n_seeds is None or not draws_labels:
             return maker
@@ -144,7 +144,7 @@ class Reproduction:
 
 
 def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
-    """Return the result of a run of any kind, also in a process that has read nothing yet."""
+    """Return the result of a run of any kind, also in a new process."""
     load_makers()
     return RUN_KINDS[type(run)].measure(run, paths)
 
@@ -152,7 +152,7 @@ def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Return every claim of the TOML files, each with its rule."""
-    for module in ("real_claims", "synthetic_claims"):  # which register their rules
+    for module in ("real_claims", "synthetic_claims"):  # register their rules
         importlib.import_module(f"twohot_paper.{module}")
     folder = files("twohot_paper") / "claims"
     texts = [each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".toml")]
@@ -168,7 +168,7 @@ def _claim(*, accuracy: Mapping[str, Any] | None = None, **words: Any) -> Claim:
 
 
 def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
-    """Return what a figure or table lacks to be run, in words; nothing if it can be run."""
+    """Return the missing data of a figure or table, in words; empty if there is none."""
     if exhibit.needs == "nothing":
         return ""
     names = {each.paper_name for each in data.values()}
@@ -199,23 +199,23 @@ SIGNS = {
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A figure or table of the paper, as far as its runs are finished."""
+    """A figure or table of the paper, from its finished runs."""
 
     exhibit: Exhibit
     made: Made
     n_runs: int
     n_finished: int
-    missing: str = ""  # what it lacks to be run at all, in words
+    missing: str = ""  # its missing data, in words
 
     @property
     def title(self) -> str:
-        """What it shows, and of which data where it may be any."""
+        """Title, with the data if these are not fixed."""
         return ": ".join(filter(None, (self.exhibit.title, self.made.subject)))
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """All that a reproduction has to say."""
+    """The report of a reproduction."""
 
     verdicts: Sequence[tuple[Claim, ClaimVerdict]]
     shown: Sequence[Shown]
@@ -224,7 +224,7 @@ class Report:
     signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
 
     def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
-        """Return path, without suffix, and title of the figures that show a claim."""
+        """Return path (without suffix) and title of the figures that show a claim."""
         return [
             (f"{each.exhibit.file_name}/{stem}", each.title)
             for each in self.shown
@@ -233,27 +233,27 @@ class Report:
         ]
 
     def chosen(self, *, of_paper: bool) -> list[tuple[Claim, ClaimVerdict]]:
-        """Return the verdicts on sentences of the paper, or those on questions of our own."""
+        """Return the verdicts on sentences of the paper, or on additional questions."""
         return [pair for pair in self.verdicts if pair[0].of_paper is of_paper]
 
     def counts(self) -> list[tuple[Answer, int]]:
-        """Return how many claims have each answer."""
+        """Return the number of claims with each answer."""
         answers = [verdict.answer for _, verdict in self.verdicts]
         return [(answer, answers.count(answer)) for answer in Answer]
 
     def to_html(self) -> str:
-        """Return the page; figures are links to the files beside it."""
+        """Return the page as HTML; figures are links to files in the same folder."""
         return PAGES.get_template("index.html").render(report=self)
 
     def to_markdown(self, preface: str, folder: str) -> str:
         """Return the page of verdicts as Markdown, with links to the pages in a folder."""
         shared = [claim.shared_rule for claim, _ in self.verdicts]
-        rule = max(shared, key=len, default="")  # the longest, of which the others are parts
+        rule = max(shared, key=len, default="")  # the longest contains the others
         made = {each.exhibit.file_name for each in self.shown if not each.missing}
         return self._markdown("verdicts.md", preface=preface, folder=folder, rule=rule, made=made)
 
     def pages(self) -> dict[str, str]:
-        """Return a page for every exhibit that was made, by the names of their files.
+        """Return a page for every exhibit, by file name.
 
         A claim is on the page of the first exhibit that shows it.
         """
@@ -269,7 +269,7 @@ class Report:
 
 
 def show(work: Reproduction) -> Report:
-    """Return the report on all that is finished; exhibits without their data are listed as such."""
+    """Return the report on the finished runs; exhibits without their data are listed."""
     results, able = work.results(), work.able()
     shown = []
     for exhibit in able.exhibits:
@@ -281,7 +281,7 @@ def show(work: Reproduction) -> Report:
 
 
 def _made_by(work: Reproduction, results: Results) -> str:
-    """Return version, date, and the seeds of the labels that finished runs drew."""
+    """Return version, date, and the label seeds of the finished runs."""
     runs = [run for run in work.wanted() if run in results and isinstance(run, ProbeRun)]
     seeds = sorted({run.seed for run in runs if run.noise_rate})
     drawn = f"; noisy labels drawn with seeds {', '.join(map(str, seeds))}" if seeds else ""
@@ -295,7 +295,7 @@ def _described(data: DataSet) -> str:
 
 
 def heading_anchor(title: str) -> str:
-    """Return what a heading is linked by: what GitHub makes of it."""
+    """Return the anchor of a heading, as on GitHub."""
     kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
     return kept.replace(" ", "-")
 
@@ -303,11 +303,11 @@ def heading_anchor(title: str) -> str:
 TEXTS.filters |= {"cell": markdown_cell, "anchor": heading_anchor}
 
 
-# What a reproduction writes: figures as SVG and PNG, tables as CSV and Markdown -------------------
+# Output files: figures as SVG and PNG, tables as CSV and Markdown ---------------------------------
 
 
 def write_made(folder: Path, made: Made) -> list[Path]:
-    """Write figures and tables into a folder, each file whole or not at all; return the paths."""
+    """Write figures and tables into a folder, each file atomically; return the paths."""
     if not made.figures and not made.tables:
         return []
     folder.mkdir(parents=True, exist_ok=True)
@@ -323,7 +323,7 @@ def write_made(folder: Path, made: Made) -> list[Path]:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text as a whole file, its folder made if need be; return its path."""
+    """Write a text file atomically, with its folder; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))

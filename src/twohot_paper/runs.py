@@ -1,4 +1,4 @@
-"""Runs of experiments: their records as JSON, one log of them, and a plan that can be resumed."""
+"""Runs of experiments: their records as JSON, a log of records, and a plan that can be resumed."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from twohot.base import ArgumentError, first_few
 
 
 def as_json(value: object) -> Any:
-    """Return a record, or any value that it is made of, as JSON has it.
+    """Return a record, or a part of one, as JSON.
 
     Examples
     --------
@@ -37,13 +37,13 @@ def as_json(value: object) -> Any:
     is_number = isinstance(value, float) and math.isfinite(value)
     if value is None or isinstance(value, str | int) or is_number:
         return value
-    problem = f"{value!r} of type {type(value).__name__} is no value of JSON"
+    problem = f"{value!r} of type {type(value).__name__} is not a JSON value"
     advice = "write it as a number, a text, None, or a list or dict of them."
     raise ArgumentError("", problem, advice)
 
 
 def canonical(value: object) -> str:
-    """Return the one text of a value, whatever the order of its fields.
+    """Return the canonical text of a value, which does not depend on the order of its fields.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def canonical(value: object) -> str:
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """Return the value of a type that `as_json` made this of.
+    """Return the value of type `kind` that `as_json` converted.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def from_json(kind: Any, value: Any) -> Any:
         A dataclass; str, int, float, bool, None, a choice among them (`int | None`) or Any; or
         `list[…]`, `tuple[…]` or `dict[str, …]` of any of these.
     value : object
-        A value of JSON (or of TOML).
+        A JSON (or TOML) value.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def from_json(kind: Any, value: Any) -> Any:
     if kind is Any or (origin in (None, UnionType) and isinstance(value, kind)):
         return value
     name = kind.__name__ if isinstance(kind, type) and origin is None else str(kind)
-    raise ArgumentError("", f"{value!r} is no {name}")
+    raise ArgumentError("", f"{value!r} is not of type {name}")
 
 
 def _record(kind: Any, value: dict[str, Any]) -> Any:
@@ -106,7 +106,7 @@ def _record(kind: Any, value: dict[str, Any]) -> Any:
 
 
 def _number(text: str) -> float:
-    """Read 10.0 as 10: they are equal, so the two must have the same text."""
+    """Return 10 for 10.0: equal numbers must have the same text."""
     number = float(text)
     return int(number) if number.is_integer() else number
 
@@ -115,35 +115,35 @@ def _number(text: str) -> float:
 
 
 # What a run is known by, and the record that it leaves --------------------------------------------
-# A run is any frozen dataclass whose fields JSON can hold. The name of its class and its settings
-# are all that tells it from other runs: not when, where or in which order it was done.
+# A run is any frozen dataclass whose fields can be written as JSON. The name of its class and its
+# settings identify it; the time, place and order of execution do not.
 #
-# Where runs come to record something else, by another trainer for instance, their class says so by
-# a `version: ClassVar[int]`, which is 1 where there is none. Records of another version are of
-# another kind: they are not taken for new ones, and their runs are done again.
+# If the records of a class change, for instance with another trainer, increase its `version:
+# ClassVar[int]` (default 1). Records of another version are not reused, and their runs are
+# repeated.
 
 
 R = TypeVar("R")  # a run
 T = TypeVar("T")  # its result
 
-# Hexadecimal digits of an identity: among a million runs, two agree with a chance of 3e-8.
+# Hexadecimal digits of an identity: a million runs have a collision with probability 3e-8.
 ID_DIGITS = 16
 
 
 @dataclass(frozen=True)
 class Record(Generic[R, T]):
-    """A run that ended."""
+    """The record of a run that ended."""
 
     run: R
-    result: T  # None where it failed
-    error: str | None  # what it failed of
-    cpu_seconds: float | None  # of the process that did it; None if they were not recorded
+    result: T  # None if it failed
+    error: str | None  # if it failed
+    cpu_seconds: float | None  # of its process; None if not recorded
     wall_seconds: float | None
     versions: dict[str, str]  # of Python and of the packages that the result depends on
 
 
 def kind_name(kind: type) -> str:
-    """Return what runs of a class are called: its name, with the version from the second on."""
+    """Return the name of a class of runs, with the version if it is above 1."""
     version_number = getattr(kind, "version", 1)
     return kind.__name__ if version_number == 1 else f"{kind.__name__} {version_number}"
 
@@ -170,7 +170,7 @@ def identity(run: object) -> str:
 
 
 def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of Python and of packages, of those that are installed."""
+    """Return the versions of Python and of the installed ones among some packages."""
     found = {"Python": platform.python_version()}
     for package in packages:
         try:
@@ -181,19 +181,19 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
 
 
 # A file with one line of JSON for every run that ended --------------------------------------------
-# Lines are only ever appended, each in one piece and down to the disk, so a kill tears at most the
-# last one. A torn line is not read, and is cut off before the next one is written.
+# Lines are only appended, each in one write and flushed to disk, so that a kill truncates at most
+# the last line. A truncated line is ignored, and removed before the next write.
 
 
 FORMAT = 1
 KEYS = {"format", "id", "kind", *(field.name for field in fields(Record))}
-OPENING = b'{"format": '  # of every line: distinguishes a torn line from a file of another kind
+OPENING = b'{"format": '  # of every line: distinguishes a truncated line from another file format
 
 
 class Log:
-    """The records in a file of JSON lines, which may not be there yet.
+    """The records in a file of JSON lines, which need not exist yet.
 
-    Runs whose lines are removed by hand are done again.
+    Runs whose lines were removed by hand are repeated.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class Log:
         self.path = Path(path)
 
     def append(self, record: Record[Any, Any]) -> None:
-        """Write a record down; on return it is on the disk."""
+        """Append a record, and flush it to disk."""
         head = {"format": FORMAT, "id": identity(record.run), "kind": kind_name(type(record.run))}
         line = json.dumps(head | as_json(record)).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -224,35 +224,35 @@ class Log:
             os.fsync(file.fileno())
 
     def records(self, run: type[R], result: type[T]) -> list[Record[R, T]]:
-        """Return the records of one class of runs in the order of the file, the failed ones too.
+        """Return the records of one class of runs in the order of the file, including failures.
 
-        Results are read as a dataclass, or any type that `from_json` knows.
+        `result` is a dataclass, or any type that `from_json` supports.
         """
         return self._records({run: result})
 
     def finished(self, run: type[R], result: type[T]) -> list[Record[R, T]]:
-        """Return the last record of every run of one kind, of those that did not fail."""
+        """Return the last successful record of every run of one class."""
         return self.finished_of_kinds({run: result})
 
     def finished_of_kinds(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
-        """Return the same for several classes of runs, with the type of the results of each."""
+        """Return the same for several classes of runs, given the type of the results of each."""
         records = (record for record in self._records(results) if record.error is None)
         return list({identity(record.run): record for record in records}.values())
 
     def identities(self) -> set[str]:
-        """Return the identities of the runs of all kinds that did not fail."""
+        """Return the identities of all successful runs."""
         return {line["id"] for line in self._lines() if line["error"] is None}
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         content = self.path.read_bytes() if self.path.is_file() else b""
         for number, text in enumerate(content[: self._whole(content)].splitlines(), start=1):
-            if not text.strip():  # left behind where lines were removed
+            if not text.strip():  # left where lines were removed
                 continue
             line = _parsed(text)
             if line.get("format", FORMAT) != FORMAT:
                 raise self._refusal(f"line {number} is of format {line['format']}, not {FORMAT}")
             if not line.keys() >= KEYS:
-                raise self._refusal(f"line {number} is no record of a run")
+                raise self._refusal(f"line {number} is not the record of a run")
             yield line
 
     def _records(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
@@ -270,21 +270,23 @@ class Log:
             if line["error"] is None:
                 parts["result"] = from_json(result, line["result"])
         except ArgumentError as error:
-            raise self._refusal(f"run {line['id']} was recorded otherwise: {error}") from error
+            raise self._refusal(
+                f"run {line['id']} has a record of another form: {error}"
+            ) from error
         return Record(**parts)
 
     def _whole(self, content: bytes) -> int:
-        """Return how many bytes are whole records; a torn one may follow."""
+        """Return the number of bytes of complete records; a truncated one may follow."""
         end = content.rfind(b"\n") + 1
         last = content[end:]
-        if _parsed(last):  # all but the end of the line is there
+        if _parsed(last):  # only the end of the line is missing
             return len(content)
         if not (last.startswith(OPENING) or OPENING.startswith(last)):
-            raise self._refusal("its last line is no record of a run")
+            raise self._refusal("its last line is not the record of a run")
         return end
 
     def _mend(self, file: BinaryIO) -> None:
-        """Cut off a torn line; end one that lacks nothing but its end."""
+        """Remove a truncated line; complete a line that lacks only its end."""
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 1, 0))
         if file.read() not in (b"", b"\n"):
@@ -294,19 +296,19 @@ class Log:
             file.write(b"\n" * (whole == size))
 
     def _refusal(self, problem: str) -> ArgumentError:
-        advice = "name another log, or move this one away; it was left as it is."
+        advice = "pass another log, or move this one away; it was not changed."
         return ArgumentError("", f"{self.path} cannot be used, {problem}", advice)
 
 
 def unfinished(plan: Iterable[R], log: Log) -> list[R]:
-    """Return the runs of a plan that have not finished, each once, in their order."""
+    """Return the unfinished runs of a plan, each once, in order."""
     finished = log.identities()
     waiting = {identity(run): run for run in plan}
     return [run for name, run in waiting.items() if name not in finished]
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
-    """Return the object that a line holds, an empty one if it holds none, or part of one."""
+    """Return the JSON object in a line, or an empty dict if it is invalid or truncated."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -319,10 +321,10 @@ PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn")
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is given after every run."""
+    """The argument of the callback after every run."""
 
     n_done: int
-    n_runs: int  # to do in all, those that had a record not counted
+    n_runs: int  # runs in total, without those that had a record
     record: Record[Any, Any]  # of the run that ended
 
 
@@ -335,24 +337,24 @@ def run_plan(
     packages: Iterable[str] = PACKAGES,
     callback: Callable[[Progress], object] | None = None,
 ) -> list[Record[R, Any]]:
-    """Do what is unfinished and append a record of each run as it ends.
+    """Run what is unfinished, and append a record of each run as it ends.
 
-    Stopped at any moment, all records are kept but those of the runs in hand. A run that raises is
-    recorded as failed, does not keep the others from being done, and is tried again the next time.
+    An interruption loses only the current runs. A run that raises is recorded as failed, does not
+    stop the others, and is repeated the next time.
 
     Parameters
     ----------
     plan : iterable of frozen dataclasses
-        The runs, the most wanted first.
+        The runs, the most important first.
     log : Log
-        Where the records are, and go to.
+        The log that is read and extended.
     measure : callable
-        Takes a run and returns its result, which JSON can hold. BLAS has one thread, so that
-        results are the same for every `n_jobs`; it may set another number for itself.
+        Takes a run and returns its result, which must be writable as JSON. BLAS has one thread, so
+        that results do not depend on `n_jobs`; the function may set another number.
     n_jobs : int, optional
-        How many processes work at once, as joblib counts them; 1 works in this one.
+        Number of processes, as in joblib; 1 uses the current process.
     packages : iterable of str
-        Whose versions the records carry.
+        Packages whose versions are recorded.
     callback : callable, optional
         Called with a `Progress` after every run.
 
@@ -376,7 +378,7 @@ def run_plan(
     """
     waiting = unfinished(plan, log)
     versions = versions_of(packages)
-    # Batches of one, handed back as they end: a batch is what a kill would lose.
+    # Batches of one, because a kill loses a batch.
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     done: list[Record[R, Any]] = []
     attempts = parallel(delayed(_attempt)(run, measure, versions) for run in waiting)
@@ -395,7 +397,7 @@ def _attempt(run: R, measure: Callable[[R], Any], versions: dict[str, str]) -> R
     try:
         with threadpool_limits(1):
             result = measure(run)
-        as_json(result)  # what JSON cannot hold is a failure of this run, not of the log
+        as_json(result)  # a result that is not JSON is a failure of this run
     except Exception as raised:  # noqa: BLE001 - any failure of a run is its result
         result, error = None, f"{type(raised).__name__}: {raised}"
     return Record(

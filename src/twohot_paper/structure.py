@@ -1,4 +1,4 @@
-"""How the classes of a data set correlate, and how outputs on four of them evolve by round.
+"""Correlations of the classes of a data set, and outputs on four classes by round.
 
 Correlations are inner products of centred rows of unit norm, over all pairs of training rows.
 
@@ -33,7 +33,7 @@ from twohot_paper.synthetic_figures import (
 )
 from twohot_paper.table import NOT_RUN, Cell, Table
 
-# Digits of correlations in records: far below what a colour can show.
+# Digits of correlations in records: finer than any colour.
 DIGITS = 4
 
 
@@ -64,14 +64,14 @@ class StructureResult:
 
     n_samples: int
     mean_square: float  # of the norm of the raw rows
-    means: tuple[tuple[float, ...], ...]  # (n_classes, n_classes), mean correlation of classes
+    means: tuple[tuple[float, ...], ...]  # (n_classes, n_classes), mean correlations
     superclass: tuple[int, ...]  # of each class, cut at .8
     statistics_superclass: tuple[int, ...]  # of each class, cut at .9, for the kinds of pairs
-    order: tuple[int, ...]  # the classes as the dendrogram has them, left to right
-    linkage: tuple[tuple[float, ...], ...]  # (n_classes - 1, 4), the merges as scipy writes them
+    order: tuple[int, ...]  # the classes in the dendrogram, left to right
+    linkage: tuple[tuple[float, ...], ...]  # (n_classes - 1, 4), the merges in scipy's format
     same_class: PairKind
-    same_superclass: PairKind  # of two classes of one superclass
-    elsewhere: PairKind  # of two superclasses
+    same_superclass: PairKind  # two classes of one superclass
+    elsewhere: PairKind  # two superclasses
 
     @property
     def kinds(self) -> tuple[PairKind, PairKind, PairKind]:
@@ -89,7 +89,7 @@ class StructureResult:
 
 
 def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureResult:
-    """Measure the correlations of one data set; `paths` are those of the data sets by key."""
+    """Return the correlations of one data set; `paths` are those of the data sets by key."""
     data = read_data_set(paths[run.data])
     means = class_correlation(data.X, data.labels, n_jobs=1).means
     found = cluster_classes(means)
@@ -120,10 +120,10 @@ def _pair_kind(group: PairGroup) -> PairKind:
 # Outputs of every round on the training rows of a few classes -------------------------------------
 
 
-EVOLUTION_DIGITS = 4  # of outputs in records: below what a point in a figure can show
+EVOLUTION_DIGITS = 4  # of outputs in records: finer than a point in a figure
 
-# Rounds move less from one to the next than the teacher from zero: the tolerance, which is
-# relative to the gradient at zero, has to be small for the last of them to be seen.
+# Later rounds change less than the teacher. The tolerance, which is relative to the gradient at
+# zero, must be small enough to show the last of them.
 TOLERANCE = 1e-6
 MAX_ITER = 5000
 
@@ -133,7 +133,7 @@ class EvolutionRun:
     """What a run is known by."""
 
     data: str  # key of the data set
-    classes: tuple[str, ...]  # all training rows of these
+    classes: tuple[str, ...]  # with all their training rows
     l2: float  # on raw features
     noise_rate: float  # symmetric among the classes
     seed: int
@@ -142,7 +142,7 @@ class EvolutionRun:
 
 @dataclass(frozen=True)
 class EvolutionResult:
-    """What a run records; labels are positions in the classes of the run."""
+    """The result of a run; labels are positions in the classes of the run."""
 
     true_labels: tuple[int, ...]
     given_labels: tuple[int, ...]
@@ -151,7 +151,7 @@ class EvolutionResult:
 
 
 def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionResult:
-    """Fit all rounds on noisy labels, and return their outputs on the same rows."""
+    """Return the outputs of all rounds, fitted on noisy labels, on the training rows."""
     data = read_data_set(paths[run.data])
     if not set(run.classes) <= set(data.classes):
         unknown = [name for name in run.classes if name not in data.classes]
@@ -192,7 +192,7 @@ register_runs(RunKind(EvolutionRun, EvolutionResult, measure_evolution))
 # Figures and tables: maps, dendrograms, the paper's table, planes of outputs ----------------------
 
 
-# The paper's table tab:cf_class_stat, of ResNet34 features: superclasses, and mean and standard
+# The paper's table tab:cf_class_stat, for ResNet34 features: superclasses, and mean and standard
 # deviation of the correlation in one class, in one superclass, and elsewhere.
 PAPER_STATISTICS = {
     "CIFAR-100": (3, "0.25 ± 0.16", "0.02 ± 0.12", "-0.03 ± 0.10"),
@@ -206,9 +206,9 @@ PAPER_STATISTICS = {
 
 @dataclass(frozen=True)
 class StructureMaker(Maker):
-    """What the makers of this module share: one run per data set."""
+    """Base of the makers with one run per data set."""
 
-    data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
+    data_sets: tuple[str, ...] = ()  # names in the paper; empty: all available
 
     def runs(self, data: Sequence[DataSet]) -> list[StructureRun]:
         """Return one run per data set."""
@@ -217,7 +217,7 @@ class StructureMaker(Maker):
     def measured(
         self, results: Results, data: Sequence[DataSet]
     ) -> list[tuple[DataSet, str, StructureResult]]:
-        """Return the data sets with a result, what to call them, and the result."""
+        """Return the data sets with a result, their display names, and the result."""
         names = titles(data)
         return [
             (each, names[each.key], results[StructureRun(each.key)])
@@ -226,14 +226,14 @@ class StructureMaker(Maker):
         ]
 
     def panels(self, results: Results, data: Sequence[DataSet]) -> list[figures.ClassPanel]:
-        """Return what is drawn of the classes of every data set."""
+        """Return a panel per data set."""
         return [
             figures.ClassPanel(name, each.classes, np.array(found.means), found.clustering())
             for each, name, found in self.measured(results, data)
         ]
 
     def notes(self, data: Sequence[DataSet], *more: str) -> tuple[str, ...]:
-        """Return what a reader must know of all these figures."""
+        """Return the notes on all these figures."""
         how = "Correlations are inner products of centred features of unit norm."
         return (how, *more, *absent_note(data))
 
@@ -254,7 +254,7 @@ class MapMaker(StructureMaker):
 @register("dendrograms")
 @dataclass(frozen=True)
 class DendrogramMaker(StructureMaker):
-    """Dendrograms of the classes, and the superclasses that they are cut into."""
+    """Dendrograms of the classes, and the resulting superclasses."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw all dendrograms in one figure; list the classes of every superclass."""
@@ -277,7 +277,7 @@ class PairMaker(StructureMaker):
     """The three kinds of pairs: the paper's table."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write the table beside the paper's numbers."""
+        """Make the table, with the paper's numbers."""
         rows = []
         for each, name, found in self.measured(results, data):
             published = PAPER_STATISTICS.get(each.paper_name or "", (None,) * 4)
@@ -296,7 +296,7 @@ class PairMaker(StructureMaker):
         return Made(tables={"correlations": table}, notes=self.notes(data, *notes))
 
 
-# How the outputs on four classes evolve with the rounds: clusters by true class, or not -----------
+# Evolution of the outputs on four classes by round ------------------------------------------------
 
 
 COLUMNS = (
@@ -321,21 +321,21 @@ READINGS = "λ on unit-norm features is ‖φ‖² times as large on raw ones: b
 class EvolutionMaker(Maker):
     """Planes of outputs at the paper's penalty on raw and on unit-norm features."""
 
-    data_set: str = "CIFAR-100"  # the first one at hand where this is absent
-    classes: tuple[str, ...] = ()  # the first four if none is named
+    data_set: str = "CIFAR-100"  # if it is missing, the first one
+    classes: tuple[str, ...] = ()  # empty: the first four
     l2: float = 2.5e-4
     noise_rate: float = 0.5
     seed: int = 0
     n_rounds: int = 7
-    rounds: tuple[int, ...] = (1, 2, 5)  # that are drawn
+    rounds: tuple[int, ...] = (1, 2, 5)  # drawn rounds
 
     def runs(self, data: Sequence[DataSet]) -> list[EvolutionRun]:
-        """Return a run for each reading of the penalty."""
+        """Return a run for each interpretation of the penalty."""
         chosen = self._chosen(data)
         return [] if chosen is None else list(self._readings(chosen).values())
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the planes, and write down how near the outputs of a class are to each other."""
+        """Draw the planes, and list the spread of the outputs within classes."""
         chosen = self._chosen(data)
         readings = {} if chosen is None else self._readings(chosen)
         found = {name: results[run] for name, run in readings.items() if run in results}
@@ -372,7 +372,7 @@ class EvolutionMaker(Maker):
         )
 
     def _chosen(self, data: Sequence[DataSet]) -> DataSet | None:
-        """Return the file that has most rows of the data set."""
+        """Return the file of the data set with the most rows."""
         named = [each for each in data if each.paper_name == self.data_set] or list(data[:1])
         return max(named, key=lambda each: len(each.X), default=None)
 

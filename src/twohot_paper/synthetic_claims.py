@@ -1,7 +1,7 @@
-"""Rules of the claims about the synthetic experiment, and about the penalty.
+"""Rules of the claims about the synthetic experiment and the penalty.
 
-The experiment is that of the figure of accuracies: three matrices, several draws, noise rates. A
-claim about it is judged once all of its runs are finished and converged.
+The experiment is that of the figure of accuracies: three matrices, several draws, noise rates. Its
+claims are judged only if all of its runs are finished and converged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +27,11 @@ from twohot_paper.synthetic_setting import (
 )
 from twohot_paper.table import Cell, Table, mean_of
 
-HALF = 0.5  # the noise rate of the figures that have one
-TIES = "spread"  # for ties; the kindest to the two-hot student
+HALF = 0.5  # noise rate of the figures with a single rate
+TIES = "spread"  # rule for ties; the most favourable to the two-hot student
 DOMINATES = 2.0  # times as large
-CROSSING = 3  # the round from which the text has the true label on top
-MANY = 1e4  # samples per class, beyond which the error is claimed to be negligible
+CROSSING = 3  # round from which the true label is on top, according to the text
+MANY = 1e4  # samples per class beyond which the paper claims a negligible error
 NEGLIGIBLE = 0.01  # a hundredth of the largest output
 NEAR_TWO = (1.5, 2.5)
 
@@ -40,7 +40,7 @@ Draw = dict[float, SyntheticResult]
 
 
 def maker_of(exhibit_id: str) -> Any:
-    """Return the maker of a figure, as its file sets it."""
+    """Return the maker of a figure, with the settings of its file."""
     (exhibit,) = choose_exhibits([exhibit_id])
     return exhibit.build()
 
@@ -51,7 +51,7 @@ def all_runs() -> list[SyntheticRun]:
 
 
 def runs_at_half() -> list[SyntheticRun]:
-    """Return those with half of the labels wrong."""
+    """Return the runs with half of the labels wrong."""
     return [run for run in all_runs() if run.noise_rate == HALF]
 
 
@@ -63,7 +63,7 @@ def spectrum_runs() -> list[EigenvalueRun]:
 def rule_of_finished(
     claim: str, runs: Callable[[], list[Any]]
 ) -> Callable[[Callable[[Results], ClaimVerdict]], Callable[[Results], ClaimVerdict]]:
-    """Register a rule that asks for all of its runs, converged, before it judges."""
+    """Return a decorator that registers a rule; it needs all its runs, converged."""
 
     def add(judge: Callable[[Results], ClaimVerdict]) -> Callable[[Results], ClaimVerdict]:
         def judge_if_finished(results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
@@ -97,7 +97,7 @@ def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]
 
 @rule_of_finished("rounds-widen-regime", all_runs)
 def judge_wider_regime(results: Results) -> ClaimVerdict:
-    """Judge whether the noise that a round tolerates grows with the round."""
+    """Judge whether later rounds tolerate more noise."""
     limits = {kind: [_limits(draw) for draw in found] for kind, found in draws(results).items()}
     kept = [kind for kind, found in limits.items() if all(map(_widens, found))]
     lowest = {
@@ -112,7 +112,7 @@ def judge_wider_regime(results: Results) -> ClaimVerdict:
 
 
 def _limits(draw: Draw) -> list[float]:
-    """Return, per round, the highest rate up to which all samples are right; -1 if none."""
+    """Return the highest rate per round up to which all samples are right; -1 if none."""
     rates = sorted(draw)
     right = np.array([[each.accuracy == 1 for each in draw[rate].rounds] for rate in rates])
     n_right = np.logical_and.accumulate(right).sum(axis=0)  # (n_rounds,) lowest rates
@@ -124,11 +124,11 @@ def _widens(limits: list[float]) -> bool:
 
 
 def _lead(result: SyntheticResult) -> float:
-    """Return how far the two-hot student is ahead of the best round."""
+    """Return the lead of the two-hot student over the best round."""
     return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
 
 
-# What is shown of a claim that is made wherever C_kk > C_kk', and the least that confirms it.
+# Claims for all C with C_kk > C_kk': their quantity, and the smallest value that confirms them.
 WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], float]] = {
     "two-hot-all-right-synthetic": (
         "two-hot student's training accuracy (%)",
@@ -149,7 +149,7 @@ WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], floa
 
 
 def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
-    """Judge a claim wherever the truth is the most frequent label, by matrix and by rate."""
+    """Judge a claim for the noise rates at which the truth is the most frequent label."""
     what, shown, least = WHERE_TRUTH_LEADS[claim]
     kept: dict[str, dict[float, bool]] = {}
     rows: list[tuple[Cell, ...]] = []
@@ -174,9 +174,9 @@ def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
-    """Return in words for which noise rates a claim holds on a matrix; empty if for few.
+    """Return the noise rates at which a claim holds on a matrix, in words; empty if few.
 
-    Half of the rates or more, on one side, count as a range.
+    At least half of the rates, on one side, count as a range.
     """
     if all(rates.values()):
         return f"the Gram matrix is {MATRIX_WORDS[kind]}"
@@ -196,7 +196,7 @@ for _claim in WHERE_TRUTH_LEADS:
 
 @rule_of_finished("outputs-cluster", runs_at_half)
 def judge_clusters(results: Results) -> ClaimVerdict:
-    """Judge whether outputs gather by true class from round to round."""
+    """Judge whether outputs cluster by true class from round to round."""
     series = {kind: _of_rounds(of_kind, "scatter") for kind, of_kind in _at_half(results).items()}
     kept = [kind for kind, values in series.items() if (np.diff(values, axis=1) < 0).all()]
     means = {kind: values.mean(axis=0).round(3).tolist() for kind, values in series.items()}
@@ -208,7 +208,7 @@ def judge_clusters(results: Results) -> ClaimVerdict:
 
 @rule_of_finished("spread-shrinks", runs_at_half)
 def judge_spread(results: Results) -> ClaimVerdict:
-    """Judge from which round on the spread of outputs over samples shrinks."""
+    """Judge from which round on the spread of outputs over samples decreases."""
     by_kind = _at_half(results)
     found = [*by_kind["repaired"], *by_kind["raw"]]
     labels = {
@@ -275,7 +275,7 @@ def _at_half(results: Results) -> dict[str, list[SyntheticResult]]:
 
 
 def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> FloatArray:
-    """(n_draws, n_rounds) values of a field of every round, or of a part of it."""
+    """Return the values (n_draws, n_rounds) of a field, or of a part of it."""
     values = [[getattr(each, name) for each in result.rounds] for result in found]
     return np.array([[getattr(each, part) for each in row] for row in values] if part else values)
 
@@ -285,7 +285,7 @@ def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> F
 
 @rule_of_finished("top-eigenvalues-dominate", spectrum_runs)
 def judge_eigenvalues(results: Results) -> ClaimVerdict:
-    """Judge whether the K leading eigenvalues of the averaging matrix leave the others behind."""
+    """Judge whether the K leading eigenvalues of the averaging matrix dominate the others."""
     maker = maker_of("fig:eigenspectrum")
     last, power = maker.setting.n_classes, maker.n_rounds
     factors = {
@@ -326,7 +326,7 @@ def judge_error(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
 
 @rule("separation-near-two")
 def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
-    """Judge whether the claimed penalties bring q/p near 2."""
+    """Judge whether q/p is near 2 at the claimed penalties."""
     low, high = NEAR_TWO
     near, parts = [], []
     for norm in maker_of("fig:lambda_pq").squared_norms:
@@ -343,7 +343,7 @@ def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdic
 
 
 def _on_matrices(kept: Sequence[str], evidence: str, table: Table | None = None) -> ClaimVerdict:
-    """Return the verdict on a claim about all matrices, which holds on some."""
+    """Return the verdict on a claim about all matrices that holds on some of them."""
     words = " and ".join(MATRIX_WORDS[kind] for kind in kept)
     return by_parts(kept, len(MATRIX_NAMES), evidence, f"for {words}", table=table)
 
@@ -356,5 +356,5 @@ def _by_round(title: str, values: Mapping[str, Sequence[float]]) -> Table:
 
 
 def _listed(words: Mapping[str, str], between: str = "; ") -> str:
-    """Return the finding for every matrix, in one line."""
+    """Return the results for all matrices in one line."""
     return between.join(f"{MATRIX_WORDS[kind]} {each}" for kind, each in words.items())

@@ -21,15 +21,15 @@ class SeparationCurve:
 
     l2: FloatArray  # (n_penalties,)
     separation: FloatArray  # (n_penalties,)
-    marked: dict[str, tuple[float, float]]  # penalty and q/p of points with a name
+    marked: dict[str, tuple[float, float]]  # penalty and q/p of named points
 
 
-# How the points of a curve are drawn: the penalty the text claims, and the one that was used.
+# Styles of the points of a curve: the penalty claimed in the text, and the one used.
 POINT_STYLES = {"claimed": ("o", "w"), "used": ("s", None)}
 
 
 def eigenvalue_figure(panels: Mapping[str, FloatArray], n_classes: int) -> Any:
-    """Draw the eigenvalues of the averaging matrix by rank, one line per round and panel.
+    """Return a figure of the eigenvalues of the averaging matrix by rank, one line per round.
 
     The values of a panel are (n_rounds, n_samples), largest first.
     """
@@ -48,7 +48,7 @@ def eigenvalue_figure(panels: Mapping[str, FloatArray], n_classes: int) -> Any:
 
 
 def softmax_error_figure(panels: Mapping[str, tuple[FloatArray, FloatArray]]) -> Any:
-    """Draw the error of the linear theory against samples per class.
+    """Return a figure of the error of the linear theory against samples per class.
 
     A panel has the samples per class (n_sizes,) and the errors (n_rounds, n_sizes).
     """
@@ -65,7 +65,7 @@ def softmax_error_figure(panels: Mapping[str, tuple[FloatArray, FloatArray]]) ->
 def separation_figure(
     panels: Mapping[str, Mapping[str, SeparationCurve]], *, target: float = 2.0
 ) -> Any:
-    """Draw q/p against the penalty, one line per data set, with points and the target marked."""
+    """Return a figure of q/p against the penalty, with named points and the target."""
     figure, axes_row = new_panels(4.6 * len(panels) + 1.9, 4.1, 1, len(panels), share_y=True)
     for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
         styles = zip(cycle(COLOURS), cycle(LINES), strict=False)
@@ -90,7 +90,7 @@ def separation_figure(
 
 
 def corruption_figure(matrices: Mapping[str, FloatArray], noise_rate: float) -> Any:
-    """Draw corruption matrices as maps with their numbers."""
+    """Return a figure of corruption matrices as maps with numbers."""
     figure, axes_row = new_panels(3.1 * len(matrices), 3.4, 1, len(matrices))
     for axes, (title, matrix) in zip(axes_row[0], matrices.items(), strict=True):
         axes.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
@@ -119,7 +119,7 @@ TWO_HOT_STYLE = {
     "markeredgewidth": 0.5,
 }
 
-# Marker, its size, line and face of the rules for ties; larger ones first, so that all are seen.
+# Marker, size, line and face per rule for ties; larger markers first, so that all are visible.
 RULE_STYLES = {
     "spread": ("o", 10, "--", "w"),
     "random": ("s", 6, ":", ORANGE),
@@ -132,7 +132,7 @@ SMALL_TICKS = (0, 0.0025, 0.01, 0.03, 0.05, 0.1)
 
 @dataclass(frozen=True, eq=False)
 class NoiseCurves:
-    """Accuracies against noise; the first axis is that of draws of the matrix."""
+    """Accuracies against noise; the first axis of arrays are draws of the matrix."""
 
     noise_rates: list[float]
     rounds: list[FloatArray]  # per rate, (n_draws, n_rounds)
@@ -140,7 +140,7 @@ class NoiseCurves:
 
 
 def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
-    """Draw training accuracy against the noise rate, one panel per matrix."""
+    """Return a figure of training accuracy against the noise rate, one panel per matrix."""
     figure, axes_row = new_panels(4.1 * len(panels) + 1.7, 3.9, 1, len(panels), share_y=True)
     for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
         means, spreads = _over_draws(curves.rounds)
@@ -158,11 +158,11 @@ def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
 
 
 def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = SMALL_NOISE) -> Any:
-    """Draw the two-hot student where few labels are wrong and ties decide, one panel per matrix."""
+    """Return a figure of the two-hot student at small noise, where ties decide."""
     figure, axes_row = new_panels(4.1 * len(panels) + 1.7, 3.6, 1, len(panels), share_y=True)
     for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
         kept = [place for place, rate in enumerate(curves.noise_rates) if rate <= most]
-        # Square roots spread the smallest rates, and leave a place for zero.
+        # The square-root scale separates small rates and includes zero.
         places = [float(np.sqrt(curves.noise_rates[place])) for place in kept]
         teacher = _over_draws([curves.rounds[place] for place in kept])[0][:1]
         for _, mean, style in round_lines(teacher):
@@ -182,7 +182,7 @@ def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = SMALL
 
 
 def _over_draws(values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation over draws in per cent, the rate as the last axis."""
+    """Return mean and deviation over draws in percent, with the rate as the last axis."""
     means, spreads = (
         100 * np.array([function(each, axis=0) for each in values]).T
         for function in (np.mean, np.std)
@@ -199,10 +199,10 @@ def _band(
         )
 
 
-# Outputs as rounds go by: in the plane between the labels, and at the true and given label --------
+# Outputs by round: in the plane between the labels, and at the true and given label ---------------
 
 
-# Colour and marker of what an output is at, as in the paper's figure.
+# Colour and marker by label, as in the paper's figure.
 AT_LABEL = {
     "true label": (BLUE, "o"),
     "given label": (VERMILION, "s"),
@@ -210,13 +210,13 @@ AT_LABEL = {
 }
 
 
-# Of all markers of one panel, in square points: where there are more of them they are smaller.
+# Total area of the markers of one panel, in square points.
 MARKER_AREA = 6400.0
 
-# Markers of a panel from which on they are pixels: as vectors they would make files of megabytes.
+# With more markers, a panel is rasterised: vector files would have megabytes.
 MOST_VECTORS = 300
 
-# Half of the way from the centre to a side of a square: what is wider is no cluster.
+# Half the distance from the centre to a side of a square: anything wider is not a cluster.
 LARGEST_CLUSTER = 0.35
 
 
@@ -244,11 +244,10 @@ def output_plane_figure(
     class_names: Sequence[str] | None = None,
     title: str = "",
 ) -> Any:
-    """Draw outputs in the plane, the corners being the labels, coloured by true class.
+    """Return a figure of outputs in the plane between the labels (corners), coloured by true class.
 
-    `rows` has a row of panels each under its name, and `rounds` a column each, 1 being the teacher.
-    The names of classes are written at the corners, by default their numbers, and the title, which
-    tells data and noise, above all panels.
+    `rows` are the rows of panels by name, `rounds` the columns; round 1 is the teacher. The corners
+    show the class names, by default numbers. The title, with data and noise, is above all panels.
     """
     figure, panels = new_panels(2.3 * len(rounds), 2.45 * len(rows) + 0.5, len(rows), len(rounds))
     for place, (name, drawn) in enumerate(rows.items()):
@@ -267,9 +266,9 @@ def output_plane_figure(
 
 
 def label_output_figure(panels: Mapping[str, Mapping[str, Mapping[str, OutputBand]]]) -> Any:
-    """Draw mean ± one standard deviation of outputs at the true, given and other labels.
+    """Return a figure of mean ± std of the outputs at the true, given and other labels.
 
-    `panels` is by matrix, then by kind of sample (one row of panels each), then by label.
+    `panels` is keyed by matrix, then by kind of sample (one row of panels each), then by label.
     """
     kinds = list(next(iter(panels.values())))
     figure, drawn = new_panels(
@@ -294,7 +293,7 @@ def label_output_figure(panels: Mapping[str, Mapping[str, Mapping[str, OutputBan
 
 
 def _corners(n_classes: int) -> FloatArray:
-    """(n_classes, 2) corners of a regular polygon, the first to the upper right."""
+    """Return the corners (n_classes, 2) of a regular polygon, the first at the upper right."""
     angles = np.pi / n_classes + 2 * np.pi * np.arange(n_classes) / n_classes
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
@@ -329,7 +328,7 @@ def _plane(
 
 
 def _circle(axes: Any, places: FloatArray, colour: str) -> None:
-    """Draw a dotted circle around all samples of a class, once they are a cluster."""
+    """Draw a dotted circle around all samples of a class if they form a cluster."""
     centre = places.mean(axis=0)
     radius = np.linalg.norm(places - centre, axis=1).max() + 0.03
     if radius > LARGEST_CLUSTER:

@@ -38,12 +38,12 @@ SEEDS = (0, 1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class MatrixMaker(Maker):
-    """Base of the makers whose runs are on the three matrices, whatever data sets are at hand."""
+    """Base of the makers with runs on the three matrices, which need no data set."""
 
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
     amplitude: float = 0.05
     noise_rates: tuple[float, ...] = (0.5,)
-    seeds: tuple[int, ...] = SEEDS  # of the draws of a perturbed matrix; the block has one
+    seeds: tuple[int, ...] = SEEDS  # draws of a perturbed matrix; the block model has one
     n_rounds: int = 7  # the sixth student is round 7
 
     @abstractmethod
@@ -52,7 +52,7 @@ class MatrixMaker(Maker):
 
     @abstractmethod
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Return figures and tables of the finished runs and their results, by kind of matrix."""
+        """Return figures and tables of the finished runs and their results by kind of matrix."""
 
     def of_kind(self, kind: str) -> list[Any]:
         """Return the runs on one kind of matrix."""
@@ -69,7 +69,7 @@ class MatrixMaker(Maker):
         return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw what is finished, and say how much is missing."""
+        """Draw the finished runs, and note how many are missing."""
         plan = self.runs(data)
         missing = sum(run not in results for run in plan)
         notes = (f"{missing} of {len(plan)} runs are missing.",) if missing else ()
@@ -89,11 +89,11 @@ class SyntheticAccuracy(MatrixMaker):
     """Every round and the two-hot student."""
 
     def run(self, matrix: SyntheticMatrix, noise_rate: float) -> SyntheticRun:
-        """Return the run, which other figures share."""
+        """Return the run, which is shared with other figures."""
         return SyntheticRun(matrix, noise_rate, self.n_rounds)
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Draw accuracy against noise, in full and where few labels are wrong."""
+        """Draw accuracy against noise, in full and at small noise rates."""
         curves = {MATRIX_NAMES[kind]: _curves(pairs) for kind, pairs in found.items()}
         figures = {"acc_gain": accuracy_figure(curves)}
         few = {name: each for name, each in curves.items() if each.noise_rates[0] <= SMALL_NOISE}
@@ -134,7 +134,7 @@ def _table(curves: dict[str, NoiseCurves], n_rounds: int) -> Table:
     return Table("Training accuracy (%), exact softmax", tuple(columns), tuple(rows))
 
 
-# Eigenvalues of the averaging matrix as rounds go by (the paper's figure 2a) ----------------------
+# Eigenvalues of the averaging matrix by round (the paper's figure 2a) -----------------------------
 
 
 DIGITS = 8
@@ -144,7 +144,7 @@ DIGITS = 8
 class EigenvalueRun:
     """The spectrum of one matrix."""
 
-    version: ClassVar[int] = 2  # eigenvalues alone
+    version: ClassVar[int] = 2  # only eigenvalues
 
     matrix: SyntheticMatrix
 
@@ -153,7 +153,7 @@ class EigenvalueRun:
 class EigenvalueResult:
     """What a run records."""
 
-    factors: list[float]  # modulus of λ/(x + λ), largest first: of round t, their t-th power
+    factors: list[float]  # modulus of λ/(x + λ), largest first; t-th power in round t
 
 
 def measure_eigenvalues(run: EigenvalueRun, _paths: object = None) -> EigenvalueResult:
@@ -207,7 +207,7 @@ class SyntheticEigenvalues(MatrixMaker):
 # The paper's three corruption matrices, as numbers (its table:label_corruption_three) -------------
 
 
-# The entries off the diagonal, which is 1 - η.
+# The off-diagonal entries; the diagonal is 1 - η.
 DEFINITIONS = {
     "symmetric": "η / (K - 1) on every other label",
     "asymmetric": "2η / K on the label k is taken for, (k + 1) mod K; η / K on the others",

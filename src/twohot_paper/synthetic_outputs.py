@@ -36,7 +36,7 @@ from twohot_paper.synthetic_setting import (
 )
 from twohot_paper.table import Cell, Table
 
-# What is looked at, by kind of sample: the name of the label, and the field that has its output.
+# Labels by kind of sample: the name of the label, and the field with its output.
 LABELS_OF = {
     "label right": {"true label": "clean_true", "other labels": "clean_other"},
     "label wrong": {
@@ -80,8 +80,8 @@ class SyntheticOutputPlane(MatrixMaker):
     """Outputs in the plane, for some rounds, one row of panels per matrix."""
 
     seeds: tuple[int, ...] = (0,)
-    name: str = "planes"  # of the file
-    rounds: tuple[int, ...] = (1,)  # that are drawn
+    name: str = "planes"  # file name
+    rounds: tuple[int, ...] = (1,)  # drawn rounds
 
     def run(self, matrix: SyntheticMatrix, noise_rate: float) -> OutputRun:
         """Return the run."""
@@ -131,7 +131,7 @@ def _bands(found: Sequence[SyntheticResult]) -> dict[str, dict[str, OutputBand]]
 
 
 def _pooled(found: Sequence[SyntheticResult], name: str) -> OutputBand:
-    """Mean and deviation over the samples of several draws, all of the same number of samples."""
+    """Return mean and deviation over the samples of several draws of equal size."""
     spreads = [[getattr(model, name) for model in result.rounds] for result in found]
     means = np.array([[each.mean for each in row] for row in spreads])
     within = np.array([[each.std for each in row] for row in spreads])
@@ -155,8 +155,8 @@ def _table(panels: dict[str, dict[str, dict[str, OutputBand]]]) -> Table:
 
 
 # q/p against the penalty, for the correlations of the paper's table (its fig:lambda_pq) -----------
-# The text takes features of unit norm. The penalties it claims for q/p near 2 fit features of a
-# squared norm of about a thousand, as a ResNet gives them, and so both are drawn.
+# The text assumes features of unit norm. Its penalties for q/p near 2 are right for features with a
+# squared norm of about a thousand, as from a ResNet. So both are drawn.
 
 
 # Number of classes, training samples per class, and mean correlation inside classes and inside
@@ -175,7 +175,7 @@ COLUMNS = (
     *("λ claimed", "q/p at claimed", "λ used", "q/p at used", "claimed / needed"),
 )
 
-TARGET = 2.0  # the q/p that the text aims at
+TARGET = 2.0  # the q/p recommended in the text
 PENALTIES = np.geomspace(1e-8, 1e-2, 121)
 
 
@@ -184,12 +184,12 @@ class Separation:
     """q/p of one data set with features of some squared norm, by the printed formulas."""
 
     levels: PairLevels
-    claimed: float  # the penalty that the text claims for q/p near 2: twice what it used
+    claimed: float  # penalty for q/p near 2 according to the text: twice the one used
     used: float
 
     @classmethod
     def of(cls, name: str, squared_norm: float) -> "Separation":
-        """Return that of a data set of the paper."""
+        """Return the separation for a data set of the paper."""
         used = PAPER_PENALTIES[name]
         levels = replace(PAPER_LEVELS[name], squared_norm=squared_norm)
         return cls(levels, used * STRENGTHS["big"], used)
@@ -240,9 +240,9 @@ class SeparationCurves(Maker):
         return Made({"lambda_pq": separation_figure(panels)}, {"lambda_pq": table})
 
 
-# How far the linear theory is from the exact softmax (the paper's fig:sm_error) -------------------
-# The paper keeps the penalty fixed as samples become more, so that the ridge K²nλ, which is what
-# decides, grows with them. A penalty that falls as 1/n keeps it; both are shown.
+# Error of the linear theory relative to the exact softmax (the paper's fig:sm_error) --------------
+# The paper keeps the penalty fixed as samples increase, so that the ridge K²nλ, which decides,
+# increases too. A penalty that decreases as 1/n keeps the ridge fixed; both are shown.
 
 
 SIZES = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
@@ -261,11 +261,11 @@ class SoftmaxErrors(Maker):
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
 
     def at_penalty(self) -> list[tuple[float, list[float]]]:
-        """Return penalty and errors by round for each size, as the paper has them: one penalty."""
+        """Return penalty and errors by round for each size, at a fixed penalty as in the paper."""
         return [(self.l2, self._errors(size, self.l2)) for size in self.n_per_class]
 
     def at_ridge(self) -> list[tuple[float, list[float]]]:
-        """Return the same with a penalty that falls as 1/n."""
+        """Return the same with a penalty that decreases as 1/n."""
         penalties = [self.ridge / (self.setting.n_classes**2 * size) for size in self.n_per_class]
         pairs = zip(self.n_per_class, penalties, strict=True)
         return [(l2, self._errors(size, l2)) for size, l2 in pairs]

@@ -1,11 +1,11 @@
 """The paper's synthetic experiment: four classes, a Gram matrix of two levels, symmetric noise.
 
-The paper perturbs every entry of the Gram matrix independently. The result is symmetric no more and
-belongs to no features, so that the experiment is done three times:
+The paper perturbs every entry of the Gram matrix independently. The result is not symmetric and
+does not belong to any features. So the experiment is run on three matrices:
 
-    block      the two levels as they are
-    repaired   perturbed, averaged with its transpose, cut to a positive semidefinite matrix
-    raw        perturbed as the authors did it
+    block      the two levels, unperturbed
+    repaired   perturbed, averaged with its transpose, made positive semidefinite
+    raw        perturbed as by the authors
 
 All outputs are those of the exact softmax, on training samples.
 """
@@ -32,13 +32,13 @@ from twohot_paper.perturbed_gram import (
 )
 from twohot_paper.probe_run import Spread
 
-# How figures and tables call them.
+# Names in figures and tables.
 MATRIX_NAMES = {
     "block": "Block model",
     "repaired": "Perturbed, repaired to PSD",
     "raw": "Perturbed, as the authors drew it",
 }
-# How sentences call them.
+# Names in sentences.
 MATRIX_WORDS = {
     "block": "the block model",
     "repaired": "the repaired matrix",
@@ -71,10 +71,10 @@ class SyntheticSetting:
         )
 
     def counts(self, noise_rate: float) -> NDArray[np.intp]:
-        """Whole samples per true class and given label for symmetric noise.
+        """Return the whole samples per true class and given label for symmetric noise.
 
-        Wrong labels are shared out among classes and labels as evenly as whole numbers allow, the
-        same way in every class; given labels are balanced where every class has as many.
+        Wrong labels are distributed among classes and labels as evenly as possible, in the same way
+        in every class. Given labels are balanced if all classes have equally many.
         """
         wrong = round(noise_rate * self.n_samples)
         return np.array(
@@ -99,11 +99,11 @@ class SyntheticSetting:
 
 @dataclass(frozen=True)
 class SyntheticMatrix:
-    """One matrix in place of the Gram matrix."""
+    """One matrix used as the Gram matrix."""
 
     setting: SyntheticSetting = SyntheticSetting()
     kind: str = "block"  # one of MATRIX_NAMES
-    amplitude: float = 0.05  # of the perturbation of every entry; the block has none
+    amplitude: float = 0.05  # of the perturbation of every entry; not used by the block
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class SyntheticMatrix:
 
     @cached_property
     def entries(self) -> FloatArray:
-        """(n_samples, n_samples) the matrix."""
+        """The matrix, (n_samples, n_samples)."""
         gram = self.setting.model().gram()
         size, amplitude, seed = len(gram), self.amplitude, self.seed
         if self.kind == "raw":
@@ -123,11 +123,11 @@ class SyntheticMatrix:
 
     @cached_property
     def averaging(self) -> LabelAveraging:
-        """The matrix diagonalised, where it is a Gram matrix."""
+        """The diagonalised matrix, if it is a Gram matrix."""
         return LabelAveraging.from_gram(self.entries)
 
     def rounds(self, targets: FloatArray, n_rounds: int) -> list[SoftmaxRound]:
-        """Exact rounds from some targets on."""
+        """Return the exact rounds from given targets."""
         l2 = self.setting.l2
         if self.kind == "raw":
             return asymmetric_softmax_rounds(self.entries, targets, l2=l2, n_rounds=n_rounds)
@@ -136,7 +136,7 @@ class SyntheticMatrix:
 
 @lru_cache(maxsize=4)
 def known_matrix(matrix: SyntheticMatrix) -> SyntheticMatrix:
-    """Return a matrix that keeps what was computed of it for the runs that follow."""
+    """Return the matrix from a cache, with the computations of earlier runs."""
     return matrix
 
 
@@ -145,11 +145,11 @@ def known_matrix(matrix: SyntheticMatrix) -> SyntheticMatrix:
 
 TIE_RULES = ("lowest", "random", "spread")
 
-# Outputs this close, as a fraction of the range of a sample's outputs, are tied. The solvers leave
-# errors of 1e-14; margins of perturbed matrices, which have no ties, are above 1e-6.
+# Outputs that differ by less than this fraction of the range of a sample's outputs are tied. Solver
+# errors are about 1e-14; margins of perturbed matrices, which have no ties, are above 1e-6.
 TIED = 1e-9
 
-# Digits of an output that are kept.
+# Recorded digits of outputs.
 DIGITS = 6
 
 
@@ -164,16 +164,16 @@ class SyntheticRun:
 
 @dataclass(frozen=True)
 class SyntheticModel:
-    """One model on the training samples. Spreads are over samples."""
+    """Scores of one model on the training samples. Spreads are over samples."""
 
-    accuracy: float  # share of the samples whose true label is on top, alone
-    tied: float  # share of the samples whose true label shares the top
+    accuracy: float  # share of the samples with the true label strictly on top
+    tied: float  # share of the samples with the true label tied for the top
     clean_true: Spread  # output at the label of samples whose given label is true
     clean_other: Spread  # output at their other labels
     noisy_true: Spread | None  # output at the true label of the other samples, if there are any
     noisy_given: Spread | None  # output at their given label
     noisy_other: Spread | None  # output at their other labels
-    scatter: float  # root mean square distance to the class mean, per that of class means to theirs
+    scatter: float  # rms distance to the class mean, relative to that between class means
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class SyntheticResult:
     """What a run records."""
 
     noise_rate: float  # realised, in whole samples
-    truth_leads: bool  # whether more of every class have their true label than any other one
+    truth_leads: bool  # whether the true label is the most frequent one in every class
     rounds: tuple[SyntheticModel, ...]
     two_hot: dict[str, SyntheticModel]  # by rule for ties
     truth_in_top_two: float  # share of the samples, in the teacher's outputs
@@ -191,7 +191,7 @@ class SyntheticResult:
 
 
 def measure_synthetic(run: SyntheticRun, _paths: object = None) -> SyntheticResult:
-    """Solve the rounds and the two-hot students of a run, and judge them."""
+    """Return the scores of the rounds and the two-hot students of a run."""
     matrix = known_matrix(run.matrix)
     setting = matrix.setting
     true, given = setting.labels(run.noise_rate)
@@ -222,7 +222,7 @@ def measure_synthetic(run: SyntheticRun, _paths: object = None) -> SyntheticResu
 def summarise(
     outputs: FloatArray, true: NDArray[np.intp], given: NDArray[np.intp]
 ) -> SyntheticModel:
-    """Return what the outputs of one model show."""
+    """Return the scores of a model, given its outputs."""
     samples, noisy = np.arange(len(true)), true != given
     others = np.ones(outputs.shape, dtype=bool)
     others[samples, true] = others[samples, given] = False
@@ -241,12 +241,12 @@ def summarise(
 
 
 def _candidates(outputs: FloatArray, rule: str, seed: int) -> FloatArray:
-    """Two-hot targets with one of the rules for ties."""
+    """Return two-hot targets with one of the rules for ties."""
     slack = _slack(outputs)[:, np.newaxis]
     shares = top_shares(outputs, 2, slack, lowest=rule == "lowest")
     if rule != "random":
         return shares
-    # Shares are 1/2 for those above the tie, less for those in it: order by them, then by lot.
+    # Labels above the tie have 1/2, tied labels less: sort by this, ties at random.
     lots = np.random.default_rng(seed).uniform(0, 1e-6, size=shares.shape)
     chosen = np.argsort(shares + lots, axis=1)[:, -2:]
     targets = np.zeros_like(shares)
@@ -259,7 +259,7 @@ def _slack(outputs: FloatArray) -> FloatArray:
 
 
 def _rank_of(outputs: FloatArray, labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return how many labels are above a label in every row; those that are tied are not."""
+    """Return the number of labels above a label in every row, without ties."""
     at_label = outputs[np.arange(len(labels)), labels] + _slack(outputs)
     return np.asarray((outputs > at_label[:, np.newaxis]).sum(axis=1))
 

@@ -42,7 +42,7 @@ def mean_of(values: Sequence[float], factor: float = 1.0) -> Mean | None:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: what it shows, its columns, and a cell for each of them in every row.
+    """A table: a title, columns, and rows with one cell per column.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Table:
         return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
 
     def to_csv(self) -> str:
-        """Return the table as CSV: a mean in three columns, its deviation and draws beside it."""
+        """Return the table as CSV: a mean takes three columns (mean, std, number of draws)."""
         columns = [*zip(*self.rows, strict=True)] or [()] * len(self.columns)
         cells: list[list[Cell]] = []  # by column
         for name, column in zip(self.columns, columns, strict=True):
@@ -92,7 +92,7 @@ class Table:
                 cells.append([name, *column])
         text = io.StringIO()
         rows = zip(*cells, strict=True)
-        # The writer leaves the place of None empty.
+        # The writer leaves None empty.
         csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
@@ -101,7 +101,7 @@ class Table:
 
 
 def markdown_cell(text: str) -> str:
-    """Return a text as a cell of a Markdown table holds it, on one line."""
+    """Return a text as a cell of a Markdown table, on one line."""
     return " ".join(text.split()).replace("|", r"\|")
 
 

@@ -12,16 +12,18 @@ from twohot import LabelIssues, find_label_issues
 from twohot.audit.certificate_file import (
     _fields_digest,
     certify_folder,
+    extend_check,
     plan_check,
     read_check,
     review_of,
+    share_wrong_bounds,
     verdicts_of_draw,
     verify_certificate,
     write_check,
     write_review_certificate,
 )
 from twohot.base import ArgumentError
-from twohot.tables.csv_file import read_csv, write_csv
+from twohot.tables.csv_file import guarded, read_csv, write_csv
 from twohot.tables.row_ids import RowIds
 
 N_ROWS = 900
@@ -120,13 +122,13 @@ def said(**changes):
 )
 def test_verdicts_come_in_any_form(form):
     found = verdicts_of_draw(form(said()), DRAW, GIVEN, NAMES, RowIds.by_position(600))
-    np.testing.assert_array_equal(found, DRAW.rows < 140)
+    np.testing.assert_array_equal(found == "wrong", DRAW.rows < 140)
 
 
-def test_unsure_rows_count_as_right():
+def test_unsure_rows_are_neither_right_nor_wrong():
     first = str(DRAW.rows[DRAW.rows < 140][0])
     found = verdicts_of_draw(said(**{first: "unsure"}), DRAW, GIVEN, NAMES, RowIds.by_position(600))
-    np.testing.assert_array_equal(found, (DRAW.rows < 140) & (DRAW.rows != int(first)))
+    assert found.tolist() == list(said(**{first: "unsure"}).values())
 
 
 @pytest.mark.parametrize("names", [("left", "right"), ("right", "wrong"), ("False", "True")])
@@ -135,7 +137,18 @@ def test_words_of_a_file_mean_no_class(names, tmp_path):
     path = tmp_path / "done.csv"
     write_csv(path, ["id", "verdict"], zip(map(str, DRAW.rows), words, strict=True))
     found = verdicts_of_draw(path, DRAW, GIVEN % 2, np.array(names), RowIds.by_position(600))
-    assert found.tolist() == [word == "wrong" for word in words]
+    assert found.tolist() == [word.strip().lower() for word in words]
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+def test_ids_may_be_guarded_and_may_begin_with_a_quote(is_guarded, tmp_path):
+    names = [f"{mark}{row}" for row in range(300) for mark in ("=", "'=")]
+    ids = RowIds.of_column("id", names)
+    cells = [guarded(names[row]) if is_guarded else names[row] for row in DRAW.rows]
+    path = tmp_path / "done.csv"
+    write_csv(path, ["id", "verdict"], [[cell, verdict(int(cell.strip("'=")))] for cell in cells])
+    found = verdicts_of_draw(path, DRAW, GIVEN, NAMES, ids)
+    assert found.tolist() == [verdict(row // 2) for row in DRAW.rows.tolist()]
 
 
 OTHER = next(str(row) for row in range(600) if row not in DRAW.rows)
@@ -145,7 +158,7 @@ FIRST = str(DRAW.rows[0])
 @pytest.mark.parametrize(
     ("checked", "says"),
     [
-        (said(**{OTHER: "right"}), rf"checked has 1 row that the draw does not have \('{OTHER}'\)"),
+        (said(**{OTHER: "right"}), rf"checked has 1 row outside the draw \('{OTHER}'\)"),
         (
             said(**{FIRST: ""}),
             rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\): che",
@@ -168,16 +181,16 @@ def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
 @pytest.mark.parametrize(
     ("n_flagged", "asked", "says"),
     [
-        (0, {}, r"fdr=0.1 is the rate of a list, and this audit flags no label"),
+        (0, {}, r"fdr=0.1 is the rate of a list, but this audit flags no label"),
         (
             30,
             {},
-            r"fdr=0.1 needs 45 checked rows, no less than the 30 labels that are flagged: rev",
+            r"fdr=0.1 needs 45 checked rows, and only 30 labels are flagged: rev",
         ),
         (
             150,
             {"n_checked": 9},
-            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and 150",
+            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and only 150",
         ),
         (150, {"n_checked": "45"}, r"n_checked='45' is not allowed: pass an integer of at least 1"),
     ],
@@ -231,7 +244,9 @@ def changed(rows, **columns):
 def test_a_draw_of_another_audit_is_refused(rows, check, tmp_path, columns):
     assert len(check.draw.rows) == 45
     other = changed(rows, **columns)
-    with pytest.raises(ArgumentError, match="is of another audit: labels or doubts changed after"):
+    with pytest.raises(
+        ArgumentError, match="belongs to another audit: labels or scores changed after"
+    ):
         read_check(tmp_path, other)
 
 
@@ -239,6 +254,74 @@ def test_a_draw_of_another_audit_is_refused(rows, check, tmp_path, columns):
 def certificate(check, tmp_path):
     certify_folder(check, filled(tmp_path / "check.csv", tmp_path / "done.csv"), tmp_path)
     return tmp_path / "certificate.json"
+
+
+@pytest.mark.parametrize("word", ["unsure", "right", "wrong"])
+def test_unsure_rows_may_be_right_and_may_be_wrong(rows, check, tmp_path, word):
+    done = filled(tmp_path / "check.csv", tmp_path / "done.csv", lambda _row, _said: word)
+    certify_folder(check, done, tmp_path)
+    least, most = share_wrong_bounds(tmp_path / "certificate.json", rows)
+    assert (least > 0) == (word == "wrong")
+    assert (most < 1) == (word == "right")
+
+
+@pytest.fixture
+def emptied(check, tmp_path):
+    """A folder whose first check gave no list; its sheet has a column of the user's."""
+    words = ("right", "unsure")
+    header, *lines = read_csv(tmp_path / "check.csv")
+    lines = [[*line[:3], words[k % 2], f"note {k}"] for k, line in enumerate(lines)]
+    write_csv(tmp_path / "check.csv", [*header, "note"], lines)
+    listed = certify_folder(check, tmp_path / "check.csv", tmp_path)
+    assert str(listed).startswith("No list: ")
+    return {line[0]: line[3] for line in lines}
+
+
+def test_an_extension_keeps_the_sheet_and_its_words(rows, emptied, tmp_path):
+    sheet = (tmp_path / "check.csv").read_bytes()
+    extended = extend_check(tmp_path, rows, 150)
+    assert (tmp_path / "check_1.csv").read_bytes() == sheet
+    _, *lines = read_csv(tmp_path / "check.csv")
+    assert len(lines) == 150
+    assert {line[0]: line[3] for line in lines if line[3]} == emptied
+    done = filled(
+        tmp_path / "check.csv",
+        tmp_path / "done.csv",
+        lambda row, said: emptied.get(f"T{row}", said),
+    )
+    listed = certify_folder(extended, done, tmp_path)
+    together = "the lists of all attempts together have at most 15%."
+    verified = verify_certificate(tmp_path / "certificate.json", rows)
+    assert str(verified) == str(listed)
+    assert str(verified).endswith(f"Attempt 2 has a rate of 5%; {together}")
+    assert together in (tmp_path / "certified.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("stopped", [("check.html", "check.csv"), ("check.csv",), ()])
+def test_an_extension_that_was_stopped_is_repeated(rows, emptied, tmp_path, stopped):
+    before = {name: (tmp_path / name).read_bytes() for name in stopped}
+    extend_check(tmp_path, rows, 150)
+    after = {path.name: path.read_bytes() for path in tmp_path.glob("check.*")}
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    if "check.csv" in stopped:
+        (tmp_path / "check_1.csv").unlink()
+    with pytest.raises(ArgumentError, match="has no certificate of its last draw"):
+        extend_check(tmp_path, rows, 160)
+    extend_check(tmp_path, rows, 150)
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("check.*")} == after
+    kept = [
+        dict(zip(*np.transpose(read_csv(path))[[0, 3]], strict=True))
+        for path in sorted(tmp_path.glob("check_*.csv"))
+    ]
+    assert emptied.items() <= kept[0].items()
+    assert len(kept) == 1 + (not stopped)
+
+
+def test_cells_of_a_sheet_are_guarded(tmp_path):
+    items = [f"=HYPERLINK({row})" for row in range(300)]
+    check = write_check(tmp_path, audit_rows(300, items=items, item_kind="text"), 0.1)
+    assert (tmp_path / "check.csv").read_text().count(",'=HYPERLINK(") == len(check.draw.rows)
 
 
 def change(path, fields):
@@ -255,8 +338,8 @@ def test_a_certificate_that_was_changed_is_refused(rows, certificate, fields):
 
 
 def test_a_verdict_that_was_changed_is_seen(rows, certificate):
-    (row, is_wrong), *others = json.loads(certificate.read_text())["checked"]
-    change(certificate, {"checked": [[row, not is_wrong], *others]})
+    (row, _), *others = json.loads(certificate.read_text())["checked"]
+    change(certificate, {"checked": [[row, "unsure"], *others]})
     with pytest.raises(ArgumentError, match="was changed after it was written"):
         verify_certificate(certificate, rows)
 
@@ -265,8 +348,8 @@ def test_a_verdict_that_was_changed_is_seen(rows, certificate):
     ("fields", "says"),
     [
         ({"listed": []}, r"does not follow from its verdicts \(listed differ\): a verdict or"),
-        ({"seed": 1}, r"has verdicts on other rows than those that its seed draws"),
-        ({"digest": "0"}, r"is of another audit"),
+        ({"seed": 1}, r"has verdicts on other rows than its seed draws"),
+        ({"digest": "0"}, r"belongs to another audit"),
     ],
 )
 def test_a_certificate_that_was_made_up_is_refused(rows, certificate, fields, says):
@@ -284,7 +367,9 @@ def test_a_file_of_another_version_is_refused(rows, certificate):
 
 def test_a_draw_is_no_certificate(rows, check, tmp_path):
     assert len(check.draw.rows) == 45
-    with pytest.raises(ArgumentError, match=r"check\.json is a draw: pass the certificate"):
+    with pytest.raises(
+        ArgumentError, match=r"check\.json is a draw, not a certificate: pass the certificate"
+    ):
         verify_certificate(tmp_path / "check.json", rows)
 
 
@@ -320,7 +405,7 @@ def test_the_certificate_of_a_review_is_verified(rows, review, tmp_path):
             lambda fields: {"looks": [*fields["looks"][:-1], [*fields["looks"][-1][:2], "wrong"]]},
             r"claims a bound of \d+ \(.*, and its log",
         ),
-        (lambda _: {"digest": "0"}, r"is of another audit"),
+        (lambda _: {"digest": "0"}, r"belongs to another audit"),
         (lambda _: {"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, where row"),
     ],
     ids=["bound", "gap", "row", "verdict", "audit", "seed"],
@@ -340,12 +425,12 @@ def test_the_certificate_of_a_review_that_was_made_up_is_refused(
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"fdr": 0.1}'])
 def test_a_file_that_is_no_check_is_refused(rows, tmp_path, text):
     (tmp_path / "check.json").write_text(text)
-    with pytest.raises(ArgumentError, match=r"check\.json is none that twohot wrote"):
+    with pytest.raises(ArgumentError, match=r"check\.json was not written by twohot"):
         read_check(tmp_path, rows)
 
 
 def test_without_a_draw_there_is_nothing_to_certify(rows, tmp_path):
-    with pytest.raises(FileNotFoundError, match="draw rows first, by twohot audit --draw-check"):
+    with pytest.raises(FileNotFoundError, match="draw rows first, with twohot audit --draw-check"):
         read_check(tmp_path, rows)
 
 

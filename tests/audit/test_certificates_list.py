@@ -229,7 +229,9 @@ DRAW = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=45)
 def test_a_list_says_its_mean_and_its_bound():
     found = certify(DRAW, DRAW.rows < 180, 0.1)
     assert str(found).startswith(f"{len(found.rows)} labels. On average at most 10% of the labels")
-    assert f"at most {found.most_right} of {len(found.rows)} are, with 95% certainty" in str(found)
+    assert f"at most {found.most_right} of {len(found.rows)} are right, with 95% confidence" in str(
+        found
+    )
     assert set(found.found_wrong) == set(DRAW.rows[DRAW.rows < 180])
 
 

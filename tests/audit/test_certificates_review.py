@@ -211,7 +211,7 @@ def test_every_row_is_reviewed_if_it_must_be():
 
 def test_a_review_says_how_far_it_is():
     review = CertifiedReview(DOUBT, until=0.02)
-    assert str(review) == "No bound yet: no row was drawn at random so far."
+    assert str(review) == "No bound yet: no random row was reviewed."
     said = set()
     while review.bound > review.target:
         review.decide(VERDICTS[bool(WRONG[review.next().row])])
@@ -222,14 +222,16 @@ def test_a_review_says_how_far_it_is():
     assert f"At most {review.bound} of 400 labels ({review.bound / 400:.2%}) are still" in str(
         review
     )
-    assert str(review).endswith("95% sure; 2% is reached.")
+    assert str(review).endswith("(95% confidence); 2% is reached.")
 
 
 def test_rows_without_a_verdict_may_be_too_many():
     review = CertifiedReview(DOUBT[:60], until=0.02)
     for _ in range(60):
         review.decide("unsure")
-    assert str(review).endswith("95% sure; 60 rows without a clear verdict are more than 2%.")
+    assert str(review).endswith(
+        "(95% confidence); 60 rows without a clear verdict are more than 2%."
+    )
 
 
 def test_undo_replays_the_log():
@@ -322,6 +324,29 @@ def test_the_corrected_bound_covers_a_reviewer_who_errs():
     assert misses <= 3
 
 
+@pytest.mark.parametrize("share_wrong", [0.2, 0.7])
+def test_kept_and_repaired_labels_count_by_their_number(share_wrong):
+    """All repairs are shown again, and a twentieth of the kept labels."""
+    found, misses, rate = [], 0, 0.02
+    for seed in range(200):
+        generator = np.random.default_rng(seed)
+        truth = generator.random(4_000) < share_wrong
+        first, second = (truth ^ (generator.random(4_000) < rate) for _ in range(2))
+        kept = np.flatnonzero(~first)
+        again = generator.choice(kept, len(kept) // 20, replace=False)
+        repaired = np.flatnonzero(first)
+        looks = [
+            SecondLooks(len(kept), len(again), int(second[again].sum())),
+            SecondLooks(len(repaired), len(repaired), int((~second[repaired]).sum())),
+        ]
+        found.append(corrected_bound(0, *looks))
+        misses += found[-1].bound < np.count_nonzero(first != truth)
+        misses += found[-1].error_rate < np.mean(first != second)
+    mean = np.mean([each.disagreement for each in found])
+    assert mean == pytest.approx(2 * rate * (1 - rate), rel=0.1)
+    assert misses <= 4
+
+
 def test_without_disagreement_and_errors_the_correction_is_small():
     kept, repaired = SecondLooks(5_000, 5_000, 0), SecondLooks(40, 40, 0)
     assert corrected_bound(12, kept, repaired).bound == 12
@@ -348,6 +373,10 @@ def test_marked_rows_are_bounded_in_all_but_a_share_of_draws(n_rows, n_again):
         (lambda: Remaining(9, 1, alpha=1), r"alpha=1 is not allowed"),
         (lambda: CertifiedReview(DOUBT, until=0.002), r"until=0.002 is less than one of 400"),
         (lambda: CertifiedReview(DOUBT, until=2), r"until=2 is not allowed"),
+        (
+            lambda: CertifiedReview(DOUBT, until=0.02, seed=2**53 - 1),
+            r"seed=9007199254740991 is more than a browser can count to: pass an integer of at mos",
+        ),
         (lambda: corrected_bound(1, SecondLooks(5, 6, 0), SecondLooks(5, 1, 0)), r"n_again=6"),
         (lambda: corrected_bound(1, SecondLooks(9, 6, 3), SecondLooks(9, 6, 4)), r"differ in 7 of"),
     ],
@@ -368,5 +397,5 @@ def test_a_target_below_the_rows_without_a_verdict_is_refused():
 def test_no_look_comes_after_the_last_row():
     remaining = Remaining(1, 1)
     remaining.look("right", is_random=True)
-    with pytest.raises(ArgumentError, match="every row was looked at"):
+    with pytest.raises(ArgumentError, match="every row was reviewed"):
         remaining.look("right", is_random=True)

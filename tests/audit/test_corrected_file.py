@@ -82,7 +82,8 @@ def test_a_new_class_is_written_and_an_excluded_row_loses_its_label_or_goes(tmp_
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("yak", ".*'yak'.*name new"), ("007", ", where '007' would become '7': ")]
+    ("name", "message"),
+    [("yak", ".*'yak'.*use new classes"), ("007", ", where '007' would become '7': ")],
 )
 def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
     classes = ("3", "5", "7", "9")
@@ -90,7 +91,7 @@ def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
     labels = [int(classes[code]) for code in rows.given_labels]
     pl.DataFrame({"x": [0.5] * 4, "label": labels}).write_parquet(tmp_path / "a.parquet")
     applied = applied_labels(rows, [4, 0, 1, 1], new_classes=(name,))
-    with pytest.raises(ValueError, match=rf"holds int64 in its column 'label'{message}"):
+    with pytest.raises(ValueError, match=rf"has type int64 in its column 'label'{message}"):
         write_corrected_file(tmp_path / "a.parquet", tmp_path / "b.parquet", rows, applied)
 
 
@@ -103,7 +104,7 @@ def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
         ),
         (lambda text: text.replace("T7,", "T0,"), r"holds 'T0' more than once \(in rows 0, 1"),
         (lambda text: text.replace("T7,", "Z,"), r"lacks 1 row of the audit \('T7'\)"),
-        (lambda text: text.replace("nr,", "id,"), r"has no column 'nr', by which rows were aud"),
+        (lambda text: text.replace("nr,", "id,"), r"has no column 'nr', which has the ids"),
     ],
 )
 def test_another_file_is_refused_and_nothing_written(tmp_path, change, message):
@@ -139,5 +140,7 @@ def test_a_file_is_not_corrected_twice_by_one_audit(tmp_path):
 def test_images_of_a_folder_are_in_no_file(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     rows = audit_rows(N_ROWS, ids=RowIds(NAMES, "path"))
-    with pytest.raises(ValueError, match=r"is a file, and the rows .* images of a folder: pass"):
+    with pytest.raises(
+        ValueError, match=r"is a file, but the audited rows are images of a folder: pass"
+    ):
         write_corrected_file(own, tmp_path / "b.csv", rows, APPLIED)

@@ -64,7 +64,7 @@ def test_clean_data_have_nothing_to_report() -> None:
     found = find_data_issues(X, find_label_issues(X, given))
     assert (found.duplicates, found.outliers.tolist(), found.alike_classes) == ((), [], ())
     assert found.messages == ()
-    assert repr(found) == "Nothing was found beside wrong labels."
+    assert repr(found) == "No other issues were found."
 
 
 def test_rows_between_two_classes_are_ambiguous(found) -> None:
@@ -106,8 +106,8 @@ def test_no_copy_is_lost_in_a_large_group(tmp_path) -> None:
 
 def test_what_was_found_is_said(found) -> None:
     assert found.messages[:2] == (
-        "Near-duplicates: 5 rows in 2 groups, 2 of them with different labels.",
-        "Outliers: 1 row like no others.",
+        "Near-duplicates: 5 rows in 2 groups, 2 with different labels.",
+        "Outliers: 1 row unlike all others.",
     )
 
 
@@ -120,7 +120,7 @@ def test_one_class_split_by_chance_looks_like_one_and_others_do_not() -> None:
     np.testing.assert_array_equal(mixing, 0)
     found = find_data_issues(X, find_label_issues(X, split))
     assert [(pair.first, pair.second) for pair in found.alike_classes] == [(1, 3)]
-    assert found.messages[-1] == "Classes that look like one: 1 pair, 1 and 3."
+    assert found.messages[-1] == "Overlapping classes: 1 pair, 1 and 3."
 
 
 def test_mixing_counts_neighbours_as_a_plain_loop_does() -> None:
@@ -162,7 +162,9 @@ def test_frames_are_taken_and_other_rows_refused() -> None:
     frame = pd.DataFrame(X, index=[f"r{i}" for i in range(N)])
     assert [group.tolist() for group in find_data_issues(frame, issues).duplicates] == [[3, 6]]
     for function in (find_data_issues, audited_rows):
-        with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass the rows"):
+        with pytest.raises(
+            ValueError, match="X has 9 rows and issues has 240: pass all audited rows"
+        ):
             function(X[:9], issues)
 
 
@@ -171,7 +173,7 @@ def test_a_sample_is_said(monkeypatch) -> None:
     X, given = blobs()
     found = find_data_issues(X, find_label_issues(X, given))
     assert found.n_searched == 100
-    assert "were looked for in 100 of 240 rows, drawn at random" in found.messages[-1]
+    assert "in a random sample of 100 of 240 rows" in found.messages[-1]
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 6, 12])
@@ -204,7 +206,7 @@ def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
 
 def test_what_is_no_audit_is_named():
     X, true = blobs()
-    with pytest.raises(ValueError, match="issues is ndarray, and not what an audit found"):
+    with pytest.raises(ValueError, match="issues is ndarray, not LabelIssues"):
         find_data_issues(X, true)
     with pytest.raises(ValueError, match="random_state='x' is not a random state"):
         find_data_issues(X, find_label_issues(X, true), random_state="x")

@@ -103,19 +103,19 @@ def test_given_labels_are_not_written_to() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ([decided(99, "accept")], r"row 99 was decided and is not in the audit, which has 12 rows"),
+        ([decided(99, "accept")], r"row 99 was decided but is not in the audit, which has 12 rows"),
         (
             [replace(decided(0, "accept"), report="r0")],
-            rf"decided in report 'r0', and the audit's is '{REPORT}': pass the folder",
+            rf"decided in report 'r0', and the audit has report '{REPORT}': pass the folder",
         ),
         ([decided(0, "relabel", "yak")], r"label 'yak', which is none of the 4 classes: use one"),
-        ([decided(0, "relabel")], r"row 0 is to be relabelled and has no label"),
+        ([decided(0, "relabel")], r"row 0 has decision relabel and no label"),
         ([decided(0, "accept", "owl")], r"accept means 'dog', but its label says 'owl'"),
         (
             [decided(0, "accept"), decided(0, "reject")],
             r"row 0 was decided twice, as 'dog' and as 'cat': keep one",
         ),
-        ([decided(0, "new_class", "  ")], r"row 0 is to get a new class and its label is '  '"),
+        ([decided(0, "new_class", "  ")], r"row 0 has decision new_class and label '  '"),
         ([decided(0, "exclude", "owl")], r"exclude means excluded, but its label says 'owl'"),
         (
             [decided(0, "reject"), decided(0, "exclude")],

@@ -264,9 +264,9 @@ def test_no_row_is_judged_by_a_fit_that_has_seen_its_label():
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda outputs: np.where(np.arange(300)[:, None] == 7, np.nan, outputs), "row 7 a prob"),
-        (lambda outputs: outputs - 0.5, "below zero"),
-        (lambda outputs: outputs[:, :4], r"shape \(300, 4\) where \(300, 5\) are due"),
+        (lambda outputs: np.where(np.arange(300)[:, None] == 7, np.nan, outputs), "row 7"),
+        (lambda outputs: outputs - 0.5, "NaN or negative"),
+        (lambda outputs: outputs[:, :4], r"shape \(300, 4\) instead of \(300, 5\)"),
     ],
     ids=["no number", "below zero", "columns"],
 )
@@ -275,7 +275,7 @@ def test_what_a_probe_gives_is_checked(spoil, said):
         def predict_proba(self, rows):
             return spoil(super().predict_proba(rows))
 
-    with pytest.raises(ValueError, match=f"probe gives .*{said}"):
+    with pytest.raises(ValueError, match=f"probe returns .*{said}"):
         find_label_issues(X, Y, probe=Spoilt().fit(X, Y))
 
 
@@ -619,7 +619,7 @@ REFUSED = {
     ),
     "numbers as text": (
         {"y": (Y + 8).astype(str), "probabilities": np.ones((300, 5)) / 5},
-        r"y has text that is a number \('8', '9', '10', .*columns by classes=…, model.cl",
+        r"y has text that is a number \('8', '9', '10', .*columns by classes=…, for instance",
     ),
     "columns named otherwise": (
         {"probabilities": pd.DataFrame(np.ones((300, 5)) / 5, columns=list("vwxyz"))},
@@ -833,7 +833,7 @@ def test_a_missing_package_is_named_with_its_extra(table, package, monkeypatch):
 
 
 def test_a_column_that_is_not_there(table):
-    with pytest.raises(KeyError, match="'quality' is no column: take one of is_label_issue,"):
+    with pytest.raises(KeyError, match="'quality' is not a column: pass one of is_label_issue,"):
         table["quality"]
 
 

@@ -108,7 +108,7 @@ def test_decisions_on_other_labels_are_refused(tmp_path):
     with pytest.raises(ValueError, match="has the suggested_label"):
         issues.apply(path)
     lines.drop(columns="suggested_label").to_csv(path, index=False)
-    with pytest.raises(ValueError, match="has no column suggested_label, by which rows are"):
+    with pytest.raises(ValueError, match="has no column suggested_label, which is needed"):
         issues.apply(path)
 
 
@@ -153,7 +153,7 @@ def test_what_has_the_index_of_other_rows_is_refused(tmp_path, name, column):
     [
         ({"texts": ["a"]}, "texts has 1 entry and issues has 300 rows: pass one per row"),
         ({"images": []}, "images has 0 entries and issues has 300 rows"),
-        ({"texts": ["a"] * 300, "images": ["b"] * 300}, "texts and images both say"),
+        ({"texts": ["a"] * 300, "images": ["b"] * 300}, "texts and images are both given"),
         (
             {"texts": FRAME[["note", "path"]]},
             r"texts has shape \(300, 2\): pass",
@@ -168,10 +168,10 @@ def test_what_does_not_fit_the_issues_is_refused(tmp_path, given, message):
 
 
 def test_a_page_needs_a_file_in_a_folder_that_is_there(tmp_path):
-    with pytest.raises(ValueError, match=r"path='.*/rep/report.html' is in a folder that is not"):
+    with pytest.raises(ValueError, match=r"path='.*/rep/report.html' is in a folder that does not"):
         ISSUES.report(tmp_path / "rep" / "report.html")
     for folder in (f"{tmp_path}/audit/", tmp_path):
-        with pytest.raises(ValueError, match=r"is a folder: pass the file to write, '.*html'"):
+        with pytest.raises(ValueError, match=r"is a folder: pass a file, such as '.*html'"):
             ISSUES.report(folder)
     if Path("/proc").is_dir():  # where no file can be made; said before the rows are looked at
         with pytest.raises(ValueError, match=r"path='/proc/r.html' cannot be written"):

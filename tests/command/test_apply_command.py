@@ -25,7 +25,7 @@ def run(*arguments: object):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """A folder with an audit in audit/ and decisions beside it."""
+    """A folder with an audit in audit/ and decisions next to it."""
     monkeypatch.chdir(tmp_path)
     write_audit_folder(tmp_path / "audit", ROWS, ReviewSummary())
     lines = [
@@ -101,7 +101,7 @@ def test_a_users_own_file_is_written_again(folder) -> None:
     (folder / "own.csv").write_text("n;text;kind\n" + "\n".join([*lines, "12;;cat"]))
     result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert result.exit_code == 0, result.output
-    assert "labels in column 'kind', as they were in 'given_label'. 1 row not in the" in (
+    assert "labels in column 'kind', old labels in 'given_label'. 1 row not in the" in (
         result.output
     )
     expected = np.array(ROWS.given_labels)
@@ -136,7 +136,7 @@ def test_new_classes_exclusions_and_notes_are_written() -> None:
     ]  # fmt: skip
     result = run("more.csv", "--audit", "audit", "-o", "less.csv", "--drop-excluded")
     assert "1 row excluded, left out." in result.output
-    assert "leaves out keep the label of the features where it is passed as --la" in result.output
+    assert "excluded rows keep their label if you pass this file as --la" in result.output
     assert read_csv("less.csv")[1:] == [*lines[:2], *lines[3:]]
 
 
@@ -144,7 +144,7 @@ def test_new_classes_exclusions_and_notes_are_written() -> None:
 def test_a_new_class_that_is_another_spelling_is_said() -> None:
     write_csv("more.csv", COLUMNS, [[REPORT, "0", "new_class", "Dog"]])
     result = run("more.csv", "--audit", "audit", "-o", "out.csv")
-    assert "the new class 'Dog' looks like another spelling of 'dog'." in result.output
+    assert "the new class 'Dog' may be another spelling of 'dog'." in result.output
 
 
 def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
@@ -152,7 +152,7 @@ def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
     (folder / "own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
     result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert result.exit_code == 0, result.output
-    assert "as they were in 'given_label_2' ('given_label' already exists" in result.output
+    assert "old labels in 'given_label_2' ('given_label' already exists" in result.output
     assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
 
 
@@ -204,8 +204,22 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     write_csv(settled, COLUMNS, [[f"{REPORT}-settled", "2", "accept", ""]])
     result = CliRunner().invoke(app, command.split()[1:], env=WIDE)
     assert result.exit_code == 0, result.output
-    assert "disagree on" not in result.output
+    assert "Reviewers disagree on" not in result.output
+    stale = "out.disagreements.csv and out.settle.html, of an earlier run"
+    assert f"nothing is left to settle. Out of date: {stale}" in result.output
     assert read_csv("out.csv")[3][1] == "fox"
+
+
+def test_long_texts_are_settled(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # No path is as long as this.
+    rows = audit_rows(12, items=("long " * 1000,) * 12, item_kind="text")
+    report = write_audit_folder("audit", rows, ReviewSummary())
+    for name, kind in (("a.csv", "accept"), ("b.csv", "reject")):
+        write_csv(name, COLUMNS, [[report, "0", kind, ""]])
+    result = run("a.csv", "b.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert Path("out.settle.html").exists()
 
 
 @pytest.mark.usefixtures("reviewed_twice")

@@ -76,7 +76,7 @@ def test_a_corrected_copy_has_all_else_as_it_was(audit, decided, tmp_path, monke
     assert "4 rows decided: 1 suggestion accepted, 0 second candidates taken" in result.output
     # Of 50 flagged rows, 46 are open; excluded ones are not counted as changed.
     assert "2 of 600 labels changed; 46 flagged rows without a decision" in result.output
-    assert "(5 parts): labels in column 'kind', as they were in 'given_label'" in result.output
+    assert "(5 parts): labels in column 'kind', old labels in 'given_label'" in result.output
     found, source = pq.read_table(tmp_path / "clean"), pq.read_table(audit / "embeddings")
     assert found["kind"].to_pylist() == expected_labels(accepted=False)
     assert found["given_label"].to_pylist() == GIVEN.tolist()
@@ -169,7 +169,7 @@ def test_labels_that_are_numbers_with_gaps(tmp_path):
     found = pq.read_table(tmp_path / "clean")["code"].to_numpy()
     assert np.array_equal(found[WRONG], TRUE[WRONG])
     drop("code")
-    assert "has no column that looks like labels" in applied_to_source("none").output
+    assert "has no column of text or whole numbers" in applied_to_source("none").output
 
 
 def test_other_files_than_were_audited(audit, decided, tmp_path):
@@ -196,13 +196,13 @@ def test_other_files_than_were_audited(audit, decided, tmp_path):
     shorter = refused(decided, to=changed("shorter", table.slice(0, 500)))
     assert re.search(rf"lacks (100 rows of the audit \('{IDS[500]}'|row {IDS[500]} of)", shorter)
     unnamed = changed("unnamed", table.drop_columns(["id"]))
-    assert "has no column 'id', by which rows were audited" in refused(decided, to=unnamed)
+    assert "has no column 'id', which has the ids of the audit" in refused(decided, to=unnamed)
     stranger = tmp_path / "stranger.csv"
     report = json.loads((audit / "audit" / "summary.json").read_text())["report"]
     write_csv(stranger, COLUMNS[:2] + COLUMNS[4:], [(report, "1", "reject", "")])
     source = audit / "embeddings"
-    assert "row 1 was decided and is not in the audit" in refused(stranger, to=source)
+    assert "row 1 was decided but is not in the audit" in refused(stranger, to=source)
     inside = run(
         "apply", decided, "--audit", audit / "audit", "--to", source, "-o", source / "clean"
     )
-    assert "whose rows it would become: choose a folder beside it" in inside.output
+    assert "and would be read as a part of it: choose a folder next to it" in inside.output

@@ -53,7 +53,7 @@ def test_the_issues_are_those_of_an_audit_in_memory(source, tmp_path, cluster):
     check_same_issues(folder / "issues.parquet", tmp_path / "memory" / "issues.csv")
     sizes = [pq.read_metadata(file).num_rows for file in sorted(folder.glob("*/*.parquet"))]
     assert sizes == [200, 50, 50, 200, 100]
-    assert f"Every row: {folder / 'issues.parquet'} (5 parts)." in result.output
+    assert f"All rows: {folder / 'issues.parquet'} (5 parts)." in result.output
     assert sorted(path.name for path in folder.iterdir()) == PARTED
     here, there = (
         json.loads((tmp_path / name / "summary.json").read_text()) for name in ("memory", "audit")
@@ -70,7 +70,7 @@ def test_a_report_of_the_most_doubtful_rows_links_the_table(source, tmp_path, mo
     assert result.exit_code == 0, result.output
     page = (folder / "report.html").read_text()
     assert '<a href="issues.parquet">' in page
-    assert "Of the flagged rows, the 7 most doubtful are here" in page
+    assert "The report has the 7 most suspicious of the flagged rows" in page
     assert f"flags {WRONG.sum()} labels" in page
     table = pq.read_table(folder / "issues.parquet").to_pandas()
     worst = table[table.is_label_issue].nsmallest(7, "label_quality")
@@ -174,11 +174,11 @@ def test_rows_of_a_split_are_in_parts_of_their_own(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("tiny_memory")
 def test_what_parts_cannot_have(source, tmp_path):
     inside = audited(source, source / "audit")
-    assert "whose rows it would become: choose a folder beside it" in inside.output
+    assert "and would be read as a part of it: choose a folder next to it" in inside.output
     probe = tmp_path / "p.safetensors"
     assert run("fit", source, "-o", probe, "--label-column", "kind", "--quiet").exit_code == 0
     refused = audited(source, tmp_path / "audit", "--probe", probe)
-    assert "judges rows in memory, and these are read in parts: leave it out" in refused.output
+    assert "judges rows in memory, but these are read in parts: leave it out" in refused.output
     write_csv(tmp_path / "c.csv", ["report", "id", "decision", "label"], [["r", "x", "reject", ""]])
     unknown = audited(source, tmp_path / "audit", "--checked", tmp_path / "c.csv")
     assert "names 1 row that is not in the data ('x')" in unknown.output

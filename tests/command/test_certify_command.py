@@ -46,7 +46,7 @@ def test_a_list_is_certified_and_verified(audited, done) -> None:
     _, true, said = audited
     audit, checked = done
     n_pool = -(-3 * column(audit / "issues.csv", "is_label_issue").count("true") // 2)
-    assert f"Drawn at random from the {n_pool} most doubtful rows: 45 rows to check." in said
+    assert f"Drawn from the {n_pool} most suspicious rows: 45 rows to check." in said
     assert f"twohot certify {audit} {audit / 'check.csv'}" in said
     result = run("certify", audit, checked, "--fdr", 0.1)
     assert result.exit_code == 0, result.output
@@ -74,7 +74,7 @@ def test_an_empty_list_is_said_and_certified(audited, tmp_path) -> None:
     checked = fill(folder / "audit", [""] * N_ROWS, tmp_path / "done.csv", **nothing)
     result = run("certify", folder / "audit", checked, "--force")
     assert result.exit_code == 0, result.output
-    assert "No list: with 45 checked rows a list needs at least" in result.output
+    assert "No list: with 45 checked rows, a list needs at least" in result.output
     assert column(folder / "audit" / "certified.csv", "id") == []
     assert run("verify", folder / "audit" / "certificate.json").exit_code == 0
 
@@ -84,14 +84,25 @@ def test_another_rate_is_refused(done) -> None:
     before = everything(audit)
     result = run("certify", audit, checked, "--force", "--fdr", 0.2)
     assert result.exit_code == 1
-    assert "--fdr=0.2 is not the 0.1 that the rows were drawn for: leave it out" in result.output
+    assert (
+        "--fdr=0.2 differs from 0.1, for which the rows were drawn: leave it out" in result.output
+    )
     assert everything(audit) == before
+
+
+def test_a_seed_that_a_browser_cannot_hold_is_refused_before_the_work(audited, tmp_path) -> None:
+    folder, _, _ = audited
+    asked = ["-o", tmp_path / "audit", "--draw-check", 0.1, "--seed", 2**53 - 1]
+    result = run("audit", folder / "table.csv", *asked)
+    assert result.exit_code == 1
+    assert "--seed=9007199254740991 is more than a browser can count to" in result.output
+    assert not (tmp_path / "audit").exists()
 
 
 @pytest.mark.parametrize(
     ("fdr", "says"),
     [
-        (0.01, "--draw-check=0.01 needs 450 checked rows, no less than the"),
+        (0.01, "--draw-check=0.01 needs 450 checked rows, and only"),
         (1, "--draw-check=1.0 is not allowed: pass a number between 0 and 1"),
     ],
 )
@@ -115,7 +126,7 @@ def test_missing_verdicts_and_a_second_draw_are_refused(audited, tmp_path) -> No
     table = folder / "table.csv"
     result = run("audit", table, "-o", audit, "--quiet", "--draw-check", 0.1, "--force")
     assert result.exit_code == 1
-    assert "a second draw voids both: fill that one in, or choose another folder" in result.output
+    assert "a second draw voids both: fill in that check, or choose another folder" in result.output
 
 
 def test_an_audit_without_a_draw_certifies_nothing(audited, tmp_path) -> None:
@@ -123,7 +134,10 @@ def test_an_audit_without_a_draw_certifies_nothing(audited, tmp_path) -> None:
     assert run("audit", folder / "table.csv", "-o", tmp_path / "audit", "--quiet").exit_code == 0
     result = run("certify", tmp_path / "audit", folder / "table.csv")
     assert result.exit_code == 1
-    assert "check.json is not there: draw rows first, by twohot audit --draw-check" in result.output
+    assert (
+        "check.json does not exist: draw rows first, with twohot audit --draw-check"
+        in result.output
+    )
 
 
 def test_another_audit_in_the_folder_is_seen(audited, done, tmp_path) -> None:
@@ -135,7 +149,7 @@ def test_another_audit_in_the_folder_is_seen(audited, done, tmp_path) -> None:
     (tmp_path / "audit" / "check.json").write_bytes((folder / "audit/check.json").read_bytes())
     result = run("certify", tmp_path / "audit", checked)
     assert result.exit_code == 1
-    assert "is of another audit: labels or doubts changed after the draw" in result.output
+    assert "belongs to another audit: labels or scores changed after the draw" in result.output
 
 
 # A gate ------------------------------------------------------------------------------------------
@@ -194,8 +208,8 @@ def test_a_gate_writes_junit_and_annotations(table, tmp_path) -> None:
         (["--fail-above", "5 percent"], "--fail-above='5 percent' is not allowed: pass a share"),
         (["--fail-above", "101%"], "--fail-above='101%' is not allowed"),
         (["--fail-above", "5%", "--fail-on", "mean"], "--fail-on='mean' is not known: pass one of"),
-        (["--junit", "junit.xml"], "--junit=junit.xml is about a gate: pass --fail-above=… too"),
-        (["--annotations"], "--annotations is about a gate: pass --fail-above=… too"),
+        (["--junit", "junit.xml"], "--junit=junit.xml needs a gate: pass --fail-above=… too"),
+        (["--annotations"], "--annotations needs a gate: pass --fail-above=… too"),
     ],
 )
 def test_a_gate_that_cannot_be_is_refused_before_the_work(table, tmp_path, asked, says) -> None:
@@ -211,7 +225,7 @@ def test_nothing_to_draw_passes_the_gate(tmp_path) -> None:
     asked = ["--draw-check", "0.1", "--fail-above", "5%", "--junit", tmp_path / "junit.xml"]
     result = run("audit", source, "-o", tmp_path / "audit", "--quiet", *asked)
     assert result.exit_code == 0, result.output
-    assert "No row is drawn to check: no label is flagged." in result.output
+    assert "No rows are drawn to check, because no label is flagged." in result.output
     assert (tmp_path / "junit.xml").exists()
 
 
@@ -219,19 +233,23 @@ def test_a_gate_that_fails_is_said_although_no_draw_is_possible(table, tmp_path)
     asked = ["--draw-check", "0.1", "--fail-above", "1%", "--fail-on", "estimate"]
     asked += ["--junit", tmp_path / "junit.xml"]
     result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *asked)
-    assert result.exit_code == 1  # few labels are flagged
+    assert result.exit_code == 3
     assert "Failed: about" in result.output
+    assert "Error: --draw-check=0.1 needs 45 checked rows, and only" in result.output
     assert (tmp_path / "junit.xml").exists()
 
 
-@pytest.mark.parametrize("name", ["issues.csv", "check.csv", "issues.parquet/junit.xml"])
+@pytest.mark.parametrize(
+    "name",
+    ["issues.csv", "check.csv", "certificate.json", "review.html", "issues.parquet/junit.xml"],
+)
 def test_a_gate_does_not_replace_what_the_audit_writes(table, tmp_path, name) -> None:
     folder = tmp_path / "audit"
     (folder / "issues.parquet").mkdir(parents=True)
     asked = ["--fail-above", "5%", "--junit", folder / name, "--force"]
     result = run("audit", table, "-o", folder, "--quiet", *asked)
     assert result.exit_code == 1
-    assert "is what the audit writes itself: choose another name" in result.output
+    assert "is a file of the audit: choose another name" in result.output
 
 
 def test_certificates_hold_no_path_and_no_time(done) -> None:
@@ -260,18 +278,21 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, done, tmp_path) ->
     failed = gate("5%")
     assert failed.exit_code == 3, failed.output
     found = re.search(
-        r"Failed: at least (\d+\.\d\d)% of the labels .*\(95% sure, by", failed.output
+        r"Failed: at least (\d+\.\d\d)% of the labels .*\(95% confidence, by", failed.output
     )
     assert 10 < float(found[1]) < 20  # every fifth label is wrong
     assert gate("20%").exit_code == 0
     assert gate("20%", "--fail-on", "upper").exit_code == 3  # nothing is known of the other rows
     refused = gate("5%", "--fail-on", "estimate")
     assert refused.exit_code == 1
-    assert "--fail-on='estimate' is not what a certificate has: pass lower or" in refused.output
+    assert "--fail-on='estimate' is not in a certificate: pass lower or" in refused.output
     for made, says in (
-        (audit / "check.json", "is a draw: pass the certificate.json made from it"),
-        (audit / "issues.csv", "is none that twohot wrote"),
-        (audit / "none.json", "is not there: pass the certificate.json that twohot certify or"),
+        (
+            audit / "check.json",
+            "is a draw, not a certificate: pass the certificate.json made from it",
+        ),
+        (audit / "issues.csv", "issues.csv was not written by twohot"),
+        (audit / "none.json", "does not exist: pass the certificate.json that twohot certify or"),
     ):
         refused = gate("6%", made=made)
         assert refused.exit_code == 1
@@ -285,7 +306,7 @@ def test_a_certificate_of_other_labels_is_no_gate(done, table, tmp_path) -> None
     asked = ["--fail-above", "5%", "--certificate", audit / "certificate.json"]
     result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *asked)
     assert result.exit_code == 1
-    assert "is of other labels: they changed after the check: draw and check" in result.output
+    assert "belongs to other labels: they changed after the check: draw and check" in result.output
 
 
 # A second attempt, and a review ------------------------------------------------------------------
@@ -306,7 +327,7 @@ def test_a_second_attempt_has_half_the_rate(audited, tmp_path) -> None:
     assert "pass more than 45, the number of rows" in run("certify", audit, "--extend", 9).output
     extended = run("certify", audit, "--extend", 150)
     assert extended.exit_code == 0, extended.output
-    assert "Drawn besides: 105 rows. The next list has a rate of 0.05." in extended.output
+    assert "Drawn: 105 more rows. The next list has a rate of 0.05." in extended.output
     verdicts = dict(zip(*(column(audit / "check.csv", name) for name in NEEDED), strict=True))
     assert {row for row, said in verdicts.items() if said} == set(first)
     known = {row: said for row, said in verdicts.items() if said}
@@ -320,6 +341,11 @@ def test_a_second_attempt_has_half_the_rate(audited, tmp_path) -> None:
     assert run("verify", audit / "certificate.json").exit_code == 0
     fields = json.loads((audit / "certificate.json").read_text())
     assert (fields["fdr"], fields["n_checked"]) == (0.1, [45, 150])
+    before = everything(audit)
+    refused = run("certify", audit, tmp_path / "two.csv")
+    assert refused.exit_code == 1
+    assert "certified.csv" in refused.output
+    assert everything(audit) == before
 
 
 NEEDED = ("id", "verdict")
@@ -330,7 +356,7 @@ def test_more_rows_follow_an_empty_list_only(done) -> None:
     assert run("certify", audit, checked, "--force").exit_code == 0
     result = run("certify", audit, "--extend", 100)
     assert result.exit_code == 1
-    assert "--extend=100 is for an empty list, and this one has" in result.output
+    assert "--extend=100 needs an empty list, and this list has" in result.output
     for asked in ([], [checked, "--extend", 100]):
         result = run("certify", audit, *asked)
         assert result.exit_code == 1
@@ -366,7 +392,7 @@ def test_a_review_is_written_and_its_certificate_verified(audited, tmp_path) -> 
         result = run("verify", path, source)
         assert result.exit_code == 0, result.output
         assert said in result.output
-        assert "It holds for the verdicts given" in result.output
+        assert "It assumes that the verdicts are right" in result.output
         assert order in result.output
     asked = ["--quiet", "--fail-on", "upper", "--certificate", path, "--fail-above"]
     passed = run("audit", folder / "table.csv", "-o", tmp_path / "one", *asked, "25%")
@@ -375,13 +401,35 @@ def test_a_review_is_written_and_its_certificate_verified(audited, tmp_path) -> 
     assert failed.exit_code == 3
 
 
+def test_labels_that_were_merged_or_missing_are_verified_alone(tmp_path) -> None:
+    features, true = blobs(N_ROWS)
+    labels = wrong_every(true, 5)
+    labels[0], labels[1], labels[2] = labels[0].upper(), f" {labels[1]}", "?"
+    table = write_table(tmp_path / "table.csv", features, label=labels)
+    asked = ["-o", tmp_path / "audit", "--quiet", "--merge-spellings", "--missing", "?"]
+    assert run("audit", table, *asked).exit_code == 0
+    rows = read_audit_folder(tmp_path / "audit")
+    assert rows.spellings
+    review = review_of(rows, until=0.02)
+    for _ in range(30):
+        review.decide("wrong")
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    result = run("verify", path, table)
+    assert result.exit_code == 0, result.output
+    labels[3] = "?"
+    write_table(table, features, label=labels)
+    assert "does not have the labels of" in run("verify", path, table).output
+
+
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
         (["--until", "0.1%"], "--until=0.001 is less than one of 900 labels: review every row"),
+        (["--until", "1%", "--seed", 2**53 - 1], "--seed=9007199254740991 is more than a browser"),
         (["--until", "many"], "--until='many' is not allowed: pass a share of the labels"),
         (["--until", "1%", "--twice", "200%"], "--twice='200%' is not allowed"),
-        (["--until", "1%", "--images", "."], "--images=. is for paths of images, which"),
+        (["--until", "1%", "--images", "."], "--images=. needs image paths, which"),
     ],
 )
 def test_a_review_that_cannot_be_is_refused(audited, asked, says) -> None:
@@ -400,4 +448,4 @@ def test_the_certificate_of_a_list_needs_its_audit(audited, done, tmp_path) -> N
     alone = shutil.copy(audit / "certificate.json", tmp_path)
     refused = run("verify", alone, folder / "table.csv")
     assert refused.exit_code == 1
-    assert "is of a list, whose order is that of its audit: pass the folder" in refused.output
+    assert "certifies a list, which needs the order of its audit: pass the folder" in refused.output

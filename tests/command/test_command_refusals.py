@@ -124,15 +124,15 @@ describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 b
 describe table.csv -o old | --output=old is a file: pass the name of a folder
 describe gone.csv -o out | gone.csv is not a file
 forecast one.csv -o out | y has only one class ('2')
-forecast empty.csv -o out | no label in any
+forecast empty.csv -o out | no label in
 forecast rare.csv -o out --quiet | y has 1 class with at least two rows, of 2
 forecast table.csv -o old/out | is inside
 fit new.csv -o x | no label column among
 fit table.csv -o x --feature-column z | --feature-column='z' is missing
 fit table.csv -o x --label-column none | --label-column='none' is missing
 fit one.csv -o x --quiet | y has only one class ('2')
-fit empty.csv -o x | empty.csv has no label in any of its 30 rows
-fit later.csv -o x | later.csv has no label in any of the 15 rows of its split 'train'
+fit empty.csv -o x | empty.csv has no label in its 30 rows
+fit later.csv -o x | later.csv has no label in the 15 rows of its split 'train'
 fit table.csv -o table.csv --force | is the input file
 fit table.csv -o old | old already exists: pass --force
 fit table.csv -o photos | is a folder: pass the name of a file
@@ -157,14 +157,14 @@ audit table.csv -o out --label-column none | --label-column='none' is missing
 audit table.csv -o out --split test | --split='test' is not in this table
 audit new.csv -o out | no label column among 'x0'
 audit one.csv -o out --quiet | y has only one class ('2')
-audit empty.csv -o out | empty.csv has no label in any of its 30 rows, and this command needs some
+audit empty.csv -o out | empty.csv has no label in its 30 rows, but this command needs labels
 audit table.csv -o out --probe table.csv | table.csv
 audit other.csv -o out --probe p.safetensors | 3 labels that are not among the 3 classes
-audit narrow.csv -o out --probe p.safetensors | expecting 6
+audit narrow.csv -o out --probe p.safetensors | expects 6
 audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0.5 both say
-audit table.csv -o out --images . | --images=. is for paths of images
+audit table.csv -o out --images . | --images=. needs image paths
 audit table.csv -o out --group-column none | --group-column='none' is missing
-audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill the cells in
+audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in the cells
 audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not in the data ('99')
 audit table.csv -o out --checked twice.csv | row '1' twice, with different verdicts: keep one
 audit table.csv -o out --checked outside.csv | --checked says 'yak' of row '1', none of the 3
@@ -172,21 +172,21 @@ audit table.csv -o out --checked open.csv | --checked holds no decision: pass th
 audit table.csv -o out --checked table.csv | table.csv lacks report, id, decision and has
 audit table.csv -o old | old is a file: pass the name of a folder
 audit table.csv -o old/audit | is inside
-apply --audit review | nothing to apply: name the decisions, or pass --accept-all=…
+apply --audit review | nothing to apply: pass decisions or --accept-all=…
 apply no.csv --audit review | no.csv
 apply decisions.csv | summary.json is not there
 apply decisions.csv --audit nowhere | summary.json is not there
 apply decisions.csv --audit review -o no/such/out.csv | no/such
-apply decisions.csv --audit review --to own.csv | --to=own.csv is not there
-apply decisions.csv --audit review --to decisions.csv | under another name: pass --output=…
+apply decisions.csv --audit review --to own.csv | --to=own.csv does not exist
+apply decisions.csv --audit review --to decisions.csv | is copied to another path: pass --output=…
 apply decisions.csv --audit review --to review -o c | ids of the audit are positions in the file
 apply decisions.csv --audit review --to review/issues.csv -o c --label-column item | has 'item, 0'
 apply decisions.csv --audit review -o decisions.csv --force | is the input file
 apply decisions.csv --audit review -o review/issues.csv --force | is the input file
 apply decisions.csv --audit review -o review/summary.json --force | is the input file
 apply decisions.csv --audit review -o old | old already exists
-apply stranger.csv --audit review -o x | row 99 was decided and is not in the audit
-apply foreign.csv --audit review -o x | report 'r0', and the audit's is 'r
+apply stranger.csv --audit review -o x | row 99 was decided but is not in the audit
+apply foreign.csv --audit review -o x | report 'r0', and the audit has report 'r
 apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
 apply doubled.csv --audit review -o x | decided twice
 apply unlabelled.csv --audit review -o x | unlabelled.csv lacks label
@@ -224,10 +224,10 @@ fit wandb://b/x.parquet -o x | wandb://b/x.parquet needs wandbfs: pip install "w
 describe odd://b/x.parquet | odd://b/x.parquet cannot be opened (Protocol not known: odd)
 fit memory://b/x.parquet -o x | memory://b/x.parquet is not a file: pass Parquet files
 fit table.csv -o s3://b/x | --output=s3://b/x is not a local path
-fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is no path of this machine: copy it
-evaluate az://b/p.st table.csv | az://b/p.st' is no path of this machine: copy it
+fit table.csv --classes gs://b/x -o x | --classes='gs://b/x' is not a local path: download it
+evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download it
 predict p.safetensors new.csv -o wandb://b/out | needs wandbfs: pip install
-demo -o none | holds other files than those of a demo
+demo -o none | has files that are not from a demo
 demo --noise 1.5 | --noise
 demo --noise much | --noise
 demo --kind human | --kind

@@ -128,8 +128,8 @@ def test_the_demo_counts_what_its_audit_found(demo, demo_folder):
     wrong, found = data.given_labels != data.true_labels, rows.is_label_issue
     right = rows.suggested_labels == data.true_labels
     assert (
-        f"Audit: {found.sum()} labels flagged, {(found & wrong).sum()} of the {wrong.sum()} wrong "
-        f"ones among them; the suggestion is right for {(found & right).sum()}."
+        f"Audit: {found.sum()} labels flagged, including {(found & wrong).sum()} of the "
+        f"{wrong.sum()} wrong labels; the suggestion is right for {(found & right).sum()}."
     ) in demo.output
     assert f"Review them in a browser: {demo_folder / 'report.html'}" in demo.output
 
@@ -143,5 +143,5 @@ def test_the_demo_replaces_nothing_but_a_demo(demo_folder, demo, tmp_path):
         (tmp_path / "summary.json").write_text(content)
         result = run("demo", "-o", str(tmp_path))
         assert result.exit_code == 1
-        assert "holds other files than those of a demo" in result.output
+        assert "has files that are not from a demo" in result.output
         assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]

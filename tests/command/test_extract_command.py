@@ -39,8 +39,7 @@ def test_a_folder_with_real_weights():
     columns, said, advice = result.stdout.splitlines()
     assert columns == "Columns: label: sub-folder; id: path below photos"
     assert said == (
-        "photos.features holds 12 rows of 1280 features, 2 classes. "
-        "12 items went through the model."
+        "photos.features has 12 rows of 1280 features, 2 classes. 12 items went through the model."
     )
     assert advice == "Next: twohot audit photos.features -o audit/"
     assert "12/12" in result.stderr
@@ -102,13 +101,13 @@ def test_a_second_run_has_nothing_to_do(photos):
     arguments = ["photos", "--backbone", "pixels", "-o", "photos.features"]
     run(*arguments)
     result = run(*arguments)
-    assert "photos.features holds already, from the same content, 12 rows" in result.stdout
+    assert "photos.features is up to date and has 12 rows" in result.stdout
     assert "0 items went through the model" in result.stdout
     (photos / "cat" / "000.png").unlink()
     refused = run(*arguments)
     assert refused.exit_code == 1
     assert "made from other content" in refused.stderr
-    assert "holds 11 rows" in run(*arguments, "--force").stdout
+    assert "has 11 rows" in run(*arguments, "--force").stdout
 
 
 def test_unreadable_files_are_listed_but_not_without_end(photos):
@@ -116,7 +115,7 @@ def test_unreadable_files_are_listed_but_not_without_end(photos):
         (photos / "dog" / f"bad{number:02d}.png").write_text("[red]no image[/red]")
     result = run("photos", "--backbone", "pixels", "-o", "photos.features")
     assert result.exit_code == 0
-    assert "holds 12 rows" in result.stdout
+    assert "has 12 rows" in result.stdout
     assert "30 items skipped, which could not be read:" in result.stdout
     assert "  photos/dog/bad19.png: is not an image in a format that Pillow reads" in result.stdout
     assert "bad20.png" not in result.stdout
@@ -262,7 +261,7 @@ def test_files_that_are_not_taken_are_counted_and_named(photos):
         "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
         "Note: 1 file not taken (not an image file name): 'photos/cat/x.heic'.",
     ]
-    assert "holds 12 rows" in result.stdout
+    assert "has 12 rows" in result.stdout
 
 
 def test_items_that_are_not_extracted_again_are_accounted_for(photos):
@@ -270,7 +269,9 @@ def test_items_that_are_not_extracted_again_are_accounted_for(photos):
     max(photos.rglob("*.png")).write_text("no image")
     arguments = ["photos", "--backbone", "pixels", "--batch-size", "4", "-o"]
     result = run(*arguments, "photos.features")
-    assert "10 items went through the model, 1 duplicate not again." in result.stdout
+    assert "10 items went through the model, 1 duplicate skipped." in result.stdout
     assert run(*arguments, "again.features", "--strict").exit_code == 1
     result = run(*arguments, "again.features")
-    assert "2 items went through the model, 1 duplicate not again, 8 had before." in result.stdout
+    assert (
+        "2 items went through the model, 1 duplicate skipped, 8 extracted before." in result.stdout
+    )

@@ -91,7 +91,7 @@ def test_a_fit_says_how_good_the_probe_is_and_verbose_what_was_tried(session, mo
     folder, printed = session
     monkeypatch.chdir(folder)
     said = re.search(
-        r"Predicts (\d\d\.\d)% ± \d\.\d% of the given labels that it had not seen; about "
+        r"Predicts (\d\d\.\d)% ± \d\.\d% of the held-out given labels; about "
         r"(\d\d\.\d)% of them are wrong",
         printed["fit"],
     )

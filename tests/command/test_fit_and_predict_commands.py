@@ -101,6 +101,6 @@ def test_features_of_another_backbone_are_refused_by_name(tmp_path, monkeypatch,
     result = run(command, *arguments[command])
     assert result.exit_code == 1
     assert (
-        "other.features holds features of 'resnet50', and p.safetensors was fitted on those of "
+        "other.features has features of 'resnet50', and p.safetensors was fitted on features of "
         "'pixels': extract both with the same backbone."
     ) in result.output

@@ -77,7 +77,7 @@ def test_a_folder_is_predicted_as_its_features_are(photos):
     assert read_csv("one.csv") == read_csv("two.csv")
     assert column("one.csv", "id") == ["0.png", "1.png", "2.png"]
     assert "1 item skipped, which could not be read:\n  new/broken.png" in result.output
-    assert "Features by pixels, as those of p.safetensors" in result.output
+    assert "Extracting features with pixels, the backbone of p.safetensors" in result.output
     assert set(everything(photos)) - before == {photos / "one.csv"}
 
 
@@ -170,7 +170,7 @@ def test_a_parquet_file_lists_texts_unless_a_column_holds_lists(kind, monkeypatc
     result = run("predict", "p.safetensors", "tickets.parquet", "-o", "out.csv", "--quiet")
     assert len(n_read) == 1
     assert result.exit_code == 0, result.output
-    assert ("Features by counts" in result.output) == (kind == "texts")
+    assert ("Extracting features with counts" in result.output) == (kind == "texts")
     assert column("out.csv", "id") == ["t1", "t2"]
     assert column("out.csv", "predicted_label") == ["money", "bug"]
 
@@ -192,8 +192,8 @@ def test_probabilities_of_all_classes_are_written():
         (
             ["other.csv"],
             (
-                "fitted on features of texts, by 'counts', and other.csv has the columns "
-                "'ticket_id', 'urgency', 'body', 'label': say by --item-column=… which one holds"
+                "fitted on features of texts, from 'counts', and other.csv has the columns "
+                "'ticket_id', 'urgency', 'body', 'label': name the column of the texts by"
             ),
         ),
         (["."], ". is a folder of images, and p.safetensors was fitted on features of texts"),
@@ -217,14 +217,14 @@ def test_a_probe_that_does_not_know_its_backbone_says_so():
     probe.save("q.safetensors")
     result = run("predict", "q.safetensors", "new", "-o", "out.csv")
     assert result.exit_code == 1
-    assert "new is a folder, and q.safetensors does not say what made its features" in result.output
+    assert "new is a folder, and q.safetensors does not store its backbone" in result.output
 
 
 def test_images_of_another_size_have_other_pixels(photos):
     write_picture(photos / "large" / "0.png", 1, (48, 20))
     result = run("predict", "p.safetensors", "large", "-o", "out.csv", "--quiet")
     assert result.exit_code == 1
-    assert "large has 2880 features, but p.safetensors is expecting 1440" in result.output
+    assert "large has 2880 features, but p.safetensors expects 1440" in result.output
 
 
 @pytest.mark.usefixtures("photos")
@@ -243,8 +243,8 @@ def test_a_probe_of_images_says_that_a_table_lists_texts(photos):
     result = run("predict", "p.safetensors", "tickets.csv", "-o", "out.csv")
     assert result.exit_code == 1
     assert (
-        "tickets.csv lists texts, by its column 'text', and p.safetensors was fitted on features "
-        "of images, by 'pixels': pass a probe of texts, or say by --item-column=… which one holds "
-        "the images."
+        "tickets.csv lists texts in its column 'text', but p.safetensors was fitted on features "
+        "of images, from 'pixels': pass a probe of texts, or name the column of the images by "
+        "--item-column=…."
     ) in result.output
     assert not (photos / "out.csv").exists()

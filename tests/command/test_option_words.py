@@ -107,7 +107,7 @@ def test_text_of_a_user_stays_as_it_is(chosen, other):
     ("error", "code", "said"),
     [
         (KeyboardInterrupt(), 130, "Interrupted. No file is incomplete: run the command again."),
-        (FileNotFoundError(2, "No such file", "a.csv"), 1, "Error: a.csv is not there: check"),
+        (FileNotFoundError(2, "No such file", "a.csv"), 1, "Error: a.csv does not exist: check"),
         (FileNotFoundError("b.csv is gone: look."), 1, "Error: b.csv is gone: look."),
         (PermissionError(13, "Permission denied", "a.csv"), 1, "Error: a.csv cannot be read or"),
         (OSError(28, "No space left on device"), 1, "Error: a file or the output cannot be"),

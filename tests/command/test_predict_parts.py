@@ -159,7 +159,7 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
         return result.output
 
     for inside in (source, source / "predictions"):
-        assert "whose rows it would become: choose a folder beside it" in refused(inside)
+        assert "and would be read as a part of it: choose a folder next to it" in refused(inside)
     assert "holds 'embeddings', which twohot did not write" in refused(tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -169,7 +169,7 @@ def test_what_is_refused(source, probe, tmp_path, monkeypatch):
     assert "is a file: pass the name of a folder" in refused(tmp_path / "file")
     assert "does not end in .csv or .parquet" in refused(tmp_path / "all.txt")
     one = refused(tmp_path / "all.parquet", "--scheduler", "tcp://127.0.0.1:9")
-    assert "is one file, and workers write one for each part" in one
+    assert "is one file, but workers write one file per part" in one
     folder = tmp_path / "predictions"
     assert "--id-column='nr' is missing" in refused(folder, "--id-column", "nr")
     monkeypatch.setattr("twohot_command.parts.PATIENCE", 0.5)

@@ -60,7 +60,7 @@ def test_a_figure_is_written_in_all_formats(made):
     assert printed.exit_code == 0, printed.output
     suffixes = {path.suffix for path in (folder / "out").rglob("*")}
     assert suffixes >= {".svg", ".png", ".csv", ".md", ".html", ".jsonl"}
-    assert "pets <b>& is none of the paper's data sets: its penalty" in printed.output
+    assert "pets <b>& is not one of the paper's data sets: its penalty" in printed.output
     assert len(runs(folder)) == 8  # clean labels, and seven noise rates
     assert "1 of 8 runs done, about" in printed.output
     assert "8 of 8 runs done, about 0.0 minutes left" in printed.output
@@ -90,7 +90,7 @@ def test_finished_runs_are_skipped_and_counted(made):
     options = ["--features", features, "-o", folder / "out", "--seeds", "1"]
     printed = run("reproduce", FIGURE, *options)
     assert printed.exit_code == 0
-    assert "8 of 8 runs were done already." in printed.output
+    assert "8 of 8 runs were already finished." in printed.output
     assert runs(folder) == before
     assert "8 of 8" in run("reproduce", "list", *options).output
 
@@ -133,7 +133,7 @@ def test_more_feature_files_may_follow(made, tmp_path):
     [
         (
             ["fig:real_gian"],
-            "'fig:real_gian' is no figure or table of the paper: did you mean fig:",
+            "'fig:real_gian' is not a figure or table of the paper: did you mean fig:",
         ),
         (["bogus"], "`twohot reproduce list` shows all"),
         ([FIGURE], "fig:real_gain needs feature files: pass --features"),
@@ -156,7 +156,7 @@ def test_more_feature_files_may_follow(made, tmp_path):
         ([FIGURE, "--features", "none.npz"], "none.npz is not a file"),
         ([FIGURE, "--features", "plain.npz"], "has no splits, and not 'train'"),
         ([FIGURE, "--features", "pets.npz", "--log", "other.jsonl"], "of format 99, not 1"),
-        ([FIGURE, "--features", "pets.npz", "--log", "notes.jsonl"], "is no record of a run"),
+        ([FIGURE, "--features", "pets.npz", "--log", "notes.jsonl"], "is not the record of a run"),
     ],
 )
 def test_what_cannot_be_used_is_refused_and_the_log_untouched(

@@ -42,7 +42,7 @@ def test_a_stopped_fit_goes_on_to_the_same_probe(source, tmp_path, monkeypatch):
     assert not output.exists()
     result = fitted(source, output)
     assert result.exit_code == 0, result.output
-    assert f"Went on after what an earlier run had finished, by {checkpoint}" in result.output
+    assert f"Continued from the checkpoint {checkpoint}" in result.output
     # The fit that was stopped is made again, and none that was finished.
     assert len(made) == n_fits + 1
     assert output.read_bytes() == whole.read_bytes()
@@ -56,5 +56,5 @@ def test_what_another_fit_left_is_replaced(source, tmp_path, monkeypatch):
         assert fitted(source, output).exit_code != 0
     result = fitted(source, output, "--seed", 1)
     assert result.exit_code == 0, result.output
-    assert "p.safetensors.checkpoint is not of this fit, and is replaced" in result.output
+    assert "p.safetensors.checkpoint belongs to another fit and is replaced" in result.output
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["p.safetensors", "x.csv"]

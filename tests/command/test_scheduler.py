@@ -39,7 +39,7 @@ def test_a_scheduler_that_is_not_there(source, tmp_path, monkeypatch):
     assert result.exit_code != 0
     assert "--scheduler='tcp://127.0.0.1:9' does not answer" in result.output
     refused = run("fit", source, "-o", output, "--method", "plain", "--scheduler", "tcp://x:1")
-    assert "--method='plain' is fitted here, and not by workers" in refused.output
+    assert "--method='plain' does not use workers" in refused.output
 
 
 def opened(path):

@@ -147,7 +147,7 @@ def test_texts_that_mean_no_label(odd):
     table = read_features("out.features")
     assert table.given_labels.tolist() == [None if name == "NaN" else name for name in odd]
     assert table.classes == ("Cat", "cat", "dog", "dog ", "fox", "n/a")
-    # The file remembers it where other labels are read beside it.
+    # The file remembers it where other labels are read next to it.
     assert read_table("out.features", labels=odd).classes == table.classes
 
 

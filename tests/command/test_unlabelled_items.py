@@ -55,8 +55,8 @@ def test_from_photos_to_predictions_on_new_photos():
     assert result.exit_code == 0, result.output
     assert result.output.splitlines() == [
         "Columns: id: path below new",
-        "new.features holds 4 rows of 90 features, no labels. 4 items went through the model.",
-        "Next: predict its rows by `twohot predict`, with a probe of this backbone.",
+        "new.features has 4 rows of 90 features, no labels. 4 items went through the model.",
+        "Next: predict its rows with `twohot predict` and a probe of this backbone.",
     ]
     assert predicted("new.features") == {
         "new/0.png": "brick",
@@ -86,7 +86,7 @@ def test_labels_that_are_all_empty_are_no_labels():
     Path("list.csv").write_text("path,label\nnew/1.png,\n")
     result = run("extract", "list.csv", *PIXELS, "-o", "new.features")
     assert "no labels" in result.output
-    assert "Next: predict its rows by `twohot predict`" in result.output
+    assert "Next: predict its rows with `twohot predict`" in result.output
 
 
 def test_cache_strict_and_what_cannot_be_read(folder):
@@ -98,10 +98,10 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     assert "new/2.png could not be read" in stopped.output
     assert "or remove --strict" in stopped.output
     again = run(*arguments, "new.features")
-    assert "holds 3 rows of 90 features, no labels. 1 item went through" in again.output
+    assert "has 3 rows of 90 features, no labels. 1 item went through" in again.output
     assert "  new/2.png: is not an image in a format that Pillow reads" in again.output
     assert list(read_features("new.features").items) == ["new/0.png", "new/1.png", "new/3.png"]
-    assert "holds already, from the same content, 3 rows" in run(*arguments, "new.features").output
+    assert "is up to date and has 3 rows" in run(*arguments, "new.features").output
 
     # Features with labels or without are the same; the files are told apart.
     labelled = ["extract", "photos", *PIXELS, "-o"]
@@ -130,8 +130,8 @@ def test_commands_that_need_labels_say_so_and_take_a_label_file(bare):
     refused = run("corrupt", "bare.features", *asked)
     assert refused.exit_code == 1
     assert refused.stderr.strip() == (
-        "Error: bare.features has no label in any of its 36 rows, and this command needs some: "
-        "pass one per row by --labels=…, or predict them by `twohot predict`."
+        "Error: bare.features has no label in its 36 rows, but this command needs labels: "
+        "pass a label file by --labels=…, or predict labels with `twohot predict`."
     )
     assert everything(bare) == before
     result = run("corrupt", "bare.features", *asked, "--labels", "labels.csv")
@@ -152,7 +152,7 @@ def test_what_means_no_label_is_said_once(folder):
     assert result.exit_code == 0, result.output
     assert "no label: 'n/a'" in result.output
     assert set(load("p.safetensors").classes_) == set(COLOURS)
-    # Others may be named later, beside it.
+    # Others may be named later, next to it.
     result = run("fit", "photos.features", *options, "--missing", "sky")
     assert result.exit_code == 0, result.output
     assert set(load("p.safetensors").classes_) == {"brick", "grass"}

@@ -16,6 +16,7 @@ from twohot.base import on_other_host
 from twohot.extract import read_item_table
 from twohot.review.page_data import PictureFiles, row_pictures
 from twohot.tables.csv_file import write_csv
+from twohot_command.review import image_root
 
 FAR = r"\\host\share\x.png"
 OTHERS = ("//host/share/x.png", r"\\?\UNC\host\share\x.png", r"\\.\pipe\x.png")
@@ -69,3 +70,15 @@ def test_a_list_of_it_is_refused(pictures):
     write_csv(pictures / "list.csv", ["path", "label"], [[FAR, "a"], ["near.png", "b"]])
     with pytest.raises(ValueError, match=r"lists 1 image on another machine .*: copy them here"):
         read_item_table(Path(pictures / "list.csv"))
+
+
+def test_no_command_looks_for_it(pictures, request):
+    evil = r"\\evil\share\x.png"
+    (pictures / FAR).rename(pictures / evil)
+    rows = audit_rows(1, items=(evil,), item_kind="image")
+    # It would be found here, were its path not on another host.
+    assert image_root(pictures, rows, [pictures]) == pictures
+    request.getfixturevalue("windows")
+    assert image_root(pictures, rows, [pictures]) is None
+    near = audit_rows(1, items=("near.png",), item_kind="image")
+    assert image_root(pictures, near, [pictures]) == pictures

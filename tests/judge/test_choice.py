@@ -90,7 +90,7 @@ def test_members_name_themselves():
         LinearProbe(fit_intercept=True, loss="gce", ridge=3.0, whiten=True)
     )
     assert votes.estimator == ""
-    with pytest.raises(TypeError, match="votes of the nearest rows are no probe: use another"):
+    with pytest.raises(TypeError, match="no probe for votes of the nearest rows: use another"):
         votes.probe()
 
 

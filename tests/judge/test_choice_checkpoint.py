@@ -81,7 +81,7 @@ def test_the_file_of_another_fit_is_refused(other, tmp_path):
     file = tmp_path / "fit.npz"
     make().fit(X, Y, checkpoint=file)
     before = file.read_bytes()
-    with pytest.raises(ValueError, match=r"checkpoint=.* holds rounds of another fit"):
+    with pytest.raises(ValueError, match=r"checkpoint=.* belongs to another fit"):
         other(file)
     assert file.read_bytes() == before
 
@@ -108,5 +108,5 @@ def test_an_audit_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
 
 def test_a_file_that_is_no_checkpoint(tmp_path):
     (tmp_path / "fit.npz").write_bytes(b"PK\x03\x04 cut short")
-    with pytest.raises(ValueError, match=r"checkpoint=.*fit.npz' is no checkpoint, or was cut"):
+    with pytest.raises(ValueError, match=r"checkpoint=.*fit.npz' is not a checkpoint, or is trunc"):
         make().fit(X, Y, checkpoint=tmp_path / "fit.npz")

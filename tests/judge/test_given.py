@@ -160,7 +160,7 @@ class Oracle:
 
 
 def test_a_classifier_that_predicts_all_labels_and_cannot_be_cloned_is_refused():
-    with pytest.raises(ValueError, match=r"probe predicts every label, as if .*: pass probabilit"):
+    with pytest.raises(ValueError, match=r"probe predicts every label, as if .*: pass held-out"):
         find_label_issues(X, Y, probe=Oracle(Y))
     # One that errs judges, and so does one that is right of few rows.
     issues = find_label_issues(X, Y, probe=Oracle(DATA.true_labels))

@@ -77,9 +77,9 @@ def test_a_row_without_a_group_is_named(gap) -> None:
         ([(1, 2)] * 4, r"groups has shape \(4, 2\): pass"),
         ("patient", r"groups has shape \(\): pass"),
         (3, r"groups has shape \(\): pass"),
-        ([{}, {}, {}, {}], "groups holds a dict, which cannot be looked up: pass"),
+        ([{}, {}, {}, {}], "groups holds a dict, which is not hashable: pass"),
         (["a"] * 4, r"groups puts all 4 rows into one group \('a'\): pass at least two groups"),
-        ([None, float("nan"), "", "a"], r"no group in 3 rows \(row 0, 1, 2, from 0\): give a row"),
+        ([None, float("nan"), "", "a"], r"no group in 3 rows \(row 0, 1, 2, from 0\): give every"),
     ],
     ids=str,
 )

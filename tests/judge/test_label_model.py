@@ -17,7 +17,7 @@ from twohot.judge.label_model import (
     centre,
     combine,
     confusions,
-    fit_even_noise,
+    fit_uniform_noise,
     posterior,
     shrink,
     standard_error,
@@ -103,7 +103,7 @@ def test_logits_are_centred_bounded_and_summed():
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.5])
 def test_temperature_and_rate_of_even_noise_are_recovered(rate):
     logits, true, given = simulated(symmetric(5, rate), n_rows=6000, size=4.0)
-    found = fit_even_noise(3 * logits, given, None)
+    found = fit_uniform_noise(3 * logits, given, None)
     assert found.temperature == pytest.approx(3, rel=0.2)
     assert found.noise_rate == pytest.approx(np.mean(given != true), abs=0.04)
 
@@ -113,7 +113,10 @@ def test_temperature_and_rate_of_even_noise_are_recovered(rate):
 def test_the_size_of_the_logits_changes_the_temperature_alone(rate, scale):
     # Of logits that are too sure, the likelihood is flat where the temperature is one.
     logits, _, given = simulated(symmetric(5, rate), n_rows=1500, size=4.0)
-    plain, found = fit_even_noise(logits, given, None), fit_even_noise(scale * logits, given, None)
+    plain, found = (
+        fit_uniform_noise(logits, given, None),
+        fit_uniform_noise(scale * logits, given, None),
+    )
     assert found.temperature == pytest.approx(scale * plain.temperature, rel=0.03)
     assert found.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-5)
     assert found.noise_rate == pytest.approx(plain.noise_rate, abs=0.01)
@@ -131,7 +134,7 @@ def even_likelihood(logits, codes, weights, temperature, rate):
 def test_no_grid_of_temperatures_and_rates_is_likelier():
     logits, _, given = simulated(symmetric(4, 0.3), n_rows=300)
     weights = np.random.default_rng(1).integers(1, 4, 300).astype(float)
-    found = fit_even_noise(logits, given, weights)
+    found = fit_uniform_noise(logits, given, weights)
     own = even_likelihood(logits, given, weights, found.temperature, found.noise_rate)
     assert found.log_likelihood == pytest.approx(own)
     grid = product(np.geomspace(0.3, 3, 12), np.linspace(0.01, 0.74, 12))
@@ -142,7 +145,7 @@ def test_no_grid_of_temperatures_and_rates_is_likelier():
 def test_derivatives_of_even_noise_are_the_numerical_ones(monkeypatch):
     searches = minimised(monkeypatch)
     logits, _, given = simulated(symmetric(4, 0.3), n_rows=50)
-    fit_even_noise(logits, given, np.arange(1.0, 51.0))
+    fit_uniform_noise(logits, given, np.arange(1.0, 51.0))
     ((loss, _),) = searches
     for at in ([0.0, -2.0], [0.7, 0.5], [-1.0, -4.0]):
         expected = numerical_gradient(loss, at)
@@ -152,15 +155,15 @@ def test_derivatives_of_even_noise_are_the_numerical_ones(monkeypatch):
 def test_weights_of_rows_are_repetitions():
     logits, _, given = simulated(symmetric(4, 0.3), n_rows=200)
     times = np.random.default_rng(0).integers(0, 4, 200)
-    weighted = fit_even_noise(logits, given, times.astype(float))
-    repeated = fit_even_noise(np.repeat(logits, times, axis=0), np.repeat(given, times), None)
+    weighted = fit_uniform_noise(logits, given, times.astype(float))
+    repeated = fit_uniform_noise(np.repeat(logits, times, axis=0), np.repeat(given, times), None)
     assert weighted.log_likelihood == pytest.approx(repeated.log_likelihood)
     assert weighted.temperature == pytest.approx(repeated.temperature, rel=1e-3)
 
 
 def test_two_classes_and_logits_that_say_nothing():
     codes = np.arange(40) % 2
-    found = fit_even_noise(np.zeros((40, 2)), codes, None)
+    found = fit_uniform_noise(np.zeros((40, 2)), codes, None)
     assert found.log_likelihood == pytest.approx(np.log(0.5))
 
 

@@ -82,7 +82,7 @@ def test_rounds_of_another_fit_are_refused(tmp_path):
         (DistilledProbe(n_rounds=2), X[::-1], Y),  # of the same mean
     ]
     for probe, rows, labels in others:
-        with pytest.raises(ValueError, match=r"checkpoint=.* holds rounds of another fit"):
+        with pytest.raises(ValueError, match=r"checkpoint=.* belongs to another fit"):
             probe.fit(rows, labels, checkpoint=file)
 
 
@@ -91,7 +91,7 @@ def test_a_start_is_known_by_its_numbers(tmp_path):
     expected = LinearProbe(loss="gce", start=start).fit(X, Y, checkpoint=file)
     again = LinearProbe(loss="gce", start=start.tolist()).fit(X, Y, checkpoint=file)
     np.testing.assert_array_equal(again.coef_, expected.coef_)
-    with pytest.raises(OtherFitError, match="holds rounds of another fit"):
+    with pytest.raises(OtherFitError, match="belongs to another fit"):
         LinearProbe(loss="gce", start=-start).fit(X, Y, checkpoint=file)
 
 
@@ -103,7 +103,7 @@ def test_other_rows_and_weights_of_no_mean_are_refused(tmp_path):
     one_other = np.where(np.arange(len(X))[:, None] == 7, X[[8]], X)
     others = [(one_other, weights), (X, weights[::-1]), (generator.normal(size=X.shape), weights)]
     for rows, other_weights in others:
-        with pytest.raises(OtherFitError, match="holds rounds of another fit"):
+        with pytest.raises(OtherFitError, match="belongs to another fit"):
             probe.fit(rows, Y, other_weights, checkpoint=file)
     assert np.array_equal(probe.fit(X, Y, weights, checkpoint=file).coef_, fitted)
 
@@ -120,7 +120,7 @@ def test_rounds_along_other_axes_are_refused(tmp_path, monkeypatch):
         return replace(axes, basis=WholeBasis(turned))
 
     monkeypatch.setattr(coordinates_module, "measure_axes", turned_about)
-    with pytest.raises(OtherFitError, match="holds rounds of another fit"):
+    with pytest.raises(OtherFitError, match="belongs to another fit"):
         probe.fit(X, Y, checkpoint=file)
     assert np.allclose(probe.fit(X, Y).coef_, probe.fit(X, Y, checkpoint=tmp_path / "new").coef_)
 
@@ -140,7 +140,9 @@ def test_a_damaged_record_is_refused(tmp_path):
         arrays = dict(stored)
     for name, other in {"0.coef": arrays["0.coef"][:-1], "0.loss": np.zeros(3)}.items():
         np.savez(file, **arrays | {name: other})
-        with pytest.raises(OtherFitError, match=r"is no checkpoint, or was cut short \(arrays of"):
+        with pytest.raises(
+            OtherFitError, match=r"is not a checkpoint, or is truncated \(arrays of"
+        ):
             DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=file)
 
 

@@ -126,7 +126,7 @@ DATA_REFUSED = [
     ("y mixes numbers and text: pass labels of one type", {"y": np.array([1, "a"] * 150, object)}),
     ("sample_weight holds text", {"weights": every("1")}),
     ("sample_weight holds complex numbers", {"weights": every(1j)}),
-    ("sample_weight holds what is no number", {"weights": [{}] * len(X)}),
+    ("sample_weight holds a value that is not a number", {"weights": [{}] * len(X)}),
     ("sample_weight holds text", {"weights": "1"}),
     (r"sample_weight has shape \(299,\) and X has 300 rows: pass one", {"weights": np.ones(299)}),
     (r"sample_weight has shape \(300, 2\)", {"weights": np.ones((300, 2))}),
@@ -268,7 +268,7 @@ PARAMETERS_REFUSED = [
         AveragedProbe(probes=(LINEAR, LINEAR), temperatures=[1, 0]),
     ),
     *(
-        (r"probes\[1\] prepares rows otherwise .* same", AveragedProbe(probes=(LINEAR, other)))
+        (r"probes\[1\] prepares rows differently .* same", AveragedProbe(probes=(LINEAR, other)))
         for other in (
             LinearProbe(center=False),
             LinearProbe(normalize=False),

@@ -148,7 +148,7 @@ def test_records_are_complete():
 @pytest.mark.parametrize(("n_rounds", "n_passes"), [(1, 10), (3, 30)])
 def test_a_fit_of_very_many_outputs_says_how_long_it_takes(n_rounds, n_passes):
     rows = Rows(np.broadcast_to(X[0], (3_000_000, 12)), AS_THEY_ARE, n_classes=40)
-    message = rf"X has 3,000,000 rows and y 40 classes: .* {n_passes} passes, and [1-9]\d* min or"
+    message = rf"X has 3,000,000 rows and y 40 classes: .* {n_passes} passes, at least [1-9]\d* min"
     with pytest.warns(UserWarning, match=message):
         warn_of_long_fit(rows, n_rounds)
     assert rows.n_passes == 0

@@ -205,7 +205,7 @@ def test_a_file_cut_short_anywhere(saved, tmp_path):
     lengths |= set(np.linspace(0, len(content) - 1, 60).astype(int).tolist())
     for length in sorted(lengths):
         short.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"is not a safetensors file, or is cut short"):
+        with pytest.raises(ValueError, match=r"is not a safetensors file, or is truncated"):
             load(short)
 
 

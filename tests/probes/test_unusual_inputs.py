@@ -200,7 +200,7 @@ def test_labels_at_score_that_the_probe_does_not_know_are_wrong():
 def test_numerals_as_text_are_ordered_by_value_and_it_is_said():
     by_value, alike = ["0", "10", "20", "30", "100"], ["0", "10", "20", "30", "40"]
     names = np.array(by_value)[Y]
-    with pytest.warns(UserWarning, match=r"in the order of its value.*pass integers"):
+    with pytest.warns(UserWarning, match=r"by its value.*pass integers"):
         probe = LinearProbe().fit(X, names)
     assert probe.classes_.tolist() == by_value
     # Nothing to say where both orders are the same, nor of labels that are coded already.

@@ -73,8 +73,8 @@ def with_nan():
         ({"X": np.eye(4), "y": [0, 1, 2, 0]}, "arrays X_train, y_train, X_test and y_test"),
         ({"X_train": np.eye(4), "y_train": [0, 1, 2, 0]}, "and not 'test'"),
         (two_splits(y_train=[0, 1, 2, 0]), "has fewer than 2 training rows of classes '1', '2'"),
-        (two_splits(y_train=[0, 1] * 2, y_test=[0] * 4), "has 2 classes: at least 3 are needed"),
-        (two_splits(y_test=[0, 1, 2, 7, 0, 1]), "in the split test alone: '7'"),
+        (two_splits(y_train=[0, 1] * 2, y_test=[0] * 4), "has 2 classes: pass at least 3"),
+        (two_splits(y_test=[0, 1, 2, 7, 0, 1]), "only in the split test: '7'"),
         (two_splits(X_test=np.eye(6)[:, :5]), "'X_train' has 6 columns and 'X_test' has 5 columns"),
         (two_splits(X_train=with_nan()), "split 'train', contains NaN at row 4, column 1"),
         (two_splits(X_test=with_nan()), "split 'test', contains NaN at row 4, column 1"),
@@ -98,7 +98,7 @@ def test_two_files_of_one_name_are_refused(tmp_path):
 def test_a_folder_must_hold_feature_files(tmp_path):
     with pytest.raises(ValueError, match="has no feature files"):
         find_feature_files(tmp_path)
-    with pytest.raises(ValueError, match="is no folder"):
+    with pytest.raises(ValueError, match="is not a folder"):
         find_feature_files(tmp_path / "none")
     path = write_small_data(tmp_path)
     (tmp_path / "notes.txt").touch()

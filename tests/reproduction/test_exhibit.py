@@ -28,7 +28,7 @@ def test_an_exhibit_says_what_its_file_says():
     [
         ("title =", "titel =", "fig-mine.toml: Exhibit does not know 'titel' and lacks 'title'"),
         ("seeds =", "seedz =", "fig-mine.toml: GainMaker does not know 'seedz'"),
-        ("[0]", '"zero"', "fig-mine.toml: 'zero' is no tuple"),
+        ("[0]", '"zero"', "fig-mine.toml: 'zero' is not of type tuple"),
         ('"gains"', '"gain"', "fig-mine.toml has maker = 'gain'"),
         ('"features"', '"luck"', "fig-mine.toml has needs = 'luck'"),
         ("id =", "id ==", "fig-mine.toml is not TOML"),
@@ -103,6 +103,6 @@ def test_places_are_names_too(name, ids):
     ],
 )
 def test_the_nearest_names_are_those_of_places_too(name, near):
-    with pytest.raises(ValueError, match="is no figure or table of the paper") as raised:
+    with pytest.raises(ValueError, match="is not a figure or table of the paper") as raised:
         choose_exhibits([name])
     assert near in str(raised.value)

@@ -65,13 +65,13 @@ def test_the_canonical_text_tells_apart_what_differs(one: float, other: float) -
 
 def test_numbers_of_numpy_are_written_where_python_has_the_like() -> None:
     assert as_json({"share": np.float64(0.5)}) == {"share": 0.5}
-    with pytest.raises(ValueError, match=r"np.int64\(3\) of type int64 is no value of JSON: write"):
+    with pytest.raises(ValueError, match=r"np.int64\(3\) of type int64 is not a JSON value: write"):
         as_json([np.int64(3)])
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1: "a"}, {"a"}, b"a", 1j, Inner])
 def test_what_json_does_not_have_is_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="is no value of JSON"):
+    with pytest.raises(ValueError, match="is not a JSON value"):
         as_json({"deep": [value]})
 
 
@@ -79,12 +79,12 @@ def test_what_json_does_not_have_is_refused(value: object) -> None:
     ("kind", "value", "message"),
     [
         (Inner, {"nmae": "a"}, "Inner does not know 'nmae' and lacks 'name': its fields are 'name"),
-        (Inner, {"name": 3}, "3 is no str"),
-        (Inner, [], r"\[\] is no Inner"),
+        (Inner, {"name": 3}, "3 is not of type str"),
+        (Inner, [], r"\[\] is not of type Inner"),
         (list[Inner], [{}], "Inner lacks 'name'"),
-        (list[int], {"a": 1}, r"is no list\[int\]"),
-        (int | str, 0.5, r"0.5 is no int \| str"),
-        (float, "0.5", "'0.5' is no float"),
+        (list[int], {"a": 1}, r"is not of type list\[int\]"),
+        (int | str, 0.5, r"0.5 is not of type int \| str"),
+        (float, "0.5", "'0.5' is not of type float"),
     ],
 )
 def test_what_is_of_another_type_is_refused(kind: Any, value: object, message: str) -> None:

@@ -92,11 +92,14 @@ def test_lines_may_be_removed_by_hand(log: Log) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a,b\n1,2\n", "line 1 is no record of a run: name another log, or move this one away"),
-        (b"[1]\n", "line 1 is no record of a run"),
-        (b"a table without an end", "its last line is no record of a run"),
+        (
+            b"a,b\n1,2\n",
+            "line 1 is not the record of a run: pass another log, or move this one away",
+        ),
+        (b"[1]\n", "line 1 is not the record of a run"),
+        (b"a table without an end", "its last line is not the record of a run"),
         (b'{"format": 7, "id": "a"}\n', "line 1 is of format 7, not 1"),
-        (b'{"format": 1}\n{"forma', "line 1 is no record of a run"),
+        (b'{"format": 1}\n{"forma', "line 1 is not the record of a run"),
     ],
 )
 def test_a_file_of_another_kind_is_refused_and_left_alone(
@@ -112,7 +115,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(
 def test_nothing_is_appended_to_a_file_that_was_never_a_log(log: Log) -> None:
     log.path.parent.mkdir()
     log.path.write_bytes(b"precious")
-    with pytest.raises(ValueError, match="its last line is no record of a run"):
+    with pytest.raises(ValueError, match="its last line is not the record of a run"):
         log.append(record(PLAN[0]))
     assert log.path.read_bytes() == b"precious"
 
@@ -120,7 +123,9 @@ def test_nothing_is_appended_to_a_file_that_was_never_a_log(log: Log) -> None:
 def test_runs_recorded_with_other_settings_are_named(log: Log) -> None:
     log.append(record(PLAN[0]))
     log.path.write_text(log.path.read_text().replace('"scale"', '"sclae"'))
-    with pytest.raises(ValueError, match="was recorded otherwise: Draw does not know 'sclae'"):
+    with pytest.raises(
+        ValueError, match="has a record of another form: Draw does not know 'sclae'"
+    ):
         log.finished(Draw, Moments)
 
 

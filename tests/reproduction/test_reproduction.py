@@ -58,7 +58,9 @@ def test_results_of_all_kinds_come_from_one_reading(log):
 def test_failed_runs_are_read_too_and_refused_if_recorded_otherwise(log):
     kept, last = log.path.read_text().rsplit('{"format"', maxsplit=1)
     log.path.write_text(kept + '{"format"' + last.replace('"noise_rate"', '"rate"'))
-    with pytest.raises(ValueError, match="was recorded otherwise: OutputRun does not know 'rate'"):
+    with pytest.raises(
+        ValueError, match="has a record of another form: OutputRun does not know 'rate'"
+    ):
         Reproduction([], {}, log).results()
 
 

@@ -74,7 +74,7 @@ def test_a_failure_is_recorded_stops_nothing_and_is_tried_again(
 def test_a_result_that_json_cannot_hold_is_a_failure(log: Log) -> None:
     (record,) = run_plan(PLAN[:1], log, lambda _: {"share": float("nan")})
     assert record.error == (
-        "ArgumentError: nan of type float is no value of JSON: write it as a number, a text, None, "
+        "ArgumentError: nan of type float is not a JSON value: write it as a number, a text, None, "
         "or a list or dict of them."
     )
     assert unfinished(PLAN[:1], log) == PLAN[:1]

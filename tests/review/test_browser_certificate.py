@@ -25,7 +25,7 @@ from twohot.tables import read_csv, write_csv
 
 N_ROWS = 300
 POSITION = np.arange(N_ROWS)
-# The even rows are flagged, the last one is the most doubtful. The upper third of them is wrong.
+# The even rows are flagged, the last one is the most suspicious. The upper third of them is wrong.
 WRONG = (POSITION % 2 == 0) & (POSITION >= 200)
 WRONG[[7, 121]] = True
 DOUBT_WORDS = ("probab", "doubt", "suspicious", "random", "suggest", "confidence")
@@ -131,7 +131,7 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     )
     # The same labels in another order, or one changed, are not those of the certificate.
     write_csv(tmp_path / "labels.csv", ["label"], [[label] for label in labels[::-1]])
-    with pytest.raises(ArgumentError, match="does not hold the labels of"):
+    with pytest.raises(ArgumentError, match="does not have the labels of"):
         verify_certificate(path, data=tmp_path / "labels.csv")
 
 
@@ -163,7 +163,19 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     )
     page.browser.refresh()
     assert page.said("progress-text") == "30 decisions"
-    assert "stored verdicts of another review, or after a gap, not taken" in page.said("status")
+    assert "stored verdicts ignored: of another review" in page.said("status")
+    kept = "return localStorage[logKey(0)]"
+    before = page.browser.execute_script(kept)
+    page.press("r")  # what was stored is copied before it is written over
+    untaken = (
+        "const name = Object.keys(localStorage).find((key) => key.includes(':untaken '));"
+        "return JSON.parse(localStorage[name]).rows"
+    )
+    assert page.browser.execute_script(untaken) == json.loads(before)["rows"]
+    assert len(json.loads(page.browser.execute_script(kept))["rows"]) == 31
+    # The verdicts so far are taken for another target.
+    page = verdicts(write_review_page(tmp_path, rows, until=0.05, twice=0.2))
+    assert page.said("progress-text") == "31 decisions"
 
 
 def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None:
@@ -174,7 +186,16 @@ def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None
     assert not any(word in seen for word in DOUBT_WORDS)
     assert page.row() == min(check.draw.rows)
     page.press("s", "u")
-    assert page.decide(N_ROWS, lambda _row: True, wrong="w") == len(check.draw.rows)
+    assert page.decide(2, lambda _row: True, wrong="w") == 2
+    # A second draw of the audit, in another folder, has verdicts of its own.
+    other = tmp_path / "other"
+    write_audit_folder(other, rows, ReviewSummary())
+    write_check(other, read_audit_folder(other), 0.1, seed=1)
+    page = verdicts(other / "check.html")
+    assert page.said("progress-text") == f"0 of {len(check.draw.rows)} checked"
+    page.press("r")
+    page = verdicts(tmp_path / "check.html")
+    assert page.decide(N_ROWS, lambda _row: True, wrong="w") == len(check.draw.rows) - 2
     done = page.saved("check_done.csv", "export")
     header, *lines = read_csv(done)
     assert header == ["id", "item", "given_label", "verdict"]
@@ -182,10 +203,10 @@ def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None
     listed = certify_folder(check, done, tmp_path)
     assert len(listed.rows) > 50
     page = verdicts(tmp_path / "certified.html")
-    assert f"Of the {len(listed.rows)} most doubtful labels at most {listed.most_right}" in (
+    assert f"Of the {len(listed.rows)} most suspicious labels, at most {listed.most_right}" in (
         page.said("bound")
     )
     page.browser.find_element(By.ID, "length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
-    assert page.said("bound").startswith("Of the 2 most doubtful labels at most 2 are right")
+    assert page.said("bound").startswith("Of the 2 most suspicious labels, at most 2 are right")
     assert len(page.browser.find_elements(By.CSS_SELECTOR, "#lines tr")) == 2
     assert page.browser.execute_script("return window.hacked") is None

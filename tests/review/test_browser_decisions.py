@@ -339,6 +339,21 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     page.script(buttons)[0].click()
     # Rows 0 and 8 are given cat and suggested CAT: nothing is left to decide.
     assert page.decided() == {0: ["accept", "CAT"], 8: ["accept", "CAT"]}
+    # A second click takes both back, also after a reload; undo of an import does so too.
+    path = page.export()
+    page.wait(lambda: page.said("saved") == "✓ Saved")
+    page.load()
+    page.click("tab-overview")
+    page.script(buttons)[0].click()
+    assert (page.decided(), page.texts("#spellings [aria-pressed=true]")) == ({}, [])
+    assert (
+        page.said("status") == "The spellings of CAT are separate classes again; 2 rows open again."
+    )
+    assert "2 decisions imported" in page.bring(path)
+    assert len(page.texts("#spellings [aria-pressed=true]")) == 1
+    page.click("undo")
+    assert (page.decided(), page.texts("#spellings [aria-pressed=true]")) == ({}, [])
+    page.script(buttons)[0].click()
     page.script(buttons)[1].click()
     page.script(buttons)[1].click()  # kept apart again
     page.wait(lambda: page.said("saved") == "✓ Saved")
@@ -350,10 +365,10 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     applied = apply_decisions(rows, decisions)
     assert applied.spellings == {"cat": "CAT"}
     assert not (applied.labels == 0).any()
-    # What another reviewer decided otherwise is not taken, and what was settled is.
+    # Another decision of another reviewer is refused, unless the row was settled.
     name = rows.report_id()
     for report, said in (
-        (name, "row 0 is decided otherwise by"),
+        (name, "Ben decided row 0 differently"),
         (f"{name}-settled", "1 decision"),
     ):
         line = f"{report},0,relabel,fox,Ben"

@@ -34,7 +34,7 @@ def test_a_hundred_rows_take_one_key_each_and_few_more(opened) -> None:
     page.press(*keys)
     assert len(page.decided()) == 100
     assert len(keys) <= 120
-    assert "Every row of this list is reviewed" in page.said("list")
+    assert "All rows of this list are reviewed" in page.said("list")
     page.press("u")
     assert len(page.decided()) == 99
 
@@ -83,11 +83,11 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
         reasons += page.texts(".why")
     nearer = "rows labelled “{}” are nearer than rows labelled “{}” (similarity {} against {})."
     assert reasons[:3] == [
-        "“cat” is wrong with a probability of > 99 %; a close call between “dog” and “fox”: "
+        "“cat” is wrong with probability > 99 %; a close call between “dog” and “fox”: "
         + nearer.format("dog", "cat", 0.93, 0.35),
-        "“dog” is wrong with a probability of 80 %, although "
+        "“dog” is wrong with probability 80 %, although "
         + nearer.format("dog", "fox", "0.90", 0.75),
-        "“fox” is wrong with a probability of 50 %; the likeliest class is “owl”.",
+        "“fox” is wrong with probability 50 %; the most probable class is “owl”.",
     ]
     page.choose("filter-finding", 0)
     assert page.texts(".why") == ["outliers: Like no other row."]

@@ -85,7 +85,7 @@ def test_arrow_keys_move_between_points_and_enter_opens_one(page) -> None:
     page.press(Keys.ARROW_UP)
     assert page.said("map-tip").startswith("Row 22")  # the most suspicious one
     page.press(Keys.ARROW_LEFT)
-    assert page.said("map-said") == "Row 20: given fox, suggested owl; Enter opens it"
+    assert page.said("map-said") == "Row 20: given fox, suggested owl; press Enter to open it"
     page.chord(Keys.SHIFT, Keys.ARROW_LEFT)
     assert page.said("map-said") == "Row 19: given dog, suggested dog"
     assert "not in the review" in page.said("map-tip")

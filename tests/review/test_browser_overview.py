@@ -101,7 +101,7 @@ def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
     assert page.texts(".heat-scale") == ["0 %100 %"]
     page.script("document.querySelector('.heat-cells').focus()")
     page.press(*[Keys.ARROW_DOWN] * 3, *[Keys.ARROW_RIGHT] * 6, Keys.ARROW_LEFT)
-    assert page.texts(".heat-value") == ["50.0 % of k3 are given as k5"]
+    assert page.texts(".heat-value") == ["50.0 % of k3 are labelled k5"]
     page.press(Keys.ENTER)
     assert page.script("return [byId('filter-suggested').value, byId('filter-given').value]") == [
         "3",
@@ -114,7 +114,7 @@ def test_arrow_keys_move_within_a_map_of_few_classes(opened) -> None:
     page.click("tab-overview")
     page.script("document.querySelector('#noise-map button').focus()")
     page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    assert page.script("return document.activeElement.title") == "0.0 % of dog are given as fox"
+    assert page.script("return document.activeElement.title") == "0.0 % of dog are labelled fox"
     stops = (
         "return [...document.querySelectorAll('#noise-map button')].filter(b => b.tabIndex >= 0)"
     )

@@ -63,7 +63,7 @@ def test_filters_leave_the_rows_that_match(opened) -> None:
     # Only what is there is offered, each with its number of rows.
     offered = page.texts("#filter-suggested option")
     assert offered == [f"any suggested ({len(wanted)})", f"owl ({len(wanted)})"]
-    assert page.texts("#filter-close option")[2].startswith("clear (")
+    assert page.texts("#filter-close option")[2].startswith("not close (")
     assert page.said("more-filters") == "Filters (2)"
     page.click("clear-filters")
     page.browser.find_element(By.ID, "search").send_keys("no such row")
@@ -204,9 +204,9 @@ def test_a_card_has_one_probability_and_the_others_behind_it(opened) -> None:
     assert page.script(
         "return [...document.querySelectorAll('.wrong')].map(made => made.title)"
     ) == [
-        "Predicted without the label\ndog: 60 %\nfox: 25 %",
-        "Predicted without the label\nfox: 50 %\ndog: 40 %",
-        "Predicted without the label\nowl: 70 %",
+        "Held-out prediction\ndog: 60 %\nfox: 25 %",
+        "Held-out prediction\nfox: 50 %\ndog: 40 %",
+        "Held-out prediction\nowl: 70 %",
     ]
 
 

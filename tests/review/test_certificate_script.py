@@ -154,19 +154,22 @@ def test_both_languages_agree_on_second_looks(logs) -> None:
     assert n_corrected > 20
 
 
-def test_both_languages_draw_the_same_order_and_write_the_same_digest() -> None:
+@pytest.mark.parametrize("seed", [7, 2**53 - 2])
+def test_both_languages_draw_the_same_order_and_write_the_same_digest(seed) -> None:
     code = """
-    const { canonical, seededOrder, sha256 } = await import(process.argv[1]);
+    const { canonical, rowsAgain, seededOrder, sha256 } = await import(process.argv[1]);
     const { readFileSync } = await import("fs");
-    const [rows, value] = JSON.parse(readFileSync(0, "utf8"));
+    const [rows, value, seed] = JSON.parse(readFileSync(0, "utf8"));
     process.stdout.write(JSON.stringify([
-      seededOrder(rows, 7).map((place) => rows[place]),
+      seededOrder(rows, seed).map((place) => rows[place]),
+      [...rowsAgain(rows, seed, 0.1)].map((place) => rows[place]),
       canonical(value), sha256(canonical(value))]));
     """
     rows = np.arange(0, 5_000, 3)
     value = {"b": [0.01, 2e-05, 0, 45, None, True], "a": 'é "\u2028\u007f\n\ud83d', "Z": {"k": []}}
-    order, text, digest = run_node(code, [rows.tolist(), value])
-    assert order == seeded_order(rows, 7).tolist()
+    order, again, text, digest = run_node(code, [rows.tolist(), value, seed])
+    assert order == seeded_order(rows, seed).tolist()
+    assert again == rows_again(rows, seed, 0.1).tolist()
     assert text == json.dumps(value, sort_keys=True)
     assert digest == sha256(text.encode()).hexdigest()
 
@@ -174,7 +177,7 @@ def test_both_languages_draw_the_same_order_and_write_the_same_digest() -> None:
 def test_second_looks_that_were_not_due_are_refused() -> None:
     review = CertifiedReview(np.linspace(1, 0, 60), until=0.1)
     review.decide("right")
-    with pytest.raises(ArgumentError, match="has 1 row that no second look was due for"):
+    with pytest.raises(ArgumentError, match="has 1 row without a second look due"):
         second_looks(review.looks, {0: ["right"]}, sample=np.array([5]))
     assert second_looks(review.looks, {}, sample=np.array([0])) is None
     none = SecondLooks(0, 0, 0)

@@ -174,6 +174,73 @@ def test_undo_takes_back_one_step_after_another(page) -> None:
     assert told == [[0, 1], [0], [0], [0, 1]]
 
 
+def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_path) -> None:
+    # Three rows differ in spelling alone: one is decided before the merge, and one after it again.
+    rows = audit_rows(24, classes=SPELLED)
+    write_review(tmp_path / "r.html", rows, ReviewSummary())
+    loaded = """loadDecisions();
+    const [before, taken, after] = ["0", "8", "16"].map((id) => placeOf.get(id));
+    const seen = [];
+    const made = () => [...decisions].map(([i, { kind }]) => [report.id[i], kind]).sort();
+    const record = () => seen.push([made(), [...merges].map((pair) => pair.map(className))]);
+    const group = report.spellings.find((each) => each.some(([code]) => className(code) === "cat"));
+    """
+    code = """decide([[before, { kind: "accept", label: labelOf(before, "accept") }]]);
+    toggleMerge(group); record();
+    undo(); record();
+    toggleMerge(group);
+    answer([[taken, { ...answerOf(taken), note: "mine" }]]);
+    decide([[after, { kind: "reject", label: report.given[after] }]]);
+    return seen;"""
+    storage = Storage()
+    merged, undone = run_page(tmp_path / "r.html", loaded + code, storage=storage)
+    assert merged == [[["0", "accept"], ["16", "accept"], ["8", "accept"]], [["cat", "CAT"]]]
+    assert undone == [[["0", "accept"]], []]
+    # What the merge decided is known after a reload; a note leaves it as it is.
+    code = """record(); toggleMerge(group); record(); undo(); record();
+    return [seen, [...notes.values()]]"""
+    (seen, notes) = run_page(tmp_path / "r.html", loaded + code, storage=storage)
+    decided = [["0", "accept"], ["16", "reject"], ["8", "accept"]]
+    assert seen[0] == seen[2] == [decided, [["cat", "CAT"]]]
+    assert seen[1] == [decided[:2], []]
+    assert notes == ["mine"]
+
+
+def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
+    start = """loadDecisions();
+    const make = (i, kind) => decide([[i, { kind, label: labelOf(i, kind) }]]);
+    const signatures = () => Object.fromEntries(parseCsv(decisionsAsCsv()).slice(1).map((fields) =>
+      [report.row.indexOf(Number(fields[1])), fields.at(-1)]));
+    """
+    code = """make(0, "reject"); make(1, "accept"); make(1, "reject");
+    const seen = [signatures()];
+    nameReviewer("Anna"); undo();
+    seen.push(signatures());
+    nameReviewer("Ben"); make(2, "reject"); make(0, "accept");
+    seen.push(signatures());
+    return seen;"""
+    storage = Storage()
+    unnamed, first, both = run_page(page, start + code, storage=storage)
+    assert unnamed == {"0": "", "1": ""}
+    # The first name is that of all before it, also of one that an undo brought back.
+    assert first == {"0": "Anna", "1": "Anna"}
+    assert both == {"0": "Ben", "1": "Anna", "2": "Ben"}
+    code = 'nameReviewer("Cleo"); make(3, "reject"); return signatures()'
+    assert run_page(page, start + code, storage=storage) == {**both, "3": "Cleo"}
+    # Lines of a file without a name are taken over by the reviewer who imports them.
+    code = """nameReviewer("Dora");
+    const line = ([i, by]) => [report.report, report.id[i], "accept", "", by];
+    const header = ["report", "id", "decision", "label", "reviewer"];
+    const lines = [header, ...[[0, ""], [1, "Eve"]].map(line)];
+    answer(changesFromCsv(csvText(lines)).changes);
+    // A colleague contradicts Eve, who may do so herself under another spelling.
+    const other = (by) => csvText([header, [report.report, report.id[1], "reject", "", by]]);
+    changesFromCsv(other("EVE "));
+    try { changesFromCsv(other("Finn")); } catch (error) { make(2, "reject"); }
+    nameReviewer("Finn"); return signatures()"""
+    assert run_page(page, start + code) == {"0": "Dora", "1": "Eve", "2": "Dora"}
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_modules_import_what_there_is_from_those_before_them(name) -> None:
     folder = Path(write_review.__code__.co_filename).parent / "templates"

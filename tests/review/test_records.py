@@ -46,7 +46,7 @@ def test_other_rows_have_another_name(change) -> None:
             {"classes": ("cat", "dog", "", "owl")},
             "classes has '' 1 time: name every class once",
         ),
-        ({"classes": ("cat", "dog", "\ud83d", "owl")}, "that UTF-8 can hold"),
+        ({"classes": ("cat", "dog", "\ud83d", "owl")}, "in valid UTF-8"),
         ({"item_kind": "sound"}, "item_kind='sound' is not known"),
         ({"items": ("a",)}, "items has 1 entry and ids has 12"),
         ({"confidence": np.ones(3)}, "confidence has 3 entries and ids has 12"),

@@ -12,6 +12,7 @@ from twohot.base import parse_json
 from twohot.review.decisions import SPELLING, Decision, accept_above, apply_decisions
 from twohot.review.reviewers import (
     Agreement,
+    _kappa_and_variance,
     cohen_kappa,
     merge_reviews,
     write_disputed,
@@ -21,6 +22,7 @@ from twohot.tables.csv_file import read_csv
 
 ROWS = audit_rows(12, items=tuple(f"item {i}" for i in range(12)), item_kind="text")
 REPORT = ROWS.report_id()
+FORMULA = HOSTILE[5]
 
 
 def made(row: int, decision: str, label: str = "", **more: str) -> Decision:
@@ -80,6 +82,21 @@ def test_names_come_from_the_decisions_or_else_from_the_files() -> None:
     assert found.disputed[2] == {"Anna": "dog", "one/d": "fox", "two/d": None}
 
 
+def test_a_name_is_compared_without_case_and_blanks() -> None:
+    line = Decision(REPORT, "0", "accept", "", reviewer="Anna")
+    again = replace(line, reviewer="anna ")
+    merged = merge_reviews(
+        ROWS, {"x.csv": [line], "y.csv": [again], "ANNA.csv": [made(2, "reject")]}
+    )
+    assert merged.agreement.reviewers == ("Anna",)
+    assert merged.agreement.n_rows == 0
+    with pytest.raises(ValueError, match="row 0 was decided twice by reviewer 'Anna'"):
+        merge_reviews(ROWS, {"x.csv": [line], "y.csv": [replace(again, decision="reject")]})
+    # Files without names keep their own.
+    files = {"one/Anna.csv": [made(2, "reject")], "two/anna.csv": [made(2, "accept")]}
+    assert merge_reviews(ROWS, files).agreement.reviewers == ("one/Anna", "two/anna")
+
+
 def test_spellings_that_one_merges_are_no_disagreement() -> None:
     rows = audit_rows(12, classes=("cat", "CAT", "fox", "owl"))
     name = rows.report_id()
@@ -117,11 +134,11 @@ def test_spellings_that_one_merges_are_no_disagreement() -> None:
         ),
         (
             {"a.csv": ANNA, "b.csv": [replace(made(0, "accept"), report="r0")]},
-            r"report 'r0', and the audit's is '\w+' \(in b.csv\): pass the folder of the report",
+            r"report 'r0', and the audit has report '\w+' \(in b.csv\): pass the folder",
         ),
         (
             {"a.csv": ANNA, "b.csv": [made(99, "accept")]},
-            "b.csv: row 99 was decided and is not in the audit, which has 12 rows: take",
+            "b.csv: row 99 was decided but is not in the audit, which has 12 rows: pass",
         ),
         (
             {"a.csv": ANNA, "b.csv": [made(0, "relabel", "yak")]},
@@ -134,19 +151,48 @@ def test_files_that_do_not_go_together_are_refused(files, message) -> None:
         merge_reviews(ROWS, files)
 
 
-def test_kappa_is_that_of_scikit_learn_and_its_interval_covers() -> None:
-    rng = np.random.default_rng(0)
-    n_covered, truth = 0, 0.6
-    for _ in range(400):
-        first = rng.choice(3, size=60, p=[0.5, 0.3, 0.2])
-        # With this probability the second knows what the first said; else it draws likewise.
-        drawn = rng.choice(3, size=60, p=[0.5, 0.3, 0.2])
-        second = np.where(rng.random(60) < truth, first, drawn)
-        kappa, low, high = cohen_kappa(list(zip(first.tolist(), second.tolist(), strict=True)))
-        assert kappa == pytest.approx(cohen_kappa_score(first, second))
-        assert low <= kappa <= high
-        n_covered += low <= truth <= high
-    assert 0.93 <= n_covered / 400 <= 0.99
+# Shares of rows by the labels of two reviewers: agreement by chance, better and worse than that.
+EVEN, SKEWED, THREE = np.full(2, 0.5), np.array([0.8, 0.2]), np.array([0.5, 0.3, 0.2])
+TABLES = {
+    f"{len(labels)} labels, {labels[0]} of the first, kappa {kappa}": (
+        kappa * np.diag(labels) + (1 - kappa) * np.outer(labels, labels)
+    )
+    for labels in (EVEN, SKEWED, THREE)
+    for kappa in (0.94, 0.6, 0.2, 0)
+}
+TABLES["kappa -0.8"] = np.array([[0.05, 0.45], [0.45, 0.05]])
+TABLES["two labels, kappa -0.6"] = np.array([[0.03, 0.67], [0.27, 0.03]])
+TABLES["three labels, kappa -0.4"] = np.array([[2, 30, 10], [10, 2, 14], [20, 10, 2]]) / 100
+
+
+@pytest.mark.parametrize("shares", TABLES.values(), ids=TABLES)
+def test_kappa_is_that_of_scikit_learn_and_its_interval_covers(shares) -> None:
+    rng = np.random.default_rng(1)
+    marginals = shares.sum(1) @ shares.sum(0)
+    truth = (np.trace(shares) - marginals) / (1 - marginals)
+    for n_rows in (20, 60):
+        n_covered = n_defined = 0
+        for _ in range(400):
+            cells = rng.choice(shares.size, size=n_rows, p=shares.ravel())
+            first, second = np.divmod(cells, len(shares))
+            found = cohen_kappa(list(zip(first.tolist(), second.tolist(), strict=True)))
+            if np.isnan(found[0]):
+                continue
+            kappa, low, high = found
+            assert -1 <= low <= kappa + 1e-12
+            assert kappa - 1e-12 <= high <= 1
+            n_covered, n_defined = n_covered + (low <= truth <= high), n_defined + 1
+        assert n_covered / n_defined >= 0.92
+    assert kappa == pytest.approx(cohen_kappa_score(first, second))
+
+
+def test_the_variance_of_kappa_is_that_of_its_estimates() -> None:
+    rng, n_rows = np.random.default_rng(0), 2000
+    for shares in TABLES.values():
+        drawn = rng.multinomial(n_rows, shares.ravel(), size=2000).reshape(-1, *shares.shape)
+        kappas = [_kappa_and_variance(counts)[0] for counts in drawn]
+        variance = _kappa_and_variance(shares)[1]
+        assert n_rows * np.var(kappas) == pytest.approx(variance, rel=0.15)
 
 
 def test_agreement_of_several_is_a_mean_over_pairs_by_the_rows_they_share() -> None:
@@ -168,9 +214,9 @@ def test_agreement_of_several_is_a_mean_over_pairs_by_the_rows_they_share() -> N
 
 def test_agreement_that_is_not_defined_is_said() -> None:
     apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
-    assert "not known, because no row was decided by two" in str(apart.agreement)
+    assert "unknown, because no row was decided by two" in str(apart.agreement)
     same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
-    assert str(same.agreement).endswith("Cohen's kappa is not defined where all chose one label.")
+    assert str(same.agreement).endswith("Cohen's kappa is undefined because all chose one label.")
     assert np.isnan([*same.agreement.interval, same.agreement.kappa]).all()
     all_alike = [made(row, "accept") for row in range(0, 12, 2)]
     alike = merge_reviews(ROWS, {"a.csv": all_alike, "b.csv": all_alike}).agreement
@@ -186,22 +232,25 @@ def test_disputed_rows_are_listed_and_put_on_a_page(tmp_path) -> None:
     reviews = {
         "a.csv": [Decision(name, "2", "new_class", "yak", reviewer=HOSTILE[0])],
         "b.csv": [Decision(name, "2", "relabel", hostile), Decision(name, "3", "exclude", "")],
-        "c.csv": [Decision(name, "3", "reject", "")],
+        "c.csv": [Decision(name, "3", "reject", "", reviewer=FORMULA)],
     }
     merged = merge_reviews(rows, reviews)
     write_disputed(tmp_path / "d.csv", rows, merged)
+    # What a spreadsheet would compute is guarded, without being asked for.
+    written = (tmp_path / "d.csv").read_text("utf-8")
+    assert f"'{FORMULA}" in written.replace('""', '"')
     assert read_csv(tmp_path / "d.csv")[1:] == [
         ["2", "item 2", "dog", "fox", HOSTILE[0], "yak"],
         ["2", "item 2", "dog", "fox", "b", hostile],
         ["3", "item 3", "dog", "dog", "b", ""],
-        ["3", "item 3", "dog", "dog", "c", "dog"],
+        ["3", "item 3", "dog", "dog", FORMULA, "dog"],
     ]
     report = write_settle_page(tmp_path / "p.html", rows, merged)
     data = parse_json(json_of(tmp_path / "p.html"))
     assert (report, data["report"]) == (f"{name}-settled", f"{name}-settled")
     assert sorted(data["id"]) == ["2", "3"]
     by_row = dict(zip(data["id"], data["verdicts"], strict=True))
-    assert by_row == {"2": [[HOSTILE[0], "yak"], ["b", 3]], "3": [["b", None], ["c", 1]]}
+    assert by_row == {"2": [[HOSTILE[0], "yak"], ["b", 3]], "3": [["b", None], [FORMULA, 1]]}
     text = (tmp_path / "p.html").read_text("utf-8")
     assert "2 rows to settle" in text
     assert HOSTILE[0] not in text.replace("\\u003c", "")
@@ -225,7 +274,7 @@ def test_rows_without_a_given_label_are_on_no_page(tmp_path) -> None:
     merged = merge_reviews(rows, reviews)
     assert [*merged.disputed] == [3]
     write_settle_page(tmp_path / "p.html", rows, merged)
-    assert "1 row without a given label not shown" in (tmp_path / "p.html").read_text("utf-8")
+    assert "Not shown: 1 row without a given label" in (tmp_path / "p.html").read_text("utf-8")
 
 
 def test_an_agreement_is_a_record() -> None:

@@ -212,7 +212,7 @@ def test_giving_up_is_reported() -> None:
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
     assert not fitted.converged
     assert fitted.n_steps == 2
-    with pytest.raises(RuntimeError, match="not reached in 2 Newton steps at l2="):
+    with pytest.raises(RuntimeError, match="not converge in 2 Newton steps at l2="):
         softmax_error(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
 
 

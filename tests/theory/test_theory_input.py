@@ -109,7 +109,10 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     ],
     "elsewhere": [(0.2, "elsewhere=0.2 are out of order: .*>= elsewhere")],
     "targets": [
-        (np.eye(2), r"targets must have 3 rows, one a sample, .* got shape \(2, 2\)|differ in sha"),
+        (
+            np.eye(2),
+            r"targets must have 3 rows, one per sample, .* got shape \(2, 2\)|differ in sha",
+        ),
         ([0, 1, 1], r"use np.eye\(n_classes\)\[labels\]|targets must have 2 dimension"),
     ],
     "gram": [
@@ -156,7 +159,7 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     "PairLevels": [({"squared_norm": 0.0}, "squared_norm=0.0 is not allowed: pass a positive")],
     "PairLevels.of_model": [
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
-        ({"superclass": [0, 1, 2]}, "at least one superclass of two classes"),
+        ({"superclass": [0, 1, 2]}, "at least one superclass with two or more"),
     ],
     "case_1_outputs": [({"same_class": 1.5}, "same_class=1.5 is not allowed: .* from 0 to 1")],
     "case_2_outputs": [({"same_class": [0.1, 0.2]}, "same_class must be one number or 3")],
@@ -170,14 +173,14 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "lemma_outputs": [
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
-        ({"superclass": [0, 0, 1]}, r"kept is of 1 superclass\(es\), superclass lists 2"),
+        ({"superclass": [0, 0, 1]}, r"kept has 1 superclass\(es\) and superclass lists 2"),
     ],
-    "Shrinkage.product": [({"rounds": []}, "rounds must hold one Shrinkage or more")],
+    "Shrinkage.product": [({"rounds": []}, "rounds must hold at least one Shrinkage")],
     "type_outputs": [({"corruption": np.eye(2)}, "corruption has 2 rows for 3 classes")],
     "unseen_outputs": [({"n_rounds": 0}, "n_rounds=0 is not allowed: .* at least 1")],
     "evolving_outputs": [
         ({"models": []}, "one model per round"),
-        ({"models": [MODEL, HALF_SAMPLES]}, "models must agree in class_sizes"),
+        ({"models": [MODEL, HALF_SAMPLES]}, "models must have the same class_sizes"),
     ],
     "mixed_outputs": [({"mix": mix}, "from 0 to 1") for mix in (-0.1, 1.1, np.nan)],
     "prediction_bound": [
@@ -211,10 +214,10 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     "average_labels": [
         ({"gram": [[1, 2], [2, 1]], "targets": np.eye(2), "l2": 9.0}, "gram is not positive semi"),
         ({"targets": 2 * LABELS}, "rows of targets must sum to 1"),
-        ({"targets": np.ones((3, 1))}, r"2 classes or more, got shape \(3, 1\)"),
+        ({"targets": np.ones((3, 1))}, r"at least 2\), got shape \(3, 1\)"),
     ],
     "BY_FEATURES.unseen_outputs": [({"features": [[1.0, 0.0]]}, "must have 3 columns, got 2")],
-    "BY_GRAM.coef": [(FIT, "build with from_features")],
+    "BY_GRAM.coef": [(FIT, "use from_features")],
     "BY_GRAM.matrix": [({"ridge": 0, "n_rounds": 0}, "ridge")],
     "repair_gram": [({"gram": [[-1.0, 0.0], [0.0, 1.0]]}, "gram cannot be repaired: sample 0")],
     "sample_coefficients": [({"temperature": 0.0}, "temperature=0.0 is not allowed: pass a pos")],
@@ -222,7 +225,9 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"perturbed": np.eye(2)}, "gram and perturbed differ in shape"),
         ({"n_leading": 3}, "n_leading must be below the matrix size 3, got 3"),
     ],
-    "shrinkage_factors": [({"eigenvalues": [1.0, -2.0]}, "no Gram matrix: it has the eigenvalue")],
+    "shrinkage_factors": [
+        ({"eigenvalues": [1.0, -2.0]}, "not those of a Gram matrix: it has the eigenvalue")
+    ],
     "OUTPUTS.of": [
         ({"true_labels": [-1]}, r"true_labels\[0\]=-1 .* pass integers from 0 to 2"),
         ({"given_labels": [3]}, r"given_labels\[0\]=3 .* pass integers from 0 to 2"),

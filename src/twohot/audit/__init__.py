@@ -2,9 +2,11 @@
 
 from twohot.audit.certificate_file import CERTIFICATE_FILES as CERTIFICATE_FILES
 from twohot.audit.certificate_file import CHECK_FILES as CHECK_FILES
+from twohot.audit.certificate_file import REVIEW_FILE as REVIEW_FILE
 from twohot.audit.certificate_file import certify_folder as certify_folder
 from twohot.audit.certificate_file import check_no_draw as check_no_draw
 from twohot.audit.certificate_file import extend_check as extend_check
+from twohot.audit.certificate_file import kept_sheets as kept_sheets
 from twohot.audit.certificate_file import read_certificate as read_certificate
 from twohot.audit.certificate_file import read_check as read_check
 from twohot.audit.certificate_file import review_of as review_of
@@ -30,6 +32,7 @@ from twohot.audit.folder import write_parts_report as write_parts_report
 from twohot.audit.guaranteed_list import CheckDraw as CheckDraw
 from twohot.audit.guaranteed_list import GuaranteedList as GuaranteedList
 from twohot.audit.guaranteed_list import attempt_level as attempt_level
+from twohot.audit.guaranteed_list import check_seed as check_seed
 from twohot.audit.guaranteed_list import rows_needed as rows_needed
 from twohot.audit.issue_files import labels_digest as labels_digest
 from twohot.audit.issue_files import write_issue_parts as write_issue_parts

@@ -1,4 +1,4 @@
-"""What is odd about data beside wrong labels: copies, outliers, ambiguous rows, classes alike."""
+"""Other issues of the data: near-duplicates, outliers, ambiguous rows, overlapping classes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,24 +18,23 @@ from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, counted, told_ap
 from twohot.judge import N_NEIGHBOURS, connected, copy_distance
 from twohot.review import AlikeClasses, RowFinding
 
-# Rows and classes that are odd by their neighbours: copies, outliers, classes alike ---------------
-# With d_k(i) the distance of row i to its k-th nearest row and s(i) the mean cosine of its
-# nearest,
+# Issues found by nearest rows: near-duplicates, outliers, overlapping classes ---------------------
+# d_k(i) is the distance of row i to its k-th nearest row, s(i) the mean cosine of its nearest rows.
 #
-#     copies          d_1(i) ≤ `copy_distance`: far nearer than rows of these data usually are
-#     outliers        log s(i) < Q1 - 3 (Q3 - Q1), quartiles of log s, and s(i) < median s / 2
-#     classes alike   neighbours across two classes, of those to expect if the two were one
+#     near-duplicates   d_1(i) ≤ `copy_distance`: much nearer than usual in these data
+#     outliers          log s(i) < Q1 - 3 (Q3 - Q1), quartiles of log s, and s(i) < median s / 2
+#     overlapping       neighbours across two classes, relative to one class split at random
 
 
-# Tukey's fence for values that are far out, in interquartile ranges.
+# Tukey's fence for far outliers, in interquartile ranges.
 FAR_OUT = 3.0
-# One class, split at random into two, has a mixing of 0.8 to 1.5; pairs that people tell apart
-# are below 0.7 nearly always.
+# One class, split at random into two, has a mixing of 0.8 to 1.5. Different classes are nearly
+# always below 0.7.
 ALIKE = 0.75
 
 
 def copies(nearby: Neighbourhood) -> tuple[IntArray, ...]:
-    """Return groups of rows that are nearly the same, in the order of their first rows."""
+    """Return groups of near-duplicates, in the order of their first rows."""
     if not nearby.distances.size:
         return ()
     is_copy = nearby.distances <= copy_distance(nearby.distances)
@@ -50,11 +49,11 @@ def copies(nearby: Neighbourhood) -> tuple[IntArray, ...]:
 
 
 def far_out(nearby: Neighbourhood) -> tuple[IntArray, FloatArray]:
-    """Return rows that are like no others, the least alike first, and how alike they are."""
+    """Return outliers, most distant first, and the mean cosines of their nearest rows."""
     if not nearby.distances.size:
         return np.zeros(0, np.intp), np.zeros(0)
     closeness = nearby.cosines.mean(axis=1)
-    # A row may point away from all others: its logarithm is as low as numbers go.
+    # The mean cosine may be negative; its logarithm is then replaced by the smallest one.
     logs = np.log(np.maximum(closeness, np.finfo(np.float64).tiny))
     low, middle, high = np.percentile(logs, [25, 50, 75])
     found = np.flatnonzero(logs < min(low - FAR_OUT * (high - low), middle - np.log(2)))
@@ -65,10 +64,10 @@ def far_out(nearby: Neighbourhood) -> tuple[IntArray, FloatArray]:
 def classes_alike(
     nearby: Neighbourhood, given: IntArray, corrected: IntArray
 ) -> tuple[AlikeClasses, ...]:
-    """Return pairs of classes that are mixed nearly as one class would be, the most mixed first.
+    """Return pairs of overlapping classes, most mixed first.
 
-    Given labels mix two classes also where they are often given for each other. Then corrected
-    labels separate them; if the two are one, they stay mixed, or one takes the other's rows.
+    Classes that are often confused are mixed by given labels too, but corrected labels separate
+    them. If two classes are one, they stay mixed, or one takes most rows of the other.
     """
     n_classes = max(int(given.max()), int(corrected.max())) + 1
     mixing = class_mixing(nearby, given, n_classes)
@@ -83,11 +82,11 @@ def classes_alike(
 
 
 def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> FloatArray:
-    """Return neighbours across every two classes, of those to expect if the two were one.
+    """Return pairs of neighbours across two classes, relative to one class split at random.
 
-    Between a and b, of all pairs of neighbours within both, a share of
-    2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)) is across them if labels say nothing; 0 for classes of
-    too few rows and for a class with itself.
+    If classes a and b were one, a share of 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)) of the pairs
+    of neighbours in a and b would be across them. The result is 0 for classes with too few rows,
+    and for a class with itself.
     """
     own = np.broadcast_to(codes[nearby.rows][:, np.newaxis], nearby.neighbours.shape)
     other = codes[nearby.neighbours]
@@ -101,53 +100,53 @@ def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> Floa
     total = sizes[:, np.newaxis] + sizes
     expected = 2 * np.outer(sizes, sizes) / np.maximum(total * (total - 1), 1)
     mixing = across / np.maximum(both * expected, np.finfo(np.float64).tiny)
-    large = sizes >= N_NEIGHBOURS  # neighbours of a smaller class are of others in any case
+    large = sizes >= N_NEIGHBOURS  # the neighbours in a smaller class must include other classes
     return np.where(np.outer(large, large) & ~np.eye(n_classes, dtype=bool), mixing, 0.0)
 
 
 CONFLICT = (
-    "Nearly the same row stands in the data again with another label: one of them is wrong, or "
-    "nobody can tell the two classes apart. The score is how probably this label is wrong."
+    "Near-duplicates with different labels: one label is wrong, or the two classes cannot be "
+    "distinguished. The score is the probability that this label is wrong."
 )
 COPY = (
-    "Nearly the same row stands in the data more than once: a copy among test data makes results "
-    "look too good. The score is how probably this label is wrong."
+    "Rows that are nearly the same. A near-duplicate of a training row among the test rows makes "
+    "the accuracy too high. The score is the probability that this label is wrong."
 )
 OUTLIER = (
-    "Nothing in the data looks like it, so that it may belong to no class. The score is the mean "
-    "cosine of its nearest rows."
+    "Rows unlike all others, which may belong to no class. The score is the mean cosine of the "
+    "nearest rows."
 )
 AMBIGUOUS = (
-    "Two classes are about equally likely, whatever the label says. The score is the probability "
-    "of the likelier one."
+    "Two classes are about equally probable, whatever the label is. The score is the probability "
+    "of the more probable one."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class DataIssues:
-    """What was found beside wrong labels; rows are places in X. `str` of it says so in words."""
+    """Other issues than wrong labels; rows are positions in X. `str` summarises them."""
 
-    duplicates: tuple[IntArray, ...]  # groups of rows that are nearly the same
-    outliers: IntArray  # rows that are like no others, the least alike first
-    closeness: FloatArray  # of the outliers, the mean cosine of their nearest rows
-    ambiguous: IntArray  # labelled rows between two classes, the least sure first
-    alike_classes: tuple[AlikeClasses, ...]  # pairs that look like one, the most mixed first
-    issues: LabelIssues  # what was found about the labels
+    duplicates: tuple[IntArray, ...]  # groups of near-duplicates
+    outliers: IntArray  # rows unlike all others, most distant first
+    closeness: FloatArray  # mean cosine of the nearest rows of each outlier
+    ambiguous: IntArray  # labelled rows that are a close call, least sure first
+    alike_classes: tuple[AlikeClasses, ...]  # pairs of overlapping classes, most mixed first
+    issues: LabelIssues  # the result for the labels
     n_searched: int  # rows that were compared with each other: all, or a sample
 
     @property
     def conflicting(self) -> tuple[IntArray, ...]:
-        """Groups of near-duplicates whose given labels differ: the strongest evidence there is."""
+        """Groups of near-duplicates with different given labels, strong evidence of errors."""
         given = self.issues.given
         return tuple(group for group in self.duplicates if _differ(given[group]))
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What was found, in plain words; nothing is said of what was not."""
+        """One sentence for each kind of issue that was found."""
         return tuple(_sentences(self))
 
     def findings(self) -> tuple[RowFinding, ...]:
-        """Return the rows by kind of finding, with a label or without; no kind without rows."""
+        """Return the findings that have rows, including rows without a label."""
         given, confidence = self.issues.given, self.issues.confidence
         agreeing = [group for group in self.duplicates if not _differ(given[group])]
         found = (
@@ -159,31 +158,31 @@ class DataIssues:
         return tuple(finding for finding in found if len(finding.rows))
 
     def __repr__(self) -> str:
-        return "\n".join(self.messages) or "Nothing was found beside wrong labels."
+        return "\n".join(self.messages) or "No other issues were found."
 
 
 def find_data_issues(
     X: Matrix, issues: LabelIssues, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> DataIssues:
-    """Find near-duplicates, outliers, ambiguous rows and classes that look like one.
+    """Find near-duplicates, outliers, ambiguous rows and overlapping classes.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
-        What was audited.
+        The audited features.
     issues : LabelIssues
-        What `find_label_issues` found in it: two classes that are often given for each other
-        are still two.
+        The result of `find_label_issues`. It separates classes that are only confused often from
+        classes that overlap.
     n_jobs : int, optional
-        Threads; all cores by default.
+        Number of threads; all cores by default.
     random_state : int, RandomState, Generator or None
-        Seed of the sample that is looked at where there are more than 50,000 rows.
+        Seed of the sample that is searched if there are more than 50,000 rows.
 
     Returns
     -------
     DataIssues
-        Groups of copies and those with different labels, outliers, ambiguous rows, pairs of
-        classes, and how many rows were compared.
+        Groups of near-duplicates, outliers, ambiguous rows, pairs of classes, and the number of
+        rows that were compared.
 
     Examples
     --------
@@ -199,7 +198,7 @@ def find_data_issues(
 
 
 def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 0) -> DataIssues:
-    """Return the same of rows that were checked."""
+    """Return the issues of prepared rows; see `find_data_issues`."""
     nearby = search_neighbourhood(rows, random_state=random_state)
     outliers, closeness = far_out(nearby)
     unsure = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
@@ -215,14 +214,14 @@ def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 
 
 
 def _differ(codes: IntArray) -> bool:
-    """Whether some of the labels are not the same; rows without one do not count."""
+    """Return whether labels differ; rows without a label do not count."""
     return len(np.unique(codes[codes != NO_LABEL])) > 1
 
 
 def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIssues) -> RowFinding:
-    """Return the rows of groups of copies, a group together, the most doubtful group first."""
+    """Return groups of copies as a finding, most suspicious group first."""
     wrong, given = issues.probability_wrong, issues.given
-    # Without a label there is nothing to doubt.
+    # A row without a label counts as right.
     doubt = np.nan_to_num(wrong)
     ordered = sorted(groups, key=lambda group: -float(doubt[group].max()))
     related = [_others(group, row, given) for group in ordered for row in group.tolist()]
@@ -246,21 +245,21 @@ def _sentences(found: DataIssues) -> Iterator[str]:
         n_copies = sum(map(len, found.duplicates))
         yield (
             f"Near-duplicates: {n_copies:,} rows in {counted(n_groups, 'group')}, "
-            f"{n_conflicting:,} of them with different labels."
+            f"{n_conflicting:,} with different labels."
         )
     if len(found.outliers):
-        yield f"Outliers: {counted(len(found.outliers), 'row')} like no others."
+        yield f"Outliers: {counted(len(found.outliers), 'row')} unlike all others."
     if found.alike_classes:
         pairs = [
             " and ".join(told_apart([names[pair.first], names[pair.second]]))
             for pair in found.alike_classes[:FEW]
         ]
         yield (
-            f"Classes that look like one: {counted(len(found.alike_classes), 'pair')}, "
+            f"Overlapping classes: {counted(len(found.alike_classes), 'pair')}, "
             f"{', '.join(pairs)}{', …' * (len(found.alike_classes) > FEW)}."
         )
     if found.n_searched < n_rows:
         yield (
-            f"Near-duplicates, outliers and classes alike were looked for in {found.n_searched:,} "
-            f"of {n_rows:,} rows, drawn at random."
+            f"Near-duplicates, outliers and overlapping classes were searched in a random sample "
+            f"of {found.n_searched:,} of {n_rows:,} rows."
         )

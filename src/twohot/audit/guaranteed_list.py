@@ -1,21 +1,21 @@
-"""Lists of wrong labels with a guarantee that comes from a random draw alone.
+"""Lists of wrong labels with a guarantee that relies only on a random draw.
 
-A person checks a few rows, drawn at random from the most doubtful ones. Their verdicts decide how
-long a list of unchecked rows may be, most doubtful first, so that at most a share `fdr` of its
-labels is right.
+A person checks a few rows, drawn at random from the most suspicious ones. The verdicts determine
+how many unchecked rows, most suspicious first, can be listed so that on average at most a share
+`fdr` of the listed labels is right.
 
 Conventions
 -----------
-The pool is N rows in a fixed order, most doubtful first; N1 of their labels are wrong, the other
+The pool is N rows in a fixed order, most suspicious first; N1 of their labels are wrong, the other
 N0 are right. n of its rows are drawn uniformly without replacement, so that m = N - n are left. A
 threshold t is a prefix of the order. Above it are
 
     C checked right labels,   R unchecked rows,   V right labels among these R rows.
 
 V is unknown. The false discovery proportion of the list is FDP = V / max(R, 1), and its mean over
-draws is the false discovery rate, FDR. Nothing is random but the draw: copies of rows, classes that
-overlap, people's errors, a bad model and doubts that were fitted on the same labels change nothing.
-The order must be fixed before the draw, ties included, and a verdict must depend on its row alone.
+draws is the false discovery rate, FDR. Only the draw is random. The guarantee does not depend on
+duplicates, overlapping classes, errors of the reviewer, or the quality of the model. The order must
+be fixed before the draw, ties included, and a verdict must depend on its row alone.
 
 Theorem 1 (FDR)
 ---------------
@@ -23,15 +23,15 @@ Take the longest prefix with m (1 + C) ≤ q (n + 1) R. Then
 
     E[V / max(R, 1)] ≤ q (1 - binom(N1, n + 1) / binom(N, n + 1)) ≤ q.
 
-Proof. Given n0, the number of checked right labels, the checked ones are a uniform subset of the
-right rows, independent of what was drawn of the wrong rows. Let m0 = N0 - n0. Shorten the prefix,
-from the whole pool on, and watch M = V / (1 + C). The next right row to leave is unchecked with
-probability V / (V + C), so that, if C > 0,
+Proof. Given n0, the number of checked right labels, these are a uniform subset of the right rows,
+independent of the drawn wrong rows. Let m0 = N0 - n0. Start with the whole pool, shorten the prefix
+row by row, and consider M = V / (1 + C). The next right row to leave is unchecked with probability
+V / (V + C). So, if C > 0,
 
     E[M'] = V / (V + C) · (V - 1) / (1 + C) + C / (V + C) · V / C = V / (1 + C) = M,
 
 and E[M'] < M if C = 0 < V: M is a supermartingale. The first time that the rule holds is a stopping
-time of it, hence E[V / (1 + C)] ≤ E[m0 / (n0 + 1)] there. Since n0 is hypergeometric,
+time, hence E[V / (1 + C)] ≤ E[m0 / (n0 + 1)] at that time. Since n0 is hypergeometric,
 
     E[m0 / (n0 + 1)] = Σ_k binom(N0, k + 1) binom(N1, n - k) / binom(N, n)
                      = (binom(N, n + 1) - binom(N1, n + 1)) / binom(N, n),
@@ -47,17 +47,17 @@ n-subset of {1, …, N} is at most B_c + 1 for all c ≤ c_max at once. Then wit
 
     V ≤ B_C - C,   and so V is at most the least of min(R, B_C - C) over all longer prefixes.
 
-Thresholds, and the rate that is asked for, may be chosen after the check.
+The threshold and the rate may be chosen after the check.
 
 Proof. Number the right rows by their place in the order. If they were all rows, N0 = N, the numbers
 of the checked ones would be such a subset. If N0 < N, put the right rows first in a list of all
 rows; then the (c + 1)-th smallest number in the list is that of the (c + 1)-th checked right row,
-or exceeds N0 where there is none. There are fewer than c + 1 checked right rows above t, so that
-there are at most B_c right rows above it. A longer prefix holds no fewer right labels. ∎
+or exceeds N0 if there is none. Above t there are fewer than c + 1 checked right rows, so at most
+B_c right rows. A longer prefix has no fewer right labels. ∎
 
-`right_bounds` takes B_c = max {k : P(H(k) ≤ c) > δ'}, where H(k) is hypergeometric: how many of the
-first k rows are drawn. The local level δ' is the largest one whose probability of a miss, computed
-exactly, is at most δ.
+`right_bounds` uses B_c = max {k : P(H(k) ≤ c) > δ'}, where the hypergeometric H(k) is the number of
+drawn rows among the first k. The local level δ' is the largest one with a probability of a miss,
+computed exactly, of at most δ.
 """
 
 import math
@@ -79,29 +79,30 @@ from twohot.base import (
     counted,
 )
 
-# The pool has half as many rows again as are flagged, so that the check sees where the list should
-# end, and at least twice the rows that are drawn, so that as many as were checked are left.
+# The pool has 1.5 times the flagged rows, so that the check covers the end of the list. It has at
+# least twice the drawn rows, so that at least as many are left to list.
 POOL_PER_FLAGGED = Fraction(3, 2)
 POOL_PER_CHECKED = 2
-# q (n + 1) R / m of the expected list. In simulations a list then has .87 of the wrong labels that
-# the best threshold finds; at twice this number .92.
+# q (n + 1) R / m of the expected list. In simulations the list then has 0.87 of the wrong labels of
+# the best threshold; with twice this number, 0.92.
 EXPECTED_RESOLUTION = 3
-# A threshold above which more right labels were checked than this is not bounded: no list that is
-# worth having reaches as far, and each further checkpoint widens the bound at the others.
+# Thresholds with more checked right labels than this have no bound. No useful list is so long, and
+# each further bound would widen the others.
 MOST_RIGHT_CHECKED = 60
-# A share of right labels that an empty list is explained by: fewer would be seen with this chance.
+# Significance level of the test that more checked rows would not help.
 REFUTED_AT = 0.05
 # Halvings of the interval of δ', on a logarithmic scale: its width is then below a relative 1e-5.
 HALVINGS = 20
 WORDS = 2**64
+LARGEST_SEED = 2**53 - 2
 
 
 @dataclass(frozen=True, eq=False)
 class CheckDraw:
-    """Rows to check, drawn at random from the most doubtful ones."""
+    """Rows to check, drawn at random from the most suspicious ones."""
 
-    pool: IntArray  # (n_pool,), rows, most doubtful first; fixed before the draw
-    rows: IntArray  # (n_checked,), rows of the pool, in the order in which they were drawn
+    pool: IntArray  # (n_pool,), rows, most suspicious first; fixed before the draw
+    rows: IntArray  # (n_checked,), drawn rows of the pool, in the order of the draw
     seed: int  # of the draw
 
     @property
@@ -110,34 +111,34 @@ class CheckDraw:
         return len(self.pool) - len(self.rows)
 
     def extended(self, n_checked: int) -> "CheckDraw":
-        """Return a draw of more rows of the same pool, which begins with the rows of this one."""
+        """Return a larger draw from the same pool, which starts with the rows of this one."""
         return _draw(self.pool, n_checked, self.seed)
 
 
 @dataclass(frozen=True)
 class RowsNeeded:
-    """How many rows to check for a list."""
+    """Numbers of rows to check for a list."""
 
-    advised: int  # the list then has most of what can be found
+    advised: int  # enough for most of the wrong labels that a list can have
     least: int  # with fewer, a list of the expected length is impossible
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Every threshold: the prefix of length 1, 2, … of the pool."""
+    """Bounds for every threshold: the prefixes of the pool of length 1, 2 and so on."""
 
-    right_checked: IntArray  # (n_pool,), C: checked labels above the threshold that are right
+    right_checked: IntArray  # (n_pool,), C: checked right labels above the threshold
     unchecked: IntArray  # (n_pool,), R: unchecked rows above it
-    most_right: IntArray  # (n_pool,), how many of those R labels are right at most (theorem 2)
+    most_right: IntArray  # (n_pool,), upper bound on right labels among these R (theorem 2)
     confidence: float  # that all these bounds hold at once
 
     @property
     def most_share(self) -> FloatArray:
-        """(n_pool,) largest share of right labels among the unchecked rows above a threshold."""
+        """(n_pool,) upper bound on the share of right labels among unchecked rows, by threshold."""
         return np.asarray(self.most_right / np.maximum(self.unchecked, 1))
 
     def longest(self, share: float) -> int:
-        """Return the longest prefix that has at most a share of right labels, 0 without one."""
+        """Return the length of the longest prefix with at most a share of right labels, else 0."""
         found = np.flatnonzero((self.unchecked > 0) & (self.most_share <= share))
         return int(found[-1]) + 1 if len(found) else 0
 
@@ -146,28 +147,37 @@ class Bounds:
 class GuaranteedList:
     """Unchecked rows of which, on average over draws, at most a share `fdr` have right labels."""
 
-    rows: IntArray  # (n_listed,), most doubtful first
-    found_wrong: IntArray  # checked rows above the same threshold whose labels are wrong
+    rows: IntArray  # (n_listed,), most suspicious first
+    found_wrong: IntArray  # checked rows with wrong labels above the same threshold
     fdr: float  # guaranteed by theorem 1
     n_checked: int
     smallest: int  # no shorter list can be certified with so many checked rows
-    bounds: Bounds  # of every threshold, also of this one
-    reason: str  # why the list is empty and whether more rows would help; "" if it is not
+    bounds: Bounds  # for every threshold, including this one
+    reason: str  # why the list is empty, and whether more rows would help; else ""
+    attempt: int = 1  # earlier attempts, with fewer checked rows, gave no list
 
     @property
     def most_right(self) -> int:
-        """How many of the listed labels are right at most, with the confidence of the bounds."""
+        """Upper bound on the right labels in the list, with the confidence of the bounds."""
         above = np.flatnonzero(self.bounds.unchecked == len(self.rows))
         return int(self.bounds.most_right[above[0]]) if len(self.rows) else 0
 
     def __str__(self) -> str:
+        together = ""
+        if self.attempt > 1:
+            # fdr, 2 fdr, 4 fdr, … of this attempt, the one before, and so on.
+            most = (2**self.attempt - 1) * self.fdr
+            together = (
+                f" Attempt {self.attempt} has a rate of {100 * self.fdr:.4g}%; the lists of all "
+                f"attempts together have at most {100 * most:.4g}%."
+            )
         if self.reason:
-            return f"No list: {self.reason}"
-        n_listed, certainty = len(self.rows), f"{self.bounds.confidence:.0%} certainty"
+            return f"No list: {self.reason}{together}"
+        n_listed, confidence = len(self.rows), f"{self.bounds.confidence:.0%} confidence"
         return (
             f"{counted(n_listed, 'label')}. On average at most {100 * self.fdr:g}% of the labels "
-            f"in such lists are right (FDR). In this one at most {self.most_right} of "
-            f"{n_listed} are, with {certainty}."
+            f"in such lists are right (FDR). In this list, at most {self.most_right} of "
+            f"{n_listed} are right, with {confidence}.{together}"
         )
 
 
@@ -175,7 +185,7 @@ class GuaranteedList:
 
 
 def doubt_order(doubt: FloatArray) -> IntArray:
-    """Return the rows that have a doubt, the most doubtful first; ties in the order of the rows.
+    """Return the rows with a score, most suspicious first; ties in the order of the rows.
 
     Examples
     --------
@@ -187,10 +197,9 @@ def doubt_order(doubt: FloatArray) -> IntArray:
 
 
 def seeded_order(rows: IntArray, seed: int) -> IntArray:
-    """Return rows in a pseudo-random order that any language can repeat.
+    """Return rows in a pseudo-random order that other languages can reproduce.
 
-    The key of row r is the r-th output of SplitMix64, whose state begins at that of the seed; rows
-    are sorted by their keys.
+    Rows are sorted by keys. The key of row r is the r-th output of SplitMix64 for the seed.
 
     Examples
     --------
@@ -203,6 +212,20 @@ def seeded_order(rows: IntArray, seed: int) -> IntArray:
     return np.asarray(rows[np.lexsort((rows, _mixed(keys)))])
 
 
+def check_seed(seed: int) -> int:
+    """Return a seed that the page can repeat: it adds 2, and its integers end at 2^53.
+
+    Examples
+    --------
+    >>> check_seed(7)
+    7
+    """
+    if check_count("seed", seed, 0) > LARGEST_SEED:
+        problem = "is more than a browser can count to"
+        raise ArgumentError({"seed": seed}, problem, f"pass an integer of at most {LARGEST_SEED}.")
+    return int(seed)
+
+
 def _mixed(state: IntArray) -> IntArray:
     """Return the outputs of SplitMix64 for some states; products are modulo 2^64."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
@@ -211,19 +234,24 @@ def _mixed(state: IntArray) -> IntArray:
 
 
 def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int = 0) -> CheckDraw:
-    """Draw rows to check, uniformly from the most doubtful ones.
+    """Draw rows to check, uniformly from the most suspicious ones.
 
     Parameters
     ----------
     doubt : array of shape (n_rows,)
-        The larger, the more doubtful the label; NaN for rows without one.
+        Scores; larger is more suspicious. NaN for rows without a label.
     n_flagged : int
-        How many labels an audit flags. The pool has half as many rows again, and at least twice
-        the rows to check.
+        Number of labels flagged by the audit. The pool has 1.5 times as many rows, and at least
+        twice the rows to check.
     n_checked : int
         Rows to draw; see `rows_needed`.
     seed : int
-        Of the draw. A second draw with another seed voids the guarantee of both.
+        Seed of the draw. A second draw with another seed voids the guarantee of both.
+
+    Returns
+    -------
+    CheckDraw
+        The pool and the drawn rows.
 
     Examples
     --------
@@ -239,16 +267,16 @@ def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int =
 
 
 def _draw(pool: IntArray, n_checked: int, seed: int) -> CheckDraw:
-    check_count("seed", seed, 0)
+    check_seed(seed)
     if n_checked >= len(pool):
-        problem = f"leaves nothing of the {counted(len(pool), 'most doubtful row')} to list"
+        problem = f"leaves nothing of the {counted(len(pool), 'most suspicious row')} to list"
         advice = f"pass at most {len(pool) - 1}, or review these rows without a certificate."
         raise ArgumentError({"n_checked": n_checked}, problem, advice)
     return CheckDraw(pool, seeded_order(pool, seed)[:n_checked], seed)
 
 
 def rows_needed(n_pool: int, fdr: float, list_size: int) -> RowsNeeded:
-    """Return how many rows of a pool to check for a list of about some length.
+    """Return how many rows of a pool to check for a list of a given length.
 
     Examples
     --------
@@ -261,7 +289,7 @@ def rows_needed(n_pool: int, fdr: float, list_size: int) -> RowsNeeded:
 
 
 def smallest_list(n_pool: int, n_checked: int, fdr: float) -> int:
-    """Return the length of the shortest list that so many checked rows can certify.
+    """Return the length of the shortest list that `n_checked` rows can certify.
 
     Examples
     --------
@@ -272,7 +300,7 @@ def smallest_list(n_pool: int, n_checked: int, fdr: float) -> int:
 
 
 def _level(fdr: float) -> Fraction:
-    """Return the rate as the decimal that was passed, so that the rule has no rounding."""
+    """Return the rate as an exact fraction, to avoid rounding."""
     # Products with a larger denominator would not fit in 64 bits.
     level = Fraction(str(float(check_within("fdr", fdr, 0, 1)))).limit_denominator(10**6)
     if level in (0, 1):
@@ -286,34 +314,46 @@ def _level(fdr: float) -> Fraction:
 
 
 def certify(
-    draw: CheckDraw, wrong: BoolArray, fdr: float, *, confidence: float = 0.95
+    draw: CheckDraw,
+    wrong: BoolArray,
+    fdr: float,
+    *,
+    attempt: int = 1,
+    confidence: float = 0.95,
 ) -> GuaranteedList:
     """Return the longest list of unchecked rows that a check can certify (theorem 1).
 
     Parameters
     ----------
     draw : CheckDraw
-        What `draw_check` returned, before the verdicts.
+        The result of `draw_check`.
     wrong : array of shape (n_checked,)
-        Which of `draw.rows` have wrong labels. Rows that the reviewer skipped, or is not sure of,
-        count as right: leaving them out voids the guarantee.
+        Whether the labels of `draw.rows` are wrong. Rows without a clear verdict count as right;
+        leaving them out voids the guarantee.
     fdr : float
-        Fixed before the check.
+        False discovery rate of the first attempt, fixed before the check.
+    attempt : int
+        Number of this attempt, if the draw was extended after an empty list; see `attempt_level`.
     confidence : float
-        Of the bounds for this draw (theorem 2), beside the guarantee.
+        Confidence of the additional bounds for this draw (theorem 2).
+
+    Returns
+    -------
+    GuaranteedList
+        The listed rows, or the reason why the list is empty.
 
     Examples
     --------
     >>> draw = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=45)
     >>> print(certify(draw, draw.rows < 180, fdr=0.1))
-    203 labels. On average at most 10% of the labels in such lists are right (FDR). In this one at
-    most 52 of 203 are, with 95% certainty.
+    203 labels. On average at most 10% of the labels in such lists are right (FDR). In this list,
+    at most 52 of 203 are right, with 95% confidence.
     >>> print(certify(draw, draw.rows % 2 == 0, fdr=0.1).reason)
-    with 45 checked rows a list needs at least 56 labels, and among 40 checked rows of the 273 most
-    doubtful ones the check found 19 right labels. This is too many for 0.1: more checked rows would
-    not help.
+    with 45 checked rows, a list needs at least 56 labels; of 40 checked rows among the 273 most
+    suspicious, 19 have right labels. This is too many for 0.1: more checked rows would not help.
     """
     bounds = fdp_bounds(draw, wrong, confidence=confidence)
+    fdr = attempt_level(fdr, attempt)
     level, n = _level(fdr), len(draw.rows)
     holds = (bounds.unchecked > 0) & (
         draw.n_left * level.denominator * (1 + bounds.right_checked)
@@ -330,11 +370,12 @@ def certify(
         smallest=smallest,
         bounds=bounds,
         reason="" if len(found) else _why_empty(draw, bounds, level, smallest),
+        attempt=attempt,
     )
 
 
 def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) -> str:
-    """Say what stands in the way of a list: too few checked rows, or right labels among them."""
+    """Return why the list is empty: too few checked rows, or too many right labels."""
     n = len(draw.rows)
     if smallest > draw.n_left:
         least = math.ceil(1 / level) - 1
@@ -344,35 +385,36 @@ def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) 
         )
     n_above = np.arange(1, len(draw.pool) + 1)
     n_checked = n_above - bounds.unchecked
-    # Of prefixes long enough to be certified, that with the least share of right labels.
+    # Among prefixes that are long enough, the one with the smallest share of right labels.
     share = np.where(n_checked > 0, bounds.right_checked / np.maximum(n_checked, 1), 1.0)
     share[bounds.unchecked < smallest] = np.inf
     best = int(share.argmin())
     said = (
-        f"with {counted(n, 'checked row')} a list needs at least {counted(smallest, 'label')}, and "
-        f"among {n_checked[best]} checked rows of the {n_above[best]} most doubtful ones the check "
-        f"found {counted(int(bounds.right_checked[best]), 'right label')}. "
+        f"with {counted(n, 'checked row')}, a list needs at least {counted(smallest, 'label')}; of "
+        f"{n_checked[best]} checked rows among the {n_above[best]} most suspicious, "
+        f"{int(bounds.right_checked[best])} have right labels. "
     )
     if binom.sf(bounds.right_checked[best] - 1, n_checked[best], float(level)) <= REFUTED_AT:
         return said + f"This is too many for {float(level):g}: more checked rows would not help."
-    # There C + 1 ≈ 1 + n · share · prefix / pool, which the rule compares with q n · prefix / pool.
+    # Here C + 1 ≈ 1 + n · share · prefix / pool, which the rule compares with q n · prefix / pool.
     excess = max(float(level) - share[best], float(level) / EXPECTED_RESOLUTION)
     more = math.ceil(len(draw.pool) / n_above[best] / excess)
     return said + f"Check about {max(more, n + 1)} rows."
 
 
 def attempt_level(fdr: float, attempt: int) -> float:
-    """Return the rate to certify at when earlier, smaller draws gave an empty list.
+    """Return the rate for an attempt after smaller draws gave an empty list.
 
-    A check that is extended until a list appears is not a check of fixed size. The k-th attempt
-    uses fdr / 2^(k-1); the lists of the first k together have an FDR of at most (2 - 2^(1-k)) fdr,
-    by a union bound.
+    A check that is extended until a list appears has no fixed size. So the k-th attempt uses
+    fdr / 2^(k-1). By a union bound, the first k lists together have an FDR of at most
+    (2 - 2^(1-k)) fdr.
 
     Examples
     --------
     >>> attempt_level(0.1, 1), attempt_level(0.1, 2)
     (0.1, 0.05)
     """
+    _level(fdr)  # raises for a rate that no list can have
     return fdr * 0.5 ** (check_count("attempt", attempt, 1) - 1)
 
 
@@ -380,7 +422,7 @@ def attempt_level(fdr: float, attempt: int) -> float:
 
 
 def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -> Bounds:
-    """Return how many labels are right at most, for every threshold at once (theorem 2).
+    """Return upper bounds on right labels for all thresholds at once (theorem 2).
 
     Examples
     --------
@@ -400,14 +442,14 @@ def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -
     is_bounded = right_checked < len(least)
     above = least[np.minimum(right_checked, len(least) - 1)] - right_checked
     most_right = np.where(is_bounded, np.minimum(above, unchecked), unchecked)
-    # A longer prefix holds no fewer right labels.
+    # A longer prefix has no fewer right labels.
     most_right = np.minimum.accumulate(most_right[::-1])[::-1]
     return Bounds(right_checked, unchecked, most_right, confidence)
 
 
 @lru_cache
 def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> IntArray:
-    """Return B: where c right labels were checked, at most B[c] rows above are right (theorem 2).
+    """Return B: above a threshold with c checked right labels, at most B[c] are right (theorem 2).
 
     Returns
     -------
@@ -420,7 +462,7 @@ def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> In
     """
     delta = 1 - check_within("confidence", confidence, 0, 1)
     if not 0 < delta < 1:
-        advice = "pass a number between 0 and 1, as 0.95."
+        advice = "pass a number between 0 and 1, such as 0.95."
         raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
     n_bounds = min(n_checked, MOST_RIGHT_CHECKED + 1)
     # At δ / n_bounds the probability of a miss is at most δ by a union bound.
@@ -430,7 +472,7 @@ def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> In
         missed = miss_probability(n_pool, n_checked, _local_bounds(n_pool, n_checked, middle))
         low, high = (middle, high) if missed <= delta else (low, middle)
     found = _local_bounds(n_pool, n_checked, low)
-    found.flags.writeable = False  # every caller gets the same array
+    found.flags.writeable = False  # the cache returns the same array to every caller
     return found
 
 
@@ -448,15 +490,15 @@ def _local_bounds(n_pool: int, n_checked: int, level: float) -> IntArray:
 
 
 def miss_probability(n_pool: int, n_checked: int, bounds: IntArray) -> float:
-    """Return the probability that some H(B_c + 1) ≤ c: that a bound of theorem 2 does not hold.
+    """Return the probability that a bound of theorem 2 fails: H(B_c + 1) ≤ c for some c.
 
     Examples
     --------
     >>> round(miss_probability(300, 45, right_bounds(300, 45)), 4)
     0.05
     """
-    counts = np.arange(len(bounds))  # more elements than that so far: no bound can be missed
-    probability = (counts == 0).astype(float)  # of each count, of those that missed nothing
+    counts = np.arange(len(bounds))  # numbers of drawn rows so far; above these no bound can fail
+    probability = (counts == 0).astype(float)  # of each number, while no bound has failed
     missed, at = 0.0, 0
     for c, to in enumerate(bounds + 1):
         # P(x of the next rows are drawn, after j) = C(to - at, x) C(N - to, n - j - x) / C(N - at,
@@ -477,7 +519,7 @@ def miss_probability(n_pool: int, n_checked: int, bounds: IntArray) -> float:
 
 
 def _log_binomial(total: IntArray | int, chosen: IntArray | int) -> FloatArray:
-    """Return the logarithm of a number of choices, -inf where there is none."""
+    """Return the log of a binomial coefficient, -inf where it is 0."""
     total, chosen = np.broadcast_arrays(total, chosen)
     is_possible = (chosen >= 0) & (chosen <= total)
     rest = np.where(is_possible, total - chosen, 0)

@@ -1,4 +1,4 @@
-"""The table of what an audit says about every row."""
+"""`LabelIssues`: the result of an audit, one verdict per row."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -45,11 +45,11 @@ COLUMNS = (
 )
 
 SHOWN = 10  # rows of the printed table
-SURELY = 0.5  # probability from which on a label is wrong rather than right
-# Rows of a file of `to_parquet`: some 64 MB, with names of classes.
+SURELY = 0.5  # above this probability, a label is more likely wrong than right
+# Rows per file of `to_parquet`: about 64 MB with class names.
 PART_ROWS = 1_000_000
 HEADINGS = ("id", "wrong", "given", "suggested", "second")
-# Fields with one entry per row, beside the ids.
+# Fields with one entry per row, without the ids.
 ROW_FIELDS = (
     *("is_label_issue", "label_quality", "given", "predicted", "second"),
     *("confidence", "second_confidence", "is_undecided"),
@@ -58,35 +58,34 @@ ROW_FIELDS = (
 
 @dataclass(frozen=True, eq=False)
 class LabelIssues:
-    """Every row of the data, in its order, with the verdict on its label.
+    """The result of an audit: a verdict on the label of every row, in the order of the data.
 
-    Labels are kept as positions in `classes`; the columns `given_label`, `predicted_label` and
-    `second_label` name them. `corruption[k, l]` is the estimated share of the rows of true class k
-    that were given label l: rows sum to one. It is the transpose of cleanlab's noise matrix.
+    `issues["label_quality"]` is a column; `issues[:5]` and `issues[mask]` are some rows, with the
+    estimates of all rows. `issues.rows` are the flagged rows, most suspicious first.
+    `issues.to_pandas()` and `issues.to_polars()` return data frames; the pandas frame has the index
+    of the data. A loop over `issues` yields one dict per row.
 
-    A small frame: `issues["label_quality"]` is a column, `issues[:5]` and `issues[mask]` some rows
-    (estimates stay those of all), `issues.rows` the flagged ones, most doubtful first. A loop gives
-    every row as a dict, which `pd.DataFrame(issues)` takes; `issues.to_pandas()` and
-    `issues.to_polars()` are data frames.
-    Rows have the ids of the data: the index of a pandas frame is that of `issues.to_pandas()`.
+    Labels are stored as positions in `classes`; the columns `given_label`, `predicted_label` and
+    `second_label` have their names. `corruption[k, l]` is the estimated share of rows of true class
+    k with given label l, so its rows sum to one. It is the transpose of cleanlab's noise matrix.
     """
 
     is_label_issue: NDArray[np.bool_]  # (n_rows,)
-    label_quality: FloatArray  # (n_rows,), in [0, 1], probability of being right; NaN without one
-    given: IntArray  # (n_rows,), label as a position in classes; NO_LABEL without one
-    predicted: IntArray  # (n_rows,), the likeliest class: the suggestion
-    second: IntArray  # (n_rows,), the next likeliest
+    label_quality: FloatArray  # (n_rows,), probability that the label is right; NaN: no label
+    given: IntArray  # (n_rows,), label as a position in classes; NO_LABEL: no label
+    predicted: IntArray  # (n_rows,), the most probable class: the suggestion
+    second: IntArray  # (n_rows,), the second most probable class
     confidence: FloatArray  # (n_rows,), probability of the suggestion
-    second_confidence: FloatArray  # (n_rows,), probability of the next likeliest
-    is_undecided: NDArray[np.bool_]  # (n_rows,), the two candidates are close
-    classes: NDArray[Any]  # (n_classes,), that may be suggested or chosen
-    noise_rate: float  # estimated share of the labels that are wrong: mean of probability_wrong
-    noise_interval: tuple[float, float]  # the least and the most that it may be
-    # (n_classes, n_classes), row true class, column given label; CSR of more than 2,000 classes
+    second_confidence: FloatArray  # (n_rows,), probability of the second class
+    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call between the two candidates
+    classes: NDArray[Any]  # (n_classes,), classes that may be suggested or chosen
+    noise_rate: float  # estimated share of wrong labels: mean of probability_wrong
+    noise_interval: tuple[float, float]  # lower and upper bound of noise_rate
+    # (n_classes, n_classes), row true class, column given label; CSR above 2,000 classes
     corruption: Matrix
-    messages: tuple[str, ...]  # what a reader should know, in plain words
-    probe: Any = None  # the probe that judged, None for a user's own probabilities
-    ids: RowIds = POSITIONS  # (n_rows,), what the rows are called in the user's data
+    messages: tuple[str, ...]  # notes on the result, as sentences
+    probe: Any = None  # the probe that judged the labels; None for your own probabilities
+    ids: RowIds = POSITIONS  # (n_rows,), ids of the rows in your data
 
     def __post_init__(self) -> None:
         if self.ids is POSITIONS:
@@ -99,57 +98,62 @@ class LabelIssues:
 
     @property
     def probability_wrong(self) -> FloatArray:
-        """(n_rows,) how probable it is that the label is wrong; NaN without one."""
+        """(n_rows,) probability that the label is wrong; NaN for a row without a label."""
         return 1 - self.label_quality
 
     @property
     def given_label(self) -> NDArray[Any]:
-        """(n_rows,) given labels by name, None where there is none."""
+        """(n_rows,) names of the given labels; None for a row without a label."""
         return Labels(self.given, self.classes).values
 
     @property
     def predicted_label(self) -> NDArray[Any]:
-        """(n_rows,) the likeliest class by name."""
+        """(n_rows,) names of the most probable classes: the suggestions."""
         return Labels(self.predicted, self.classes).values
 
     @property
     def second_label(self) -> NDArray[Any]:
-        """(n_rows,) the next likeliest by name."""
+        """(n_rows,) names of the second most probable classes."""
         return Labels(self.second, self.classes).values
 
     @property
     def n_issues(self) -> int:
-        """How many labels are flagged."""
+        """Number of flagged labels."""
         return int(np.count_nonzero(self.is_label_issue))
 
     @property
     def rows(self) -> NDArray[np.intp]:
-        """Numbers of the flagged rows, the most doubtful first."""
+        """Positions of the flagged rows, most suspicious first."""
         flagged = np.flatnonzero(self.is_label_issue)
         return flagged[np.argsort(self.label_quality[flagged], kind="stable")]
 
     def share_in_words(self) -> str:
-        """Return how many labels are wrong, in a few words."""
+        """Return the estimated share of wrong labels as text."""
         least, most = self.noise_interval
         return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
     ) -> NDArray[Any]:
-        """Return the labels with the suggestion taken where a label is flagged and likely wrong.
+        """Return the labels, with flagged labels that are likely wrong replaced by the suggestion.
 
         Parameters
         ----------
         undecided : bool
-            Take the suggestion for all flagged rows; else those keep their label where two
-            candidates are close, or the label is more probably right than wrong.
+            Replace all flagged labels. By default, close calls and labels that are more likely
+            right than wrong stay as they are.
         unlabelled : bool
-            Take it for rows without a label too; else those stay None.
+            Also fill in the suggestion for rows without a label. By default they stay None.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Labels by name.
         """
         return self.corrected(undecided=undecided, unlabelled=unlabelled).values
 
     def corrected(self, *, undecided: bool = False, unlabelled: bool = False) -> Labels:
-        """Return the same as `corrected_labels`, coded: what a probe takes as y."""
+        """Return `corrected_labels` as a `Labels` record, which a probe accepts as y."""
         taken = self.is_label_issue
         if not undecided:
             taken = taken_unseen(taken, self.is_undecided, self.label_quality)
@@ -166,7 +170,7 @@ class LabelIssues:
     def __getitem__(self, key: Any) -> "NDArray[Any] | LabelIssues":
         if isinstance(key, str):
             if key not in COLUMNS:
-                raise KeyError(f"{key!r} is no column: take one of {', '.join(COLUMNS)}.")
+                raise KeyError(f"{key!r} is not a column: pass one of {', '.join(COLUMNS)}.")
             values: NDArray[Any] = getattr(self, key)
             return values
         rows = np.atleast_1d(np.arange(len(self))[key])
@@ -174,7 +178,7 @@ class LabelIssues:
         return replace(self, ids=self.ids.take(rows), **taken)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield every row as a dict, its id first."""
+        """Yield each row as a dict, with the id first."""
         columns = (self.ids, *(self[name].tolist() for name in COLUMNS))
         for cells in zip(*columns, strict=True):
             yield dict(zip(("id", *COLUMNS), cells, strict=True))
@@ -183,10 +187,10 @@ class LabelIssues:
         return len(self.is_label_issue)
 
     def to_pandas(self) -> Any:
-        """Return a pandas data frame, whose index is that of the data, or else the ids."""
+        """Return a pandas data frame with the index of the data, or the ids as index."""
         pandas = load_extra("pandas", "frames", "data frames")
         index, column = self.ids.values, self.ids.column
-        # An index stays as it is, with its levels and its own name, or none.
+        # An index is kept with its levels and its name.
         if not isinstance(index, pandas.Index):
             index = pandas.Index(list(index), name=getattr(index, "name", column or None))
         columns: dict[str, Any] = {name: self[name] for name in COLUMNS}
@@ -194,7 +198,7 @@ class LabelIssues:
         return pandas.DataFrame(columns, index=index)
 
     def to_polars(self) -> Any:
-        """Return a polars data frame; its first column, "id", has the ids as text."""
+        """Return a polars data frame; its first column `id` has the ids as text."""
         polars = load_extra("polars", "frames", "data frames")
         columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
         return polars.DataFrame(columns, strict=False)
@@ -206,17 +210,17 @@ class LabelIssues:
         part_rows: int = PART_ROWS,
         force: bool = False,
     ) -> list[str]:
-        """Write all rows to a folder of Parquet files, their ids first.
+        """Write all rows to a folder of Parquet files, with the ids as first column.
 
-        A file appears when it is whole: a write that was stopped is resumed by another, which
-        leaves the files of the same audit as they are. Those of another audit are refused.
+        A file appears when it is complete. If a write was interrupted, call this again: files of
+        the same audit are kept, and files of another audit raise an error.
 
         Parameters
         ----------
         folder : path
-            Any path of fsspec.
+            A local path, or a URL that fsspec knows.
         part_rows : int, default=1,000,000
-            Rows of a file.
+            Rows per file.
         force : bool, default=False
             Replace the files of another audit.
 
@@ -234,7 +238,7 @@ class LabelIssues:
         >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
         ['part-00000.parquet', 'part-00001.parquet']
         """
-        # It takes issues, and so imports this module; as those below do.
+        # That module imports this one, as do those below.
         from twohot.audit.issue_files import issues_to_parquet  # noqa: PLC0415
 
         return issues_to_parquet(self, folder, part_rows, force=force)
@@ -250,29 +254,30 @@ class LabelIssues:
         title: str = "Label audit",
         map: str | None = "pca",  # noqa: A002 - as the option of the command
     ) -> ReviewRows:
-        """Write a page to review the flagged labels in.
+        """Write an HTML page to review the flagged labels.
 
         Parameters
         ----------
         path : path
             The HTML file to write.
         texts, images : sequence of str or paths, optional
-            What each row came from; paths as seen from the current folder. Those of pandas, and
-            X, need the index of the data, in its order.
+            Texts or image paths of the rows, shown in the page. Paths are relative to the current
+            folder. Series of pandas, and X, must have the index of the data.
         X : array, memory map, sparse matrix or data frame, optional
-            The features that were audited. With them the page shows the nearest rows of each,
-            near-duplicates, outliers, how alike the classes are, and a map of all rows.
+            The audited features. With them, the page shows nearest rows, near-duplicates,
+            outliers, correlations of the classes, and a map of all rows.
         groups : array, list or series of shape (n_rows,), optional
-            Where each row came from, such as its annotator. The page lists the groups whose labels
-            are wrong most often, and the map can be coloured by them.
+            A group per row, such as its annotator. The page lists the groups with the largest
+            share of wrong labels, and the map can be coloured by group.
         title : str
+            Title of the page.
         map : {"pca", "umap"} or None, default="pca"
-            How X is mapped to two dimensions; None for no map. UMAP needs `twohot[umap]`.
+            Method that maps X to two dimensions; None for no map. UMAP needs `twohot[umap]`.
 
         Returns
         -------
         ReviewRows
-            What the page shows. What was decided there comes back by `issues.apply`.
+            The rows of the page. Pass the exported decisions to `issues.apply`.
 
         Examples
         --------
@@ -299,20 +304,20 @@ class LabelIssues:
         map: str | None = "pca",  # noqa: A002 - as the option of the command
         height: int = 760,
     ) -> ReviewWidget:
-        """Return the page of `report` as a widget, to review the flagged labels in a notebook.
+        """Return the page of `report` as a widget, to review flagged labels in a notebook.
 
         Parameters
         ----------
         texts, images, X, groups, title, map
-            As for `report`. Of pictures the page shows the 2,000 most suspicious ones.
+            As for `report`. The widget shows pictures of the 2,000 most suspicious rows.
         height : int
-            Of the widget, in pixels.
+            Height of the widget, in pixels.
 
         Returns
         -------
         ReviewWidget
-            Let it be the last line of a cell. Its `decisions` are what was decided so far:
-            `issues.apply(review.decisions)` returns the labels. It needs the extra `notebook`.
+            Make it the last line of a cell. `issues.apply(review.decisions)` returns the labels
+            after the decisions made so far. Needs the extra `notebook`.
 
         Examples
         --------
@@ -332,7 +337,7 @@ class LabelIssues:
         return open_issue_review(self, title=title, map_method=map, height=height, **shown)
 
     def apply(self, decisions: str | os.PathLike[str] | Sequence[Decision]) -> Any:
-        r"""Return the labels after a review, in the index of the data.
+        r"""Return the labels after a review, with the index of the data.
 
         Parameters
         ----------
@@ -343,8 +348,8 @@ class LabelIssues:
         Returns
         -------
         pandas series
-            One label per row, also of a class that the reviewer named; none where the row was
-            excluded. What was not decided keeps its given label.
+            One label per row, possibly a new class. Excluded rows have no label. Rows without a
+            decision keep their given label.
 
         Examples
         --------
@@ -366,43 +371,43 @@ class LabelIssues:
         return reviewed_labels(self, decisions)
 
     def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
-        """Draw rows to check, so that `certify` can list wrong labels with a guarantee.
+        """Draw random rows to check, so that `certify` can list wrong labels with a guarantee.
 
         Parameters
         ----------
         fdr : float
-            The share of right labels that the list may have, on average over draws.
+            Largest share of right labels in the list, on average over draws (false discovery rate).
         n_checked : int, optional
-            Rows to draw; by default as many as most of the list needs.
+            Number of rows to draw. By default, enough to certify most of the flagged labels.
         seed : int
-            Of the draw. Keep it: a second draw voids the guarantee of both.
+            Seed of the draw. Draw once: a second draw voids the guarantee of both.
 
         Returns
         -------
         CheckDraw
-            `issues[draw.rows]` are the rows to check. Do not sort them by doubt.
+            `issues[draw.rows]` are the rows to check, in random order. Do not sort them by score.
         """
         return plan_check(self.label_quality, self.n_issues, fdr, n_checked=n_checked, seed=seed)
 
     def certify(
         self, checked: Any, fdr: float, *, n_checked: int | None = None, seed: int = 0
     ) -> GuaranteedList:
-        """Return the longest list of wrong labels that a check can guarantee.
+        """Return the longest list of wrong labels that the check can guarantee.
 
         Parameters
         ----------
         checked : mapping, path or data frame
-            The verdicts on all rows that `draw_check` drew: from the id of a row to "right",
-            "wrong", "unsure" or its true label; or a file or frame with the columns `id` and
-            `verdict`; or the decisions of a review. "unsure" counts as right.
+            Verdicts on all drawn rows: a mapping from row id to "right", "wrong", "unsure" or the
+            true label; a file or frame with the columns `id` and `verdict`; or the decisions of a
+            review. "unsure" counts as right.
         fdr, n_checked, seed
-            As they were passed to `draw_check`.
+            The same values as for `draw_check`.
 
         Returns
         -------
         GuaranteedList
-            `issues[listed.rows]` are the listed rows, the most doubtful first. An empty list says
-            why it is empty.
+            `issues[listed.rows]` are the listed rows, most suspicious first. If the list is empty,
+            its text explains why.
 
         Examples
         --------
@@ -413,24 +418,24 @@ class LabelIssues:
         >>> given = corrupt_labels(true, symmetric(3, 0.2), random_state=0).given_labels
         >>> issues = find_label_issues(X, given)
         >>> draw = issues.draw_check(fdr=0.1)
-        >>> checked = {row: true[row] for row in draw.rows}  # what a person says
+        >>> checked = {row: true[row] for row in draw.rows}  # a person's verdicts
         >>> listed = issues.certify(checked, fdr=0.1)
         >>> len(listed.rows) > 100, np.mean(given[listed.rows] == true[listed.rows]) < 0.2
         (True, np.True_)
         """
         draw = self.draw_check(fdr, n_checked=n_checked, seed=seed)
-        wrong = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
-        return certify_list(draw, wrong, fdr)
+        words = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
+        return certify_list(draw, words == "wrong", fdr)
 
     def answer(self) -> str:
-        """Return how many labels are wrong and how many are flagged, in one sentence."""
+        """Return one sentence: how many labels are wrong and how many are flagged."""
         n_labels = np.count_nonzero(self.given != NO_LABEL)
         n_close = np.count_nonzero(self.is_label_issue & self.is_undecided)
         close = f", {n_close:,} of them close calls" * bool(n_close)
         return f"Of {n_labels:,} labels, {self.share_in_words()}; {self.n_issues:,} flagged{close}."
 
     def _shown(self) -> list[tuple[str, ...]]:
-        """Return the most doubtful rows as text."""
+        """Return the most suspicious rows as text."""
         return [
             (
                 self.ids[row],
@@ -452,7 +457,7 @@ class LabelIssues:
         return "\n".join([self.answer(), *lines, *self.messages])
 
     def _repr_html_(self) -> str:
-        """Return the answer and the most suspicious rows; what else was said is counted."""
+        """Return the answer, the most suspicious rows and the number of messages as HTML."""
         shown, more = self._shown(), []
         if self.n_issues > len(shown):
             more.append(f"The {len(shown)} most suspicious rows; issues.review() shows all.")
@@ -462,39 +467,38 @@ class LabelIssues:
 
 
 def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:
-    """Return the rows whose suggestion is taken although nobody has looked.
+    """Return the rows whose suggestion is taken without a review.
 
-    Those that are flagged, have one suggestion (`undecided` have two), and are more probably wrong
-    than right.
+    These rows are flagged, not a close call, and more likely wrong than right.
     """
-    # Without a label there is no quality, which compares as False.
+    # The quality of a row without a label is NaN, which compares as False.
     return np.asarray(flagged & ~undecided & (label_quality < 1 - SURELY))
 
 
 def pandas_labels(labels: Labels) -> Any:
-    """Return labels as a column of pandas, whose integers may be missing."""
+    """Return labels as a pandas column; integers with missing labels become Int64."""
     if labels.classes.dtype.kind not in "iu" or labels.labelled.all():
         return labels.values
     pandas = load_extra("pandas", "frames", "data frames")
     return pandas.array(labels.values, dtype="Int64")
 
 
-# The classes that an audit offers: those of the labels, and those that a probe alone knows --------
+# The classes that an audit offers: those of the labels, and those that only the probe knows -------
 
 
 @dataclass(frozen=True, eq=False)
 class OfferedClasses:
-    """Names of the classes, and where those of a probe stand among them."""
+    """Names of all classes, and the positions of the probe's classes among them."""
 
     names: NDArray[Any]  # (n_classes,)
-    place: IntArray  # (n_known,), of each class that the probe knows
+    place: IntArray  # (n_known,), position of each class that the probe knows
 
     def codes(self, codes: IntArray) -> IntArray:
-        """Return positions among the probe's classes as positions among all."""
+        """Return codes among the probe's classes as codes among all classes."""
         return np.append(self.place, NO_LABEL)[codes]
 
     def corruption(self, corruption: Matrix) -> Matrix:
-        """Return the corruption of all classes: what the probe does not know has no noise."""
+        """Return the corruption of all classes; classes unknown to the probe have no noise."""
         if sp.issparse(corruption):
             found = corruption.tocoo()
             n_classes = len(self.names)
@@ -508,10 +512,10 @@ class OfferedClasses:
 
 
 def offered_classes(labels: Labels, known: NDArray[Any], *, in_order: bool) -> OfferedClasses:
-    """Return the classes to choose from, told apart by their text and named as the labels are.
+    """Return the classes to choose from, compared by their text and named as in the labels.
 
-    With `in_order` the labels' own classes come first, with rows or without, and what the probe
-    alone knows behind them; else there are the probe's, in its order.
+    If `in_order`, the classes of the labels come first, even without rows, then those that only the
+    probe knows. Otherwise these are the probe's classes in its order.
 
     Examples
     --------
@@ -526,7 +530,7 @@ def offered_classes(labels: Labels, known: NDArray[Any], *, in_order: bool) -> O
     texts = dict.fromkeys([*own, *others] if in_order else others)
     place = {text: number for number, text in enumerate(texts)}
     names = [named[text] for text in texts]
-    # Arrays that say the same keep their type; numbers beside text are not to become text.
+    # Equal arrays keep their type. Numbers mixed with text stay numbers.
     same = [kept for kept in (labels.classes, known) if names == kept.tolist()]
     of_one_type = len({type(name) for name in names}) == 1 and not is_text
     return OfferedClasses(
@@ -535,11 +539,11 @@ def offered_classes(labels: Labels, known: NDArray[Any], *, in_order: bool) -> O
     )
 
 
-# The ids of the rows of an audit: given, or those of data frames ----------------------------------
+# Ids of the audited rows -------------------------------------------------------------------------
 
 
 def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
-    """Return the ids that were given, else the index of X or y, else positions.
+    """Return the given ids, else the index of X or y, else positions.
 
     Examples
     --------
@@ -559,7 +563,7 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
     found = [index for index in map(pandas_index, (X, y)) if index is not None]
     if not found:
         return RowIds.by_position(n_rows)
-    # An index that counts up says less than one that somebody chose.
+    # Prefer an index that does not just count up.
     index = next((index for index in found if not counts_up(index)), found[0])
     return RowIds(index, COLUMN, str(index.name or "index"))
 
@@ -569,19 +573,19 @@ def _named(given: Any) -> RowIds:
 
 
 def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
-    """Say if an index gives one name to several rows, which no join can tell apart.
+    """Return a note if an index gives several rows the same name.
 
     Examples
     --------
     >>> import pandas as pd
     >>> print(*repeated_index_note(RowIds(pd.Index(["a", "b", "a"]))))
-    Rows share names: the index repeats 'a', so that a join by it multiplies rows, ...
+    Rows share names: the index repeats 'a', so a join on it multiplies rows, ...
     """
     if not nw.dependencies.is_pandas_index(ids.values) or ids.values.is_unique:
         return ()
     repeated = ids.values[ids.values.duplicated()].unique().tolist()
     said = (
-        f"Rows share names: the index repeats {first_few(repeated)}, so that a join by it "
+        f"Rows share names: the index repeats {first_few(repeated)}, so a join on it "
         "multiplies rows, and no report can be written. Call reset_index(drop=True) on the data "
         "first, or pass ids."
     )
@@ -589,19 +593,19 @@ def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
 
 
 def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
-    """Raise if an argument of pandas has another index than the data that were audited."""
+    """Raise if a pandas argument has another index than the audited data."""
     index = ids.values if nw.dependencies.is_pandas_index(ids.values) else None
     check_same_index(name, data, "issues.to_pandas()", index)
 
 
 def check_audited_rows(X: Matrix, issues: Any) -> Matrix:
-    """Return the features that were audited, or say that they are others."""
+    """Return the audited features; raise if X cannot be them."""
     if not isinstance(issues, LabelIssues):
-        problem = f"is {type(issues).__name__}, and not what an audit found"
-        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")
+        problem = f"is {type(issues).__name__}, not LabelIssues"
+        raise ArgumentError("issues", problem, "pass the result of find_label_issues.")
     rows = check_features(LinearProbe(), X, reset=True)
     if rows.shape[0] != len(issues):
         problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
-        raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
+        raise ArgumentError("X", problem, "pass all audited rows.")
     check_rows_of_issues("X", X, issues.ids)
     return rows

@@ -1,50 +1,49 @@
-"""How many labels are still wrong, during a review: a bound that holds at every moment.
+"""An upper bound on the labels that are still wrong, valid at every moment of a review.
 
-A reviewer looks at rows one after another. Most are chosen, the most doubtful first; some are drawn
-at random from all that are left. The random ones alone say how many wrong labels remain.
+A reviewer looks at rows one after another. Most rows are chosen, most suspicious first; some are
+drawn at random from all rows that are left. Only random rows bound how many wrong labels remain.
 
 Conventions
 -----------
-W of the N labels are wrong. At some moment `left` rows have not been looked at, and `found` wrong
-labels were found. A look is *chosen* if any rule picked its row that uses only the past, and
-*random* if the row is drawn uniformly from all `left` rows. X = 1 if its label is wrong.
+W of the N labels are wrong. At some moment `left` rows have not been reviewed, and `found` wrong
+labels were found. A look is *chosen* if its row was selected by a rule that uses only the past, and
+*random* if its row was drawn uniformly from all `left` rows. X = 1 if its label is wrong.
 
-Theorem 3 (what remains)
-------------------------
+Theorem 3 (remaining wrong labels)
+----------------------------------
 For an integer w let μ(w) = (w - found) / left just before a random look, and
 
     L(w) = Π over random looks of μ(w)^X (1 - μ(w))^(1 - X),
     e(w) = Σ_k v_k L(w - g_k) / L(w)
 
-for fixed gaps g_k > 0 and weights v_k that sum to one. Then, with probability at least 1 - α, W is
-at all times at once among the w with e(w) < 1 / α at all times so far. So, with `best` the least so
-far of the largest such w, at most best - found wrong labels remain, whenever the reviewer stops.
+for fixed gaps g_k > 0 and weights v_k that sum to one. With probability at least 1 - α,
+e(W) < 1 / α at all times at once. Call w possible if e(w) < 1 / α so far, and let `best` be the
+largest possible w. Then at most best - found wrong labels remain, whenever the reviewer stops.
 
-Proof. If W = w, the chance of X = 1 is exactly μ(w) at each random look, whatever was chosen
-before, since the order and the outcomes of chosen looks are functions of the past. Each factor of
-a ratio then has conditional mean at most 1. It is less than 1 once w - g_k became impossible, from
-when on its likelihood is 0. So e(w) is a non-negative supermartingale that begins at 1, and by
-Ville's inequality it ever reaches 1 / α with probability at most α. ∎
+Proof. If W = w, the probability of X = 1 is μ(w) at each random look, whatever was chosen before,
+because chosen looks and their outcomes are functions of the past. So each factor of a ratio has
+conditional mean at most 1. It is less than 1 once w - g_k is impossible and has likelihood 0. So
+e(w) is a non-negative supermartingale that starts at 1. By Ville's inequality, it ever reaches
+1 / α with probability at most α. ∎
 
-A permutation of all rows that is fixed by a seed, whose rows are skipped if they were reviewed
-before, is such a stream of random rows. Nothing but the seed is kept.
+A seeded permutation of all rows, without the rows that were reviewed before, is such a stream of
+random rows. Only the seed is stored.
 
-Theorem 4 (no method needs fewer)
+Theorem 4 (least number of looks)
 ---------------------------------
-If a procedure is valid at level α, whatever it uses, and claims "at most b wrong labels remain"
-after s looks at a set of T rows in which no label is wrong, then
+Let a procedure be valid at level α and claim "at most b wrong labels remain" after s looks at a set
+of T rows without wrong labels. Then
 
     binom(T - s, b + 1) / binom(T, b + 1) ≤ α,   about s ≥ T (1 - α^(1 / (b + 1))).
 
-Proof. Plant b + 1 wrong labels in the set at random. Unless one of them is looked at, the run is
-the same and the claim is false. ∎
+Proof. Make b + 1 random labels of the set wrong. Unless the procedure looks at one of them, it
+makes the same claim, which is now false. ∎
 
-What a verdict is
------------------
-The theorems hold for the verdicts of the reviewer. A row that the reviewer skips, or is not sure
-of, counts as wrong and as still remaining. The page must not show which looks are random, nor the
-doubt: a verdict that depends on them is not a property of the row. A row that was shown must get a
-verdict before the next one is shown.
+Verdicts
+--------
+The theorems hold for the verdicts of the reviewer. A row without a clear verdict counts as wrong
+and as still remaining. The page must show neither which looks are random nor the scores, because a
+verdict must depend on its row alone. A row that was shown must get a verdict before the next row.
 """
 
 import math
@@ -57,7 +56,7 @@ import numpy as np
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
-from twohot.audit.guaranteed_list import doubt_order, seeded_order
+from twohot.audit.guaranteed_list import check_seed, doubt_order, seeded_order
 from twohot.base import (
     ArgumentError,
     FloatArray,
@@ -70,33 +69,33 @@ from twohot.base import (
 
 Verdict = Literal["right", "wrong", "unsure"]  # of a given label
 
-# Gaps of theorem 3 as multiples of the target, with their weights: most evidence against w comes
-# from a count that is smaller by about the target; 2 and 8 shorten reviews in which much remains.
+# Gaps of theorem 3 as multiples of the target, with their weights. Most evidence against w comes
+# from a count that is smaller by about the target; 2 and 8 help while many wrong labels remain.
 GAPS = np.array([1.0, 0.75, 0.5, 2.0, 8.0])
 GAP_WEIGHTS = np.array([0.4, 0.3, 0.2, 0.06, 0.04])
-LARGEST_EXPONENT = 700.0  # beyond, exp overflows; 1 / α is reached long before
-# The review leaves the list when fewer than a share of its last rows were wrong. A wrong label
-# among random rows says that the list is worth more rows.
+LARGEST_EXPONENT = 700.0  # above it, exp overflows; 1 / α is reached long before
+# The review switches to random rows when less than LEAST_SHARE of the last WINDOW rows of the list
+# were wrong. After a wrong label among random rows, it returns to the list for RETURN_ROWS rows.
 WINDOW, LEAST_SHARE, RETURN_ROWS = 50, 0.1, 100
 
 
 class Remaining:
-    """An upper bound for the number of labels that are still wrong (theorem 3).
+    """An upper bound on the number of labels that are still wrong (theorem 3).
 
     Parameters
     ----------
     n_rows : int
-        Rows with a label.
+        Number of rows with a label.
     target : int
-        The number of wrong labels that may remain. It sets the gaps, and so which counts are ruled
-        out fastest; the bound is valid for any target.
+        Number of wrong labels that may remain. It sets the gaps, and so which counts are ruled out
+        fastest. The bound is valid for any target.
     alpha : float
-        The bound is ever too small with at most this probability.
+        Probability that the bound is ever too small, at most.
 
     Attributes
     ----------
     left, found, unsure : int
-        Rows that were not looked at; labels that were found wrong; rows without a clear verdict.
+        Numbers of rows not reviewed, wrong labels found, and rows without a clear verdict.
 
     Examples
     --------
@@ -116,52 +115,52 @@ class Remaining:
             raise ArgumentError({"alpha": alpha}, "is not allowed", "pass e.g. 0.05.")
         self.alpha = alpha
         self.found = self.unsure = 0
-        self._best = n_rows  # largest total that was never ruled out
+        self._best = n_rows  # largest total that is possible
         kept = GAPS * target >= 1
         self._gaps = np.rint(GAPS[kept] * target).astype(int)
         self._weights = GAP_WEIGHTS[kept] / GAP_WEIGHTS[kept].sum()
-        # log L(w) of w = found, …, min(best, found + left). Other totals are impossible, or larger
-        # than one that was ruled out; none of these needs a smaller one than found.
+        # log L(w) for w = found, …, min(best, found + left). Smaller totals are impossible; larger
+        # ones are impossible or ruled out.
         self._log_likelihood = np.zeros(n_rows + 1)
 
     @property
     def bound(self) -> int:
-        """How many labels are wrong at most, of rows not looked at or without a clear verdict."""
+        """Upper bound on wrong labels among rows not reviewed or without a clear verdict."""
         return min(self._best - self.found, self.left) + self.unsure
 
     def look(self, verdict: Verdict, *, is_random: bool) -> None:
-        """Take the verdict of one more row.
+        """Add the verdict on one more row.
 
         Parameters
         ----------
         verdict : {"right", "wrong", "unsure"}
-            Of its given label. A wrong one is repaired, or its row excluded.
+            Verdict on its given label. A wrong label is repaired, or the row excluded.
         is_random : bool
-            Whether the row was drawn uniformly from all that were left.
+            Whether the row was drawn uniformly from all rows that were left.
         """
         check_choice("verdict", verdict, get_args(Verdict))
         if not self.left:
-            raise ArgumentError("", "every row was looked at", "stop: the bound is the number.")
+            raise ArgumentError("", "every row was reviewed", "stop: the bound is exact.")
         is_wrong = verdict != "right"
         if is_random:
             share = np.arange(len(self._log_likelihood)) / self.left  # μ(w), from w = found on
-            with np.errstate(divide="ignore"):  # what becomes impossible is cut off below
+            with np.errstate(divide="ignore"):  # impossible totals are cut off below
                 self._log_likelihood += np.log(share) if is_wrong else np.log1p(-share)
         self.left -= 1
         self.found += is_wrong
         self.unsure += verdict == "unsure"
         kept = self._log_likelihood[int(is_wrong) :][: self.left + 1]
         if not len(kept):
-            # More was found than the bound allowed: the event of probability α. Start anew.
+            # More was found than the bound allowed, the event of probability α. Start again.
             kept = np.zeros(self.left + 1)
         elif is_random:
             possible = np.flatnonzero(self._evidence(kept) < 1 / self.alpha)
-            kept = kept[: possible[-1] + 1]  # nothing speaks against the first, the least possible
+            kept = kept[: possible[-1] + 1]  # the first is always possible
         self._log_likelihood = kept
         self._best = self.found + len(kept) - 1
 
     def _evidence(self, log_likelihood: FloatArray) -> FloatArray:
-        """Return e(w) of consecutive totals, all of them possible."""
+        """Return e(w) for consecutive possible totals."""
         evidence = np.zeros(len(log_likelihood))
         for gap, weight in zip(self._gaps, self._weights, strict=True):
             ratio = log_likelihood[:-gap] - log_likelihood[gap:]
@@ -169,12 +168,12 @@ class Remaining:
         return evidence
 
     def looks_needed(self, target: int) -> int:
-        """Return how many random looks reach a target if they find no wrong label.
+        """Return how many random looks reach a target if all their labels are right.
 
         Raises
         ------
         ArgumentError
-            If rows without a clear verdict are more than the target.
+            If the rows without a clear verdict exceed the target.
         """
         if target < self.unsure:
             problem = f"is less than the {counted(self.unsure, 'row')} without a clear verdict"
@@ -186,7 +185,7 @@ class Remaining:
         return max(high, 0) if self.bound > target else 0
 
     def _bound_after(self, n_right: int) -> int:
-        """Return the bound after some more random looks that find right labels only."""
+        """Return the bound after `n_right` more random looks at right labels."""
         wrong = np.arange(min(len(self._log_likelihood), self.left - n_right + 1))
         # Π (1 - μ) = binom(left - wrong, n) / binom(left, n)
         more = _log_factorial(self.left - wrong) - _log_factorial(self.left - wrong - n_right)
@@ -199,14 +198,14 @@ def _log_factorial(numbers: IntArray) -> FloatArray:
 
 
 def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
-    """Return the looks that any valid procedure needs to claim a target (theorem 4).
+    """Return how many looks any valid procedure needs to claim a target (theorem 4).
 
     Examples
     --------
     >>> fewest_looks(8_000, target=100)
     233
     """
-    low, high = 0, n_rows - target  # with so many no set of target + 1 rows is left
+    low, high = 0, n_rows - target  # after `high` looks, no set of target + 1 rows is left
     planted = _log_factorial(np.array([n_rows])) - _log_factorial(np.array([n_rows - target - 1]))
     while high - low > 1:
         looks = (low + high) // 2
@@ -216,7 +215,7 @@ def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
     return high
 
 
-# A review: which row comes next -------------------------------------------------------------------
+# A review with a stopping rule --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -224,37 +223,37 @@ class Look:
     """One decision of a review."""
 
     row: int
-    is_random: bool  # drawn from all rows that were left, not taken from the list
+    is_random: bool  # drawn from all rows that were left, not chosen from the list
     verdict: Verdict
 
 
 class CertifiedReview:
-    """A review with a stopping rule: it says which row comes next, and how many remain wrong.
+    """A review with a stopping rule: it selects the next row and bounds the remaining wrong labels.
 
-    The list comes first, most doubtful rows first, until fewer than 10 % of its last 50 rows were
-    wrong. Then rows are drawn at random from all that are left. After a wrong label there, 100 more
-    rows of the list are reviewed.
+    The review starts with a list, most suspicious rows first. When less than 10 % of its last 50
+    rows were wrong, rows are drawn at random from all rows that are left. After a wrong label among
+    random rows, 100 more rows of the list follow.
 
     Parameters
     ----------
     doubt : array of shape (n_rows,)
-        The larger, the more doubtful; NaN for rows without a label, which are not reviewed. It must
-        not change during the review.
+        Scores; larger is more suspicious. NaN for rows without a label, which are not reviewed. The
+        scores must not change during the review.
     until : float
         Share of the labels that may stay wrong.
     seed : int
-        Of the random rows.
+        Seed of the random rows.
     alpha : float
-        The bound is ever too small with at most this probability.
+        Probability that the bound is ever too small, at most.
 
     Attributes
     ----------
     target : int
-        How many labels may stay wrong.
+        Number of labels that may stay wrong.
     looks : list of Look
-        All decisions, in their order. With the seed and the doubts they are the whole certificate.
+        All decisions in order. Together with the seed and the scores, they are the certificate.
     corrected : CorrectedBound or None
-        The bound for a reviewer who errs; of a certificate whose rows were shown a second time.
+        The bound corrected for reviewer errors, if some rows were shown a second time.
 
     Examples
     --------
@@ -264,7 +263,7 @@ class CertifiedReview:
     >>> len(review.looks), review.bound
     (285, 19)
     >>> print(review)
-    At most 19 of 1000 labels (1.90%) are still wrong, 95% sure; 2% is reached.
+    At most 19 of 1000 labels (1.90%) are still wrong (95% confidence); 2% is reached.
     """
 
     def __init__(
@@ -273,13 +272,13 @@ class CertifiedReview:
         self._list = doubt_order(np.asarray(doubt))
         n_rows = len(self._list)
         check_within("until", until, 0, 1)
-        # Of the decimal that was passed: 0.29 * 100 is less than 29 in floating point.
+        # Computed with the decimal: in floating point, 0.29 * 100 is less than 29.
         self.target = math.floor(Fraction(str(float(until))) * n_rows)
         if self.target < 1:
             problem = f"is less than one of {counted(n_rows, 'label')}"
             advice = "review every row, or pass a share of at least 1 / n_labels."
             raise ArgumentError({"until": until}, problem, advice)
-        self._drawn = seeded_order(self._list, check_count("seed", seed, 0))
+        self._drawn = seeded_order(self._list, check_seed(seed))
         self.until, self.seed, self.alpha = until, seed, alpha
         self.corrected: CorrectedBound | None = None
         self._restart(len(doubt))
@@ -288,23 +287,23 @@ class CertifiedReview:
         self.looks: list[Look] = []
         self.remaining = Remaining(len(self._list), self.target, alpha=self.alpha)
         self._reviewed = np.zeros(n_rows, dtype=bool)
-        self._at_list = self._at_drawn = 0  # what comes before was reviewed
+        self._at_list = self._at_drawn = 0  # rows before these were reviewed
         self._recent: list[bool] = []  # whether the last rows of the list were wrong
-        self._returns = 0  # rows of the list that a wrong label among random rows calls for
+        self._returns = 0  # rows of the list still to review after a wrong random row
 
     @property
     def bound(self) -> int:
-        """How many labels are still wrong at most; see `Remaining`."""
+        """Upper bound on the labels that are still wrong; see `Remaining`."""
         return self.remaining.bound
 
     def __str__(self) -> str:
-        """Return how many labels are still wrong, and how many decisions the target may take."""
+        """Return the bound and the number of decisions to the target, as text."""
         n_rows = len(self._list)
         if self.remaining.left and not any(look.is_random for look in self.looks):
-            return "No bound yet: no row was drawn at random so far."
+            return "No bound yet: no random row was reviewed."
         said = (
             f"At most {self.bound} of {counted(n_rows, 'label')} ({self.bound / n_rows:.2%}) are "
-            f"still wrong, {1 - self.alpha:.0%} sure; "
+            f"still wrong ({1 - self.alpha:.0%} confidence); "
         )
         if self.bound <= self.target:
             return said + f"{100 * self.until:.4g}% is reached."
@@ -317,7 +316,7 @@ class CertifiedReview:
         return said + f"at least {n_more} more decisions for {100 * self.until:.4g}%."
 
     def next(self) -> Look:
-        """Return the row to decide next, its verdict open: "unsure"."""
+        """Return the next row, with the verdict "unsure"."""
         if not self.remaining.left:
             raise ArgumentError("", "every row was reviewed", "stop the review.")
         is_random = not (
@@ -332,7 +331,7 @@ class CertifiedReview:
         return Look(int(self._list[self._at_list]), is_random, "unsure")
 
     def decide(self, verdict: Verdict) -> None:
-        """Take the verdict of the row that came next."""
+        """Add the verdict on the next row."""
         look = self.next()
         self.remaining.look(verdict, is_random=look.is_random)
         self.looks.append(Look(look.row, look.is_random, verdict))
@@ -345,19 +344,19 @@ class CertifiedReview:
             self._returns = max(self._returns - 1, 0)
 
     def undo(self) -> None:
-        """Take the last decision back: all others are replayed."""
+        """Undo the last decision."""
         kept = self.looks[:-1]
         self._restart(len(self._reviewed))
         self.replay(kept)
 
     def replay(self, looks: Iterable[Look]) -> None:
-        """Take the decisions of a log, which must be those that this review asks for.
+        """Add the decisions of a log, whose rows must be those that this review selects.
 
         Raises
         ------
         ArgumentError
-            If the log has a gap, or rows in another order: it is of another audit or seed, or a
-            line of it was removed or changed.
+            If the log has a gap or another order, because it has another audit or seed, or a line
+            was removed or changed.
         """
         for number, look in enumerate(looks, start=len(self.looks) + 1):
             if not self.remaining.left:
@@ -375,7 +374,7 @@ class CertifiedReview:
             self.decide(look.verdict)
 
 
-# A reviewer who errs ------------------------------------------------------------------------------
+# Correction for reviewer errors -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -383,60 +382,61 @@ class SecondLooks:
     """Blind second looks at a uniform sample of reviewed rows that got the same verdict."""
 
     n_rows: int  # rows with this verdict
-    n_again: int  # of them, shown a second time
-    n_differ: int  # of these, judged otherwise
+    n_again: int  # of these, rows shown a second time
+    n_differ: int  # of these, rows with another second verdict
 
 
 @dataclass(frozen=True)
 class CorrectedBound:
-    """A bound on labels that are wrong in truth, for a reviewer who errs at random."""
+    """A bound on wrong labels, corrected for a reviewer with one error rate for all rows."""
 
-    bound: int  # labels that are wrong at most: not reviewed, kept by mistake, repaired by mistake
-    error_rate: float  # of one look, at most
-    disagreement: float  # share of second looks that differ from the first
+    bound: int  # wrong labels: not reviewed, kept by mistake, or repaired by mistake
+    error_rate: float  # upper bound on the error rate of one look
+    disagreement: float  # estimated share of rows whose second look differs from the first
 
 
 def corrected_bound(
     bound: int, kept: SecondLooks, repaired: SecondLooks, *, alpha: float = 0.005
 ) -> CorrectedBound:
-    """Correct the bound of a review for errors of the reviewer, seen by second looks.
+    """Correct the bound of a review for reviewer errors, by second looks.
 
-    It adds what second looks find among kept and among repaired labels. It assumes that errors of
-    two looks at a row are independent and less frequent than 1/2: the disagreement 2 ε (1 - ε) is
-    then no less than the error rate ε, and a wrong label is seen with probability 1 - ε at least.
+    The result adds bounds on errors among kept and among repaired labels. It assumes one error rate
+    ε below 1/2 for all rows, whatever their labels and scores, and independent errors of two looks
+    at a row. Then the disagreement over all reviewed rows, 2 ε (1 - ε), is at least ε, and a wrong
+    label is found with probability 1 - ε. Different shares of the kept and of the repaired labels
+    may be shown again: each kind is weighted by its number of labels.
 
     Parameters
     ----------
     bound : int
-        Of `Remaining`, with its own error probability.
+        Bound of `Remaining`, with its own error probability.
     kept, repaired : SecondLooks
-        Of labels judged right, and of labels that were repaired.
+        Second looks at labels judged right, and at repaired labels.
     alpha : float
-        Error probability of each of the three bounds that are added.
+        Error probability of each of the two bounds that are added.
 
     Examples
     --------
     >>> corrected_bound(99, SecondLooks(8_000, 150, 3), SecondLooks(500, 150, 2))
-    CorrectedBound(bound=725, error_rate=0.0458..., disagreement=0.0166...)
+    CorrectedBound(bound=743, error_rate=0.0696..., disagreement=0.0196...)
     """
-    n_again, n_differ = (
-        sum(getattr(each, name) for each in (kept, repaired)) for name in ("n_again", "n_differ")
-    )
-    n_rows = kept.n_rows + repaired.n_rows
-    error_rate = most_marked(SecondLooks(n_rows, n_again, n_differ), alpha) / max(n_rows, 1)
+    n_rows = max(kept.n_rows + repaired.n_rows, 1)
+    n_differ = most_marked(kept, alpha) + most_marked(repaired, alpha)
+    error_rate = n_differ / n_rows
     if error_rate >= 0.5:
+        n_seen, n_again = kept.n_differ + repaired.n_differ, kept.n_again + repaired.n_again
         problem = (
-            f"differ in {n_differ} of {counted(n_again, 'row')}: up to half of all may be wrong"
+            f"differ in {n_seen} of {counted(n_again, 'row')}: half of the verdicts may be wrong"
         )
         raise ArgumentError("", f"second looks {problem}", "show more rows a second time.")
-    seen = bound + most_marked(kept, alpha) + most_marked(repaired, alpha)
+    expected = sum(each.n_rows * each.n_differ / max(each.n_again, 1) for each in (kept, repaired))
     return CorrectedBound(
-        math.ceil(seen / (1 - error_rate)), error_rate, n_differ / max(n_again, 1)
+        math.ceil((bound + n_differ) / (1 - error_rate)), error_rate, expected / n_rows
     )
 
 
 def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
-    """Return the rows that are shown a second time if their label is kept, by a seeded draw.
+    """Return a random share of rows, which are shown a second time if their label is kept.
 
     Examples
     --------
@@ -450,17 +450,18 @@ def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
 def second_looks(
     looks: Iterable[Look], again: Mapping[int, Sequence[Verdict]], sample: IntArray
 ) -> tuple[SecondLooks, SecondLooks] | None:
-    """Return what second looks say of kept and of repaired labels; None while some are due.
+    """Return the second looks at kept and at repaired labels; None while some are due.
 
     Parameters
     ----------
     looks : iterable of Look
         The first looks, which the bound counts.
     again : mapping
-        Of each row that was shown again, the verdicts of the second look and, where that differs
-        from the first, of the third one, which decides.
+        For each row shown again, the second verdict and, if it differs from the first, the third
+        verdict, which decides.
     sample : array of int
-        Rows that are shown again if their label is kept; see `rows_again`. All repairs are.
+        Rows that are shown again if their label is kept; see `rows_again`. All repairs are shown
+        again.
 
     Examples
     --------
@@ -477,7 +478,7 @@ def second_looks(
     }
     others = again.keys() - due
     if others:
-        problem = f"has {counted(len(others), 'row')} that no second look was due for"
+        problem = f"has {counted(len(others), 'row')} without a second look due"
         raise ArgumentError("again", problem, f"pass the log as it was written ({min(others)}).")
     n_due = {row: 1 + (seen[0] != first[row]) for row, seen in again.items()}
     if any(len(again.get(row, ())) < n_due.get(row, 1) for row in due):
@@ -492,7 +493,7 @@ def second_looks(
 
 
 def most_marked(looks: SecondLooks, alpha: float) -> int:
-    """Return the most rows of all that may differ, given how many of a uniform sample do."""
+    """Return an upper bound on the rows that differ, given how many of a uniform sample do."""
     for name in ("n_again", "n_differ"):
         most = looks.n_rows if name == "n_again" else looks.n_again
         if not 0 <= getattr(looks, name) <= most:

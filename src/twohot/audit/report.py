@@ -1,4 +1,4 @@
-"""What a review shows: the rows of an audit, and what was found overall."""
+"""The content of a review page: the audited rows and a summary."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -48,21 +48,19 @@ from twohot.review import (
 from twohot.rows import column_here
 from twohot.tables import FeatureTable
 
-# A matrix has an entry for each pair of classes: of more nobody can see it.
+# Above this many classes, matrices of all pairs of classes are left out.
 MOST_CLASSES = 400
-
-
-# Labels and groups that are listed, those with the most wrong labels.
+# Number of labels and groups listed, those with the largest shares of wrong labels.
 MOST_PARTS = 8
-# The detail that says how well labels are predicted.
+# Name of the detail on how well labels are predicted.
 MODEL = "label model"
 NO_MATRICES = (
-    "Matrices of {n_classes:,} classes are left out, here and in summary.json: {table} says "
-    "which labels are confused."
+    "Matrices of {n_classes:,} classes are left out of the report and summary.json: see {table} "
+    "for confused labels."
 )
 SOME_ROWS = (
-    "Of the flagged rows, the {n_shown:,} most doubtful are here; their neighbours are not looked "
-    "for in so many rows, and there is no map of the embeddings."
+    "The report has the {n_shown:,} most suspicious of the flagged rows, without nearest rows and "
+    "without a map, because the data have so many rows."
 )
 
 
@@ -72,10 +70,10 @@ def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
     Parameters
     ----------
     table : FeatureTable
-        The rows that were audited.
+        The audited rows.
     issues : LabelIssues
-        What was found. Of the table's classes those are offered that it knows: all of them if
-        the labels were `table.coded`.
+        The result of the audit. Its classes are offered: all classes of the table if the labels
+        were `table.coded`.
     """
     named = replace(issues, ids=table.ids)
     return rows_of_issues(named, table.items, table.item_kind, table.spellings)
@@ -87,7 +85,7 @@ def rows_of_issues(
     item_kind: str = "",
     spellings: Mapping[str, str] | None = None,
 ) -> ReviewRows:
-    """Return the rows of a review, with the texts or paths of images that they came from."""
+    """Return the rows of a review, with their texts or image paths."""
     return ReviewRows(
         classes=tuple(as_text(name) for name in issues.classes.tolist()),
         ids=issues.ids,
@@ -115,11 +113,10 @@ def review_summary(
     counts: RowCounts | None = None,
     map_method: str | None = "pca",
 ) -> ReviewSummary:
-    """Return what a review shows of the data as a whole; without features, of the labels alone.
+    """Return the summary of a review; if X is None, without anything that needs features.
 
-    `groups` are those of the rows, such as their annotators. `counts` are those of all rows, where
-    `issues` has only some of them. `map_method` is how the rows are mapped, "pca" or "umap", None
-    for no map.
+    `groups` has a group per row, such as the annotator. `counts` are those of all rows, if `issues`
+    has only some of them. `map_method` is "pca", "umap", or None for no map.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     n_classes, known = len(issues.classes), counts or row_counts(issues)
@@ -162,7 +159,7 @@ def review_summary(
 
 
 def row_counts(issues: LabelIssues) -> RowCounts:
-    """Return how many rows there are of each kind."""
+    """Return the numbers of rows: all, unlabelled, flagged, close calls, and by class."""
     n_undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     n_unlabelled = int(np.count_nonzero(issues.given == NO_LABEL))
     sizes = tuple(Labels(issues.given, issues.classes).sizes.tolist())
@@ -171,16 +168,16 @@ def row_counts(issues: LabelIssues) -> RowCounts:
 
 
 def _has_matrices(issues: LabelIssues) -> bool:
-    """Return whether there are few enough classes for an entry for each pair of them."""
+    """Return whether there are few enough classes for matrices of all pairs."""
     return len(issues.classes) <= MOST_CLASSES
 
 
 def _correlation(
     rows: AuditedRows, issues: LabelIssues
 ) -> tuple[FloatArray | None, IntArray | None]:
-    """Return the correlation of the classes by the corrected labels, alike ones side by side.
+    """Return correlations of the classes by corrected labels, and an order by similarity.
 
-    A class of fewer than two rows has none: it is NaN in the matrix and last in the order.
+    A class with fewer than two rows is NaN in the matrix and last in the order.
     """
     labels = issues.corrected(undecided=True, unlabelled=True)
     n_classes, has_pairs = labels.n_classes, labels.sizes > 1
@@ -190,7 +187,7 @@ def _correlation(
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
     shown = Labels(place[labels.codes], np.arange(len(known)))
     preparation = rows.preparation
-    if not shown.labelled.all():  # rows that are alone in their class take no part in the mean
+    if not shown.labelled.all():  # rows that are alone in their class do not count in the mean
         preparation = center_labelled(rows.X, shown, rows.n_threads)
     means = correlate(rows.X, shown, preparation, rows.n_threads).means
     matrix = np.full((n_classes, n_classes), np.nan)
@@ -200,7 +197,7 @@ def _correlation(
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
-    """Return the label model, and the best of every method by agreement."""
+    """Return the label model, then the best candidate of each method by agreement."""
     model = Method(
         "label model", choice.agreement, choice.agreement_error, chosen=True, method="label model"
     )
@@ -230,18 +227,18 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
 
 
 def _agreement(choice: Choice | None) -> dict[str, str]:
-    """Return how well the label model predicts labels, as a detail."""
+    """Return the agreement of the label model as a detail."""
     if choice is None:
         return {}
     share = f"{choice.agreement:.1%} ± {choice.agreement_error:.1%}"
-    return {MODEL: f"predicts {share} of {choice.n_rows:,} given labels that it had not seen"}
+    return {MODEL: f"predicts {share} of {choice.n_rows:,} held-out given labels"}
 
 
 # Where the wrong labels are -----------------------------------------------------------------------
 
 
 def label_shares(issues: LabelIssues) -> tuple[WrongShare, ...]:
-    """Return the given labels that are wrong most often.
+    """Return the given labels with the largest shares of wrong labels.
 
     Examples
     --------
@@ -257,7 +254,7 @@ def label_shares(issues: LabelIssues) -> tuple[WrongShare, ...]:
 
 
 def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
-    """Return the groups of rows whose labels are wrong most often; None has no groups."""
+    """Return the groups with the largest shares of wrong labels; empty if `groups` is None."""
     if groups is None:
         return ()
     check_rows_of_issues("groups", groups, issues.ids)
@@ -269,10 +266,10 @@ def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
 
 
 def _most_wrong(issues: LabelIssues, parts: Labels) -> tuple[WrongShare, ...]:
-    """Return the parts of the rows by the share of wrong labels, the largest first.
+    """Return parts of the rows, the largest share of wrong labels first.
 
-    They are sorted by the lower end of one standard error (Wilson): else a part of one row would be
-    first by chance.
+    Parts are sorted by the Wilson lower bound at one standard error. Otherwise small parts would
+    come first by chance.
     """
     known = (parts.codes != NO_LABEL) & (issues.given != NO_LABEL)
     codes, doubt = parts.codes[known], issues.probability_wrong[known]
@@ -289,10 +286,10 @@ def _most_wrong(issues: LabelIssues, parts: Labels) -> tuple[WrongShare, ...]:
     )
 
 
-# The review page of a table of issues, written from Python in one call ----------------------------
+# The review page, written from Python -------------------------------------------------------------
 
 
-# What to do with the decisions of a page that has no audit folder.
+# The next step for a page without an audit folder.
 APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
 
@@ -323,10 +320,10 @@ def _page_content(
     title: str,
     map_method: str | None,
 ) -> tuple[ReviewRows, ReviewSummary]:
-    """Return what a page shows: its rows, and what was found overall."""
+    """Return the rows and the summary of a page."""
     check_map(map_method)
     if texts is not None and images is not None:
-        problem = "texts and images both say what the rows came from"
+        problem = "texts and images are both given"
         raise ArgumentError("", problem, "pass one of them.")
     name, kind, given = ("texts", "text", texts) if images is None else ("images", "image", images)
     for column, cells in ((name, given), ("groups", groups)):
@@ -338,12 +335,12 @@ def _page_content(
 
 
 def _check_column(name: str, given: Any, issues: LabelIssues) -> None:
-    """Raise unless a column has one entry for each row, in the order of the data."""
+    """Raise unless a column has one entry per row, in the order of the data."""
     if given is None:
         return
     shape = getattr(given, "shape", (0,))
     if len(shape) != 1:
-        advice = "pass one column, that of a frame by its name: df['text']."
+        advice = "pass one column, such as df['text']."
         raise ArgumentError(name, f"has shape {tuple(shape)}", advice)
     if len(given) != len(issues):
         problem = f"has {counted(len(given), 'entry', 'entries')} and issues has {len(issues)} rows"
@@ -352,17 +349,19 @@ def _check_column(name: str, given: Any, issues: LabelIssues) -> None:
 
 
 def _check_page_path(path: str | os.PathLike[str]) -> None:
-    """Raise unless a page can be written there, before anything is computed for it."""
+    """Raise unless a page can be written to a path."""
     target, text = Path(path), os.fspath(path)
     if target.is_dir() or text.endswith(("/", os.sep)):
-        advice = f"pass the file to write, {str(target / 'report.html')!r} for instance."
+        advice = f"pass a file, such as {str(target / 'report.html')!r}."
         raise ArgumentError({"path": text}, "is a folder", advice)
     if not target.parent.is_dir():
-        raise ArgumentError({"path": text}, "is in a folder that is not there", "make it first.")
+        raise ArgumentError(
+            {"path": text}, "is in a folder that does not exist", "create the folder."
+        )
     check_writable(target.parent, {"path": text})
 
 
-# The labels of a table of issues after its page was reviewed, in the index of the user's data -----
+# The labels after a review -----------------------------------------------------------------------
 
 
 def reviewed_labels(
@@ -376,8 +375,8 @@ def reviewed_labels(
     else:
         decisions = list(decided)
     _check_seen_labels(name, decisions)
-    # Each line says what its reviewer saw of the row, and that is checked. The name of the page
-    # would ask for its texts again, on which no label depends.
+    # Each line has the labels that its reviewer saw, which are checked. The report's name is not:
+    # it depends on the texts of the page, and no label does.
     applied = apply_decisions(
         rows, [replace(decision, report=rows.report_id()) for decision in decisions]
     )
@@ -387,15 +386,15 @@ def reviewed_labels(
 
 
 def _check_seen_labels(name: str, decisions: Sequence[Decision]) -> None:
-    """Raise unless every line says which labels its reviewer saw."""
+    """Raise unless every line has the labels that its reviewer saw."""
     for column in ("given_label", "suggested_label"):
         if any(getattr(decision, column) is None for decision in decisions):
-            problem = f"{name} has no column {column}, by which rows are checked"
+            problem = f"{name} has no column {column}, which is needed to check the rows"
             raise ValueError(f"{problem}: export the decisions again from their page.")
 
 
 def _with_new(classes: NDArray[Any], new: Sequence[str]) -> NDArray[Any]:
-    """Return the classes and those that a reviewer typed, numbers if all others are."""
+    """Return the classes with the new ones; numbers if all classes are numbers."""
     if not new:
         return classes
     if classes.dtype.kind in "iu" and all(WHOLE_NUMBER.fullmatch(name) for name in new):

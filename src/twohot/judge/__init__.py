@@ -1,4 +1,4 @@
-"""The label model: the probability of each true class given the row and its label; `AutoProbe`."""
+"""The label model, which estimates the true class from a row and its label; and `AutoProbe`."""
 
 from twohot.judge.anchored import Anchored as Anchored
 from twohot.judge.anchored import Stage as Stage

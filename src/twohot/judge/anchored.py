@@ -1,14 +1,15 @@
-"""Anchored self-distillation: the label model, and rounds of fits to its posterior.
+"""Anchored self-distillation: the label model, and fits to its posterior.
 
     members → anchor rows → Q → weights → posterior → members fitted to the posterior → ...
 
 The first posterior comes from the library. In each round the robust kinds are fitted again, by
-cross-entropy, to the posterior as soft labels, in the same folds: the posterior of a row comes from
-fits that have not seen its label. This is the paper's self-distillation with the noise taken out
-first, and it tells structured noise, as pairs of classes confused, from overlap.
+cross-entropy, to the posterior as soft labels, in the same folds, so the posterior of a row comes
+from fits without its label. This is the paper's self-distillation with the noise removed first. It
+distinguishes structured noise, such as pairs of confused classes, from overlapping classes.
 
-A row's own label still leaks into later rounds through other folds. It makes the order of the
-doubts better and their size too small, so that the mean of the doubts stays that of the first.
+A row's own label still leaks into later rounds through other folds. The leak improves the ranking
+of suspicious labels, but makes their probabilities too small. So the mean probability of a wrong
+label stays that of the first label model.
 """
 
 from collections.abc import Sequence
@@ -39,12 +40,12 @@ from twohot.judge.sample import Sample
 from twohot.probes import SOFT, DiscriminantRecipe, Recipe, StoredTargets, fit_round
 from twohot.solve import CrossEntropy, Evaluation, Solver
 
-# Chosen: rounds of fits to the posterior. The first gains most. After the second, the leak of a
-# row's own label costs about as much as another round gains.
+# Chosen: rounds of fits to the posterior. The first round gains most. After the second, the leak of
+# a row's own label costs about as much as another round gains.
 N_ROUNDS = 2
 
-# Chosen: steps in which the noise is reduced until the labels refute so little of it. The test
-# statistic is interpolated between two steps. More steps take more fits and move the end little.
+# Chosen: steps in which the noise is reduced until the labels reject so little noise. The test
+# statistic is interpolated between two steps. More steps cost fits and hardly move the result.
 N_PARTS = 4
 
 
@@ -54,18 +55,18 @@ class Stage:
 
     members: Sequence[Member]
     model: LabelModel
-    posterior: FloatArray  # (n, K), of the true class, given the row and its label
-    read: "AnchorNoise"  # what anchor rows say
-    targets: FloatArray | None = None  # (n, K), what its members were fitted to; None: the labels
+    posterior: FloatArray  # (n, K), P(true class | row, label)
+    read: "AnchorNoise"  # the noise estimated from anchor rows
+    targets: FloatArray | None = None  # (n, K), targets of its members; None: the labels
 
     @property
     def logits(self) -> list[FloatArray]:
-        """What each member says of the rows of the sample."""
+        """Logits of each member for the rows of the sample."""
         return [each.logits for each in self.members]
 
     @property
     def predicted(self) -> IntArray:
-        """(n,), the likeliest class of each row, whatever its label."""
+        """Most probable class (n,) of each row, without regard to its label."""
         return np.asarray(self.model.log_probabilities(self.logits).argmax(axis=1))
 
 
@@ -76,7 +77,7 @@ class Anchored:
     sample: Sample
     library: Library
     stages: list[Stage]
-    targets: FloatArray | None = None  # (n, K), what another round would be fitted to
+    targets: FloatArray | None = None  # (n, K), targets for the fits on all rows
 
     @property
     def first(self) -> Stage:
@@ -89,23 +90,23 @@ class Anchored:
         return self.stages[-1]
 
     def doubt(self, stage: Stage) -> FloatArray:
-        """Return how probable it is that each label of the sample is wrong."""
+        """Return the probability that each label of the sample is wrong."""
         codes = self.sample.codes
         return np.asarray(1 - stage.posterior[np.arange(len(codes)), codes])
 
     @property
     def share_wrong(self) -> float:
-        """Share of the given labels that are wrong, by the first label model."""
+        """Share of wrong labels, estimated by the first label model."""
         return float(np.average(self.doubt(self.first), weights=self.sample.weights))
 
     @property
     def shift(self) -> float:
-        """What is added to the logits of the doubts of the last round, for the first one's mean."""
+        """Shift of the last round's logits of `doubt` that gives it the first round's mean."""
         return shift_to_mean(self.doubt(self.last), self.share_wrong, self.sample.weights)
 
 
 def distil(sample: Sample, library: Library, n_rounds: int = N_ROUNDS) -> Anchored:
-    """Fit the label model to a library that has run, and its rounds."""
+    """Return the label models of a fitted library: the first, and one per round."""
     members = [library.members[recipe] for recipe in library.chosen()]
     robust = [library.members[recipe] for recipe in library.robust()]
     stages = [_stage(sample, members, mean_logits(robust or members))]
@@ -117,7 +118,7 @@ def distil(sample: Sample, library: Library, n_rounds: int = N_ROUNDS) -> Anchor
     for _ in range(n_rounds if linear else 0):
         targets = 0.5 * (stages[-1].posterior + previous)
         previous = targets
-        soft = fit_softly(sample, library, linear, targets, starts)
+        soft = fit_posterior(sample, library, linear, targets, starts)
         starts = {each.recipe: each.ends for each in soft}  # type: ignore[misc]
         votes = [
             replace(each, logits=library.vote(each.recipe.n_voters, targets))  # type: ignore[union-attr]
@@ -127,21 +128,21 @@ def distil(sample: Sample, library: Library, n_rounds: int = N_ROUNDS) -> Anchor
     return Anchored(sample, library, stages, 0.5 * (stages[-1].posterior + previous))
 
 
-def fit_softly(
+def fit_posterior(
     sample: Sample,
     library: Library,
     recipes: list[Recipe],
     targets: FloatArray,
     starts: dict[Recipe, tuple[Evaluation, ...]],
 ) -> list[Member]:
-    """Fit linear members to soft labels (n, K), in the folds of the library."""
+    """Return linear members fitted to soft labels (n, K), in the folds of the library."""
     for fitted, held_out, rows in library.splits:
         held = np.setdiff1d(np.arange(len(targets)), rows, assume_unique=True)
         fitted.rows.attach(SOFT, targets[held].astype(np.float32))
         held_out.rows.attach(SOFT, targets[rows].astype(np.float32))
     settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
     found = []
-    for recipe in map(softened, recipes):
+    for recipe in map(with_cross_entropy, recipes):
         logits = np.empty((len(targets), sample.n_classes), np.float32)
         ends = []
         for fold, (fitted, held_out, rows) in enumerate(library.splits):
@@ -154,13 +155,13 @@ def fit_softly(
     return found
 
 
-def softened(robust: Recipe) -> Recipe:
-    """Return the recipe of the same penalty by cross-entropy: the noise is out of its targets."""
+def with_cross_entropy(robust: Recipe) -> Recipe:
+    """Return the recipe with cross-entropy: the posterior contains no noise to be robust to."""
     return replace(robust, loss=CrossEntropy())
 
 
 def mean_logits(members: Sequence[Member]) -> FloatArray:
-    """Return the mean of what members say, each at the temperature of its own."""
+    """Return the mean of the members' logits, each divided by its temperature."""
     total = np.zeros(members[0].logits.shape, np.float64)
     for each in members:
         total += each.logits / each.temperature
@@ -168,7 +169,7 @@ def mean_logits(members: Sequence[Member]) -> FloatArray:
 
 
 def scales_of(members: Sequence[Member]) -> FloatArray:
-    """Return what makes members alike in size (M,)."""
+    """Return the factors (M,) that bring the logits of the members to one scale."""
     return np.array([1 / each.temperature for each in members])
 
 
@@ -186,9 +187,9 @@ def _stage(
 def linear_model(
     sample: Sample, stage: Stage, *, discriminant: bool = True
 ) -> tuple[list[Member], LabelModel]:
-    """Return the members of a stage that a linear probe can be made of, and their label model.
+    """Return the linear members of a stage, and their label model.
 
-    The weights are fitted again, since votes of the nearest rows are left out.
+    The weights are fitted again, because the votes of the nearest rows are left out.
     """
     linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
     if not discriminant:
@@ -201,11 +202,11 @@ def linear_model(
 def read_noise(
     sample: Sample, logits: Sequence[FloatArray], scales: FloatArray, sure: FloatArray
 ) -> tuple[LabelModel, "AnchorNoise"]:
-    """Return the label model, and what was read off the anchor rows.
+    """Return the label model, and the noise estimated from the anchor rows.
 
-    If the surer anchor rows of a class agree with their labels more often than the others, by a
-    test at level 5 %, then classes overlap even there. The noise is then reduced to the rate of
-    the surest rows, unless the labels refute so little noise.
+    If the anchor rows with larger margins agree with their labels more often than the others, by a
+    test at level 5 %, then classes overlap even there. The noise is then reduced to the rate of the
+    rows with the largest margins, unless the labels reject so little noise.
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
@@ -220,7 +221,7 @@ def read_noise(
 
 @dataclass(frozen=True, eq=False)
 class AnchorNoise:
-    """The label model with the noise of the anchor rows, before overlap is taken out."""
+    """The label model with the noise of the anchor rows, before correction for overlap."""
 
     sample: Sample
     logits: Sequence[FloatArray]
@@ -228,14 +229,14 @@ class AnchorNoise:
     model: LabelModel
 
     def reduced_to(self, part: float) -> LabelModel:
-        """Return the label model with a part of the noise."""
+        """Return the label model with the noise multiplied by `part`."""
         noise = part * self.model.noise
         noise.flat[:: len(noise) + 1] += 1 - part
         return fit_weights(self.sample, self.logits, noise, self.scales)
 
     @cached_property
     def least(self) -> float:
-        """The smallest part of the noise that the labels do not refute."""
+        """The smallest part of the noise that the labels do not reject."""
         rows = self.sample.model_rows
         some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
         groups = self.sample.groups[rows]
@@ -252,17 +253,17 @@ class AnchorNoise:
 def fit_weights(
     sample: Sample, logits: Sequence[FloatArray], noise: FloatArray, scales: FloatArray
 ) -> LabelModel:
-    """Return the label model with given noise, its weights fitted on some of many rows."""
+    """Return the label model with given noise; its weights are fitted on a subset of the rows."""
     rows = sample.model_rows
     weights = None if sample.weights is None else sample.weights[rows]
     return weigh([each[rows] for each in logits], sample.codes[rows], noise, scales, weights)
 
 
 def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = None) -> float:
-    """Return what the logits of doubts are to be shifted by, so that they have a given mean."""
+    """Return the shift of the logits of probabilities that gives them a certain mean."""
     odds = bounded_logit(doubt)
     goal = min(max(mean, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
-    most = -2 * float(bounded_logit(np.zeros(1))[0])  # from one end of all doubts to the other
+    most = -2 * float(bounded_logit(np.zeros(1))[0])  # the range of bounded logits
 
     def gap(shift: float) -> float:
         return float(np.average(expit(odds + shift), weights=weights)) - goal
@@ -271,5 +272,5 @@ def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = N
 
 
 def shifted(doubt: FloatArray, shift: float) -> FloatArray:
-    """Return doubts with their logits shifted."""
+    """Return probabilities with shifted logits."""
     return np.asarray(expit(bounded_logit(doubt) + shift))

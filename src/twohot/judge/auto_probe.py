@@ -1,4 +1,4 @@
-"""AutoProbe: anchored self-distillation of a linear probe, from the noisy labels alone."""
+"""AutoProbe: anchored self-distillation of a linear probe from noisy labels."""
 
 import os
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from twohot.base import (
 from twohot.judge.anchored import Anchored, distil, linear_model
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.folds import check_groups, distance_from_mean
-from twohot.judge.label_model import fit_even_noise, standard_error
+from twohot.judge.label_model import fit_uniform_noise, standard_error
 from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
 from twohot.judge.sample import draw_sample, sample_size
 from twohot.judge.verdict import (
@@ -50,9 +50,9 @@ from twohot.probes import (
     leave_one_out_logits,
     make_round,
     prepare_as,
+    restore_on_failure,
     resumable,
     row_weights,
-    whole_or_not_at_all,
 )
 from twohot.rows import (
     AS_THEY_ARE,
@@ -65,50 +65,51 @@ from twohot.rows import (
 )
 from twohot.solve import Settings, Solver
 
-# Lines of progress at the most: members of a library (two losses on two kinds of rows, a
-# discriminant, votes), and rows that are judged by it.
+# Maximum number of progress lines: members of a library (two losses on two kinds of rows, a
+# discriminant, votes), and blocks of rows judged by it.
 MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 
-# Cost: rows on which it is decided whether rows get unit norm, at the most.
-LENGTH_ROWS = 1_000
+# Cost: maximum number of rows for the decision whether rows get unit norm.
+UNIT_NORM_ROWS = 1_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoProbe(FittedProbe):
-    """A linear probe from noisy labels, with penalty, loss and noise learnt from these alone.
+    """A linear probe for noisy labels that chooses penalty, loss and noise model itself.
 
-    A small library of classifiers (cross-entropy and robust probes on rows as they are and on
-    half-whitened ones, a discriminant, votes of the nearest rows) is fitted in folds. A label model
-    reads the noise off *anchor rows*, those that robust members are surest of, and weighs the
-    members by the likelihood of the given labels through this noise. Probes are then fitted to the
-    posterior of the true labels, for two rounds; the probe is the weighted sum of these and the
-    discriminant. See the page *Anchored self-distillation* of the documentation.
+    No clean labels are needed. A small library of classifiers (cross-entropy and robust probes on
+    plain and on half-whitened rows, a discriminant, votes of the nearest rows) is fitted in
+    cross-validation. A label model estimates the noise from *anchor rows*, the most confident
+    predictions of the robust members, and weights the members to maximise the likelihood of the
+    given labels under this noise. Probes are then fitted to the posterior of the true labels, for
+    two rounds. The result is the weighted sum of these probes and the discriminant. See the page
+    *Anchored self-distillation* of the documentation.
 
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
-        The folds: five by default. Pairs and splitters have to hold out every row exactly once, and
-        to keep `groups` together; they may split copies.
+        Cross-validation folds, five by default. Pairs and splitters must hold out every row exactly
+        once and must not split `groups`; they may split copies.
     fit_intercept : bool or "auto"
-        "auto" is True. False also leaves the discriminant out of the probe, which has priors.
+        "auto" means True. False also leaves out the discriminant, which has an intercept.
     tol : float
-        Relative gradient at which the probe is finished.
+        Stop the final fits if the gradient, relative to that at zero, is this small.
     normalize : bool or "auto"
-        Whether rows get unit norm. "auto" does what makes held-out labels likelier, by a
-        discriminant.
+        Whether to scale rows to unit norm. "auto" chooses by the held-out likelihood of the labels
+        under a discriminant.
     center, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
-        Deals rows to the folds. Folds depend on the content of rows and not on their order.
+        Assigns rows to folds. Folds depend on the content of rows and not on their order.
     verbose : int
-        1 prints a line for every member that is tried.
+        1 prints a line for every candidate.
 
     Attributes
     ----------
     choice_ : Choice
-        What was tried, and the label model: `print(probe.choice_)`, `probe.choice_.figure()`.
+        The candidates and the label model: `print(probe.choice_)`, `probe.choice_.figure()`.
     classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
-        See `LinearProbe`. `rounds_` has one entry, of all fits together.
+        See `LinearProbe`. `rounds_` has one entry that summarises all fits.
 
     Examples
     --------
@@ -150,21 +151,21 @@ class AutoProbe(FittedProbe):
         y : array, list or series of shape (n_samples,)
             Labels, numbers or text, many of which may be wrong.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows of weight 1. Only ratios of weights matter.
+            A row of weight 2 counts as two rows of weight 1. Only the ratios of weights matter.
         callback : callable, optional
-            Called with one line of text per member that was tried, and for every tenth of many rows
-            that are judged.
+            Called with one line of text per candidate and, if there are many rows, after every
+            tenth of them.
         groups : array, list or series of shape (n_samples,), optional
             Rows of one group (a patient, a document, a video) are never in different folds. Copies
-            and near-duplicates are one group anyway.
+            and near-duplicates always form one group.
         checkpoint : path, optional
-            File of what is finished, any path of fsspec: members that were tried, and the parts of
-            the probe. It is written after each; a fit that finds its own continues from there.
+            File for finished candidates and parts of the probe, any fsspec path. It is written
+            after each; a fit that finds its own file continues from there.
         """
         self.fit_anchored(X, y, sample_weight, callback, groups=groups, checkpoint=checkpoint)
         return self
 
-    @whole_or_not_at_all
+    @restore_on_failure
     def fit_anchored(
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None, *args: Any, **how: Any
     ) -> Anchored:
@@ -182,7 +183,7 @@ class AutoProbe(FittedProbe):
         callback: Callable[[str], None] | None = None,
         **how: Any,
     ) -> "Judged":
-        """Fit on checked rows and labels in memory, of which some may be missing."""
+        """Fit on checked rows and labels in memory; labels may be missing."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
         with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
@@ -201,7 +202,7 @@ class AutoProbe(FittedProbe):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What a label model says of rows, and the parts of the probe that follows."""
+    """The verdict of a label model on rows, and the parts of the resulting probe."""
 
     preparation: Preparation
     anchored: Anchored
@@ -221,19 +222,19 @@ def judge_rows(
     groups: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Judged:
-    """Fit the label model to checked rows; no probe is fitted, and nothing is kept on this one.
+    """Return the verdict of the label model on checked rows; `probe` is not fitted or changed.
 
-    Rows without a label are in no fit: they have no weight. `callback` gets lines of progress.
+    Rows without a label have weight zero in every fit. `callback` gets lines of progress.
     """
     check_positive("tol", probe.tol)
     max_iter = check_count("max_iter", probe.max_iter, 1)
     if not labels.labelled.all():
         weights = labels.labelled * (1.0 if weights is None else weights)
     if weights is not None:
-        # Penalties that are tried, and counts of anchor rows, are those of rows of weight one.
+        # Penalties and counts of anchor rows assume a mean weight of one.
         weights = weights / weights[weights > 0].mean()
     if isinstance(X, ChunkedFeatures) and sample_size(len(X), labels.n_classes) == len(X):
-        # All rows are judged together in memory: sums over them are those of an array, to the bit.
+        # All rows fit in memory: read them, so that sums equal those of an array to the last bit.
         X = X[:]
     key = _distance_of_labelled(X, labels, count_threads(probe.n_jobs))
     preparation, whole = prepare_as(
@@ -244,7 +245,7 @@ def judge_rows(
         auto_intercept=True,
         normalize=_choose_unit_norm(probe, X, labels, key),
     )
-    # Beside an intercept, the unit of the features is a choice that would be seen in the fits.
+    # With an intercept the unit of the features would affect the fits, so it is fixed here.
     whole = replace(whole, axes=whole.axes.of_unit_size(intercept=whole.rows.intercept))
     sample = draw_sample(
         whole,
@@ -267,9 +268,9 @@ def judge_rows(
             preparation=preparation,
         )
     with notebook_bar(callback, "Trying classifiers", MOST_TRIED) as say:
-        said = None if say is None else lambda tried: say(_in_words(tried))
+        report = None if say is None else lambda tried: say(_progress_line(tried))
         settings = Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)
-        library = Library(sample, settings, said, file)
+        library = Library(sample, settings, report, file)
         library.run()
         anchored = distil(sample, library)
         verdict = reach_verdict(anchored, labels.codes, say)
@@ -278,7 +279,7 @@ def judge_rows(
     return Judged(preparation, anchored, verdict, parts, choice, file)
 
 
-def _in_words(tried: Tried) -> str:
+def _progress_line(tried: Tried) -> str:
     return (
         f"{tried.recipe}: predicts {tried.agreement:.1%} ± {tried.agreement_error:.1%} "
         "of the held-out labels"
@@ -286,9 +287,9 @@ def _in_words(tried: Tried) -> str:
 
 
 def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart"]) -> Choice:
-    """Return what is kept of a label model in a probe."""
+    """Return the record of the choice that the probe keeps."""
     sample, first = anchored.sample, anchored.first
-    # Of the first label model: labels leak into the last one through the targets of other folds.
+    # Use the first label model: labels leak into the last through the targets of other folds.
     agrees = (first.predicted == sample.codes).astype(np.float64)
     pairs = zip(first.members, first.model.weights.tolist(), strict=True)
     weights = {each.recipe: weight for each, weight in pairs}
@@ -310,7 +311,7 @@ def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart
 
 
 def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
-    """Return the distance of labelled rows from their mean; zero for others, in no fold."""
+    """Return the distance of labelled rows from their mean; zero for other rows."""
     labelled = np.flatnonzero(labels.labelled)
     if len(labelled) == len(labels.codes):
         return distance_from_mean(X, n_jobs=n_jobs)
@@ -320,7 +321,7 @@ def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
 
 
 def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, key: FloatArray) -> bool:
-    """Return whether rows get unit norm: as asked, or as labels are likelier by a discriminant."""
+    """Return whether rows get unit norm; "auto" compares likelihoods under a discriminant."""
     if isinstance(probe.normalize, bool | np.bool_):
         return bool(probe.normalize)
     if probe.normalize != "auto":
@@ -328,32 +329,32 @@ def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, key: FloatArr
         raise ArgumentError({"normalize": probe.normalize}, "is not known", advice)
     labelled = np.flatnonzero(labels.labelled)
     ranked = labelled[np.argsort(key[labelled], kind="stable")]
-    n_few = min(LENGTH_ROWS, len(ranked))
+    n_few = min(UNIT_NORM_ROWS, len(ranked))
     few = np.sort(ranked[np.arange(n_few) * len(ranked) // n_few])
     stored = open_rows(X, AS_THEY_ARE, dtype=choose_precision(probe.dtype, X)).in_memory(few).X
     codes = labels.codes[few]
-    at_unit, as_they_are = (
+    at_unit, unscaled = (
         _likelihood_at(probe, np.asarray(stored), codes, labels.n_classes, normalize=normalize)
         for normalize in (True, False)
     )
-    return at_unit >= as_they_are
+    return at_unit >= unscaled
 
 
 def _likelihood_at(
     probe: AutoProbe, X: FloatArray, codes: IntArray, n_classes: int, *, normalize: bool
 ) -> float:
-    """Return the log-likelihood of labels by a discriminant, each without its own row."""
+    """Return the leave-one-out log-likelihood of labels under a discriminant."""
     try:
         _, coordinates = prepare_as(
             probe, X, None, n_classes, auto_intercept=True, normalize=normalize
         )
-    except ArgumentError:  # too large or too small to be computed with as they are
+    except ArgumentError:  # features overflow or underflow without unit norm
         return -np.inf
     coordinates.rows.attach(LABELS, codes)
     moments = half_whitened_moments(coordinates)
     shrinkage = choose_shrinkage(coordinates.rows, moments)
     logits = leave_one_out_logits(coordinates.rows, moments, shrinkage)
-    return fit_even_noise(logits, codes, None).log_likelihood
+    return fit_uniform_noise(logits, codes, None).log_likelihood
 
 
 # The probe ----------------------------------------------------------------------------------------
@@ -361,22 +362,22 @@ def _likelihood_at(
 
 @dataclass(frozen=True, eq=False)
 class ProbePart:
-    """A linear member that the probe is made of, and the weight of its logits."""
+    """A linear member of the probe, and the weight of its logits."""
 
     recipe: Any  # a Recipe or a DiscriminantRecipe
     weight: float
-    start: FloatArray | None  # (K, m), where a fit on all rows starts, along the searched axes
+    start: FloatArray | None  # (K, m), warm start of the fit on all rows, along the searched axes
 
 
 def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[ProbePart]:
-    """Return the linear members of the last round that make the probe, with their weights."""
+    """Return the linear members of the last round with positive weights."""
     members, model = linear_model(anchored.sample, anchored.last, discriminant=discriminant)
     parts = []
     for each, weight in zip(members, model.weights.tolist(), strict=True):
         if weight > 0:
             start = np.mean([end.coef for end in each.ends], axis=0) if each.ends else None
             parts.append(ProbePart(each.recipe, weight, start))
-    # Where nothing was learnt, no weight is positive.
+    # If nothing was learnt, no weight is positive.
     return parts or [ProbePart(members[-1].recipe, 1.0, None)]
 
 
@@ -402,13 +403,13 @@ def _fit_parts(probe: AutoProbe, judged: Judged) -> list[Round]:
         if file is not None:
             file.add_round(record, end, name)
         made.append([record])
-    # A mean of m at temperatures 1 / (m w) is the sum at weights w.
+    # The mean of m logits at temperatures 1 / (m w) is the sum with weights w.
     temperatures = [1 / (len(parts) * part.weight) for part in parts]
     return [average_rounds(made, temperatures)]
 
 
 def _all_targets(anchored: Anchored) -> Any:
-    """Return the posterior of all rows as targets, which stands beside them or is computed."""
+    """Return the posterior of all rows as targets: stored, or recomputed if there are many rows."""
     sample = anchored.sample
     if len(sample.index) == len(sample.all_codes):
         sample.whole.rows.attach(SOFT, np.asarray(anchored.targets, np.float32))

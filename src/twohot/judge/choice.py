@@ -1,4 +1,4 @@
-"""What AutoProbe tried and what it made of it, as a table and a picture."""
+"""The record of AutoProbe's choice, as a table and a figure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,25 +13,25 @@ HEADINGS = ("", "member", "agreement", "likelihood", "noise", "weight", "passes"
 
 @dataclass(frozen=True)
 class Tried:
-    """One member of the library, and how it did on rows it had not seen."""
+    """One candidate of the library, and its scores on held-out rows."""
 
     recipe: MemberRecipe
-    agreement: float  # share of held-out noisy labels that it predicts
+    agreement: float  # share of held-out noisy labels predicted
     agreement_error: float  # standard error
-    likelihood: float  # mean log-likelihood of held-out noisy labels, beside even noise
-    noise_rate: float  # share of wrong labels at which they are likeliest, if noise is even
-    temperature: float  # that its logits are divided by, at which they are likeliest
-    n_passes: float  # over the rows of all folds
-    weight: float = 0.0  # of its logits, at their temperature, in the label model
+    likelihood: float  # mean log-likelihood of held-out labels, with uniform noise
+    noise_rate: float  # of uniform noise, by maximum likelihood
+    temperature: float  # divisor of its logits, by maximum likelihood
+    n_passes: float  # passes over the rows, in all folds
+    weight: float = 0.0  # of its logits / temperature in the label model
 
     @property
     def chosen(self) -> bool:
-        """Whether it is a member of the label model."""
+        """Whether the label model has given it a weight."""
         return self.weight > 0
 
     @property
     def method(self) -> str:
-        """The name of this way to make a classifier."""
+        """Name of the method."""
         return self.recipe.method
 
     @property
@@ -46,7 +46,7 @@ class Tried:
 
     @property
     def name(self) -> str:
-        """Method and ridge, short."""
+        """Method and ridge, abbreviated."""
         return str(self.recipe)
 
     @property
@@ -56,20 +56,20 @@ class Tried:
 
     @property
     def estimator(self) -> str:
-        """The probe that fits it alone, as code; empty for votes of the nearest rows."""
+        """The probe that fits only this member, as code; empty for votes of the nearest rows."""
         if isinstance(self.recipe, VotesRecipe):
             return ""
         return " ".join(str(self.probe()).split())
 
     def probe(self, **parameters: Any) -> FittedProbe:
-        """Return the probe that fits it alone, not fitted; other parameters are its own."""
+        """Return an unfitted probe for only this member; other parameters are passed to it."""
         if isinstance(self.recipe, VotesRecipe):
-            raise TypeError("votes of the nearest rows are no probe: use another member.")
+            raise TypeError("there is no probe for votes of the nearest rows: use another member.")
         own = {"fit_intercept": True} if isinstance(self.recipe, Recipe) else {}
         return probe_for(self.recipe, **(own | parameters))
 
     def record(self) -> dict[str, Any]:
-        """Return all that is known as numbers and text."""
+        """Return all fields as numbers and text."""
         names = ("method", "ridge", "whiten", "estimator", "chosen")
         derived = {name: getattr(self, name) for name in names}
         return derived | {name: value for name, value in vars(self).items() if name != "recipe"}
@@ -77,16 +77,16 @@ class Tried:
 
 @dataclass(frozen=True)
 class Choice:
-    """All that was tried, in the order in which it was, and what the label model made of it."""
+    """All candidates in the order of their fits, and the result of the label model."""
 
     tried: tuple[Tried, ...]
-    n_rows: int  # rows of the sample that were judged together
+    n_rows: int  # rows of the sample
     n_folds: int
     n_rounds: int  # of fits to the posterior
-    agreement: float  # share of held-out labels that the label model predicts
+    agreement: float  # share of held-out labels predicted by the label model
     agreement_error: float  # standard error
-    noise_rate: float  # share of the labels that are wrong, by the label model
-    interval: tuple[float, float]  # that this share is in
+    noise_rate: float  # share of wrong labels, by the label model
+    interval: tuple[float, float]  # of this share
     learnt: bool  # whether features predict labels better than class frequencies alone
     parts: tuple[tuple[str, float], ...]  # of the fitted probe: names and weights
 
@@ -97,38 +97,38 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """What is fitted, in a line."""
+        """Description of the fitted probe, in one line."""
         made = " and ".join(name for name, _ in self.parts)
         rounds = f", {self.n_rounds} rounds" if self.n_rounds else ""
         return f"anchored self-distillation{rounds}: {made}"
 
     def best(self, method: str) -> Tried:
-        """Return the member of a method by which the labels are likeliest."""
+        """Return the candidate of a method with the largest likelihood of the labels."""
         return max(
             (entry for entry in self.tried if entry.method == method),
             key=lambda entry: entry.likelihood,
         )
 
     def best_by_agreement(self) -> list[Tried]:
-        """Return the member of each method that predicts most held-out labels, the best last."""
+        """Return the candidate of each method with the largest agreement, the best last."""
         ordered = sorted(self.tried, key=lambda entry: entry.agreement)
         return list({entry.method: entry for entry in ordered}.values())
 
     def nothing_learnt(self) -> str:
-        """Return a sentence that says that nothing was learnt; nothing if something was."""
+        """Return a warning if nothing was learnt, else an empty string."""
         if self.learnt:
             return ""
         return (
-            f"Nothing was learnt: the features predict {self.agreement:.1%} of the held-out labels "
-            "and explain them no better than the class frequencies alone."
+            f"Nothing was learnt: the features predict {self.agreement:.1%} of the held-out "
+            "labels, no better than the class frequencies alone."
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one dict per member, as a data frame takes them."""
+        """Return one dict per candidate, for a data frame."""
         return [entry.record() for entry in self.tried]
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return a line for every member as text, under `HEADINGS`."""
+        """Return one line of text cells per candidate, under `HEADINGS`."""
         return [
             (
                 "+" if entry.chosen else " ",
@@ -153,8 +153,8 @@ class Choice:
         )
         low, high = self.interval
         share = f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})."
-        said = [f"Fitted: {self.name}", share] if self.learnt else [self.nothing_learnt()]
-        return "\n".join([*table, *said])
+        lines = [f"Fitted: {self.name}", share] if self.learnt else [self.nothing_learnt()]
+        return "\n".join([*table, *lines])
 
     def _repr_html_(self) -> str:
         title = f"{len(self.tried)} members on {self.n_rows} rows in {self.n_folds} folds"
@@ -165,13 +165,13 @@ class Choice:
         return choice_figure(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the choice as JSON has it; `choice_from_json` reads it."""
+        """Return the choice as JSON; `choice_from_json` reads it."""
         tried = [vars(entry) | {"recipe": entry.recipe.to_json()} for entry in self.tried]
         return vars(self) | {"tried": tried}
 
 
 def choice_from_json(notes: dict[str, Any]) -> Choice:
-    """Return the choice that `to_json` wrote; anything may be raised if it did not."""
+    """Return the choice that `to_json` wrote; other input may raise any exception."""
     tried = tuple(
         Tried(**(entry | {"recipe": _member_from(entry["recipe"])})) for entry in notes["tried"]
     )
@@ -186,15 +186,16 @@ def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
     return DiscriminantRecipe(**recipe) if "shrinkage" in recipe else recipe_from_json(recipe)
 
 
-# The picture: agreement with held-out labels against the ridge, by kind --------------------------
+# The figure: agreement with held-out labels against the ridge, by kind --------------------------
 
-ASIDE = 1.04  # display: factor between the places of two kinds of the same ridge
+KIND_SPACING = 1.04  # display: horizontal factor between two kinds of the same ridge
 
 
 def choice_figure(choice: Choice) -> Any:
     """Draw agreement against ridge, one line per kind; open markers are half-whitened rows.
 
-    Members of the label model have a ring. The best of what has no ridge is a level line.
+    Members of the label model are circled. The best of the methods without a ridge is a
+    horizontal line.
     """
     figure = new_figure(8.0, 4.0)
     axes = figure.subplots()
@@ -205,8 +206,8 @@ def choice_figure(choice: Choice) -> Any:
             kinds.setdefault(entry.kind, []).append((entry.ridge, entry))
     for number, (kind, members) in enumerate(kinds.items()):
         ordered, entries = zip(*sorted(members, key=lambda pair: pair[0]), strict=True)
-        # Kinds of the same ridge stand beside each other.
-        places = [ridge * ASIDE ** (number - len(kinds) // 2) for ridge in ordered]
+        # Points of the same ridge are drawn next to each other.
+        places = [ridge * KIND_SPACING ** (number - len(kinds) // 2) for ridge in ordered]
         heights = [100 * entry.agreement for entry in entries]
         axes.errorbar(
             places,

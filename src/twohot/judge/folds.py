@@ -1,15 +1,15 @@
-"""Folds that depend on what rows hold, not on where they are, and that never split a group.
+"""Folds that depend on the content of rows, not on their order, and never split a group.
 
 The rows of a class are sorted by a key of their content, their distance from the mean row, and
-dealt to the folds in that order. So folds are the same for any order of the rows and classes, any
-names of the classes, any unit of the features and any container, and each fold has near and far
-rows of each class. A row whose copy is in another fold would be judged by its own label: groups,
-copies and near-duplicates stay together.
+assigned to the folds in that order. So folds do not depend on the order of the rows and classes,
+the names of the classes, the unit of the features or the container, and each fold has near and far
+rows of each class. If a row and its copy were in different folds, the row would be judged by its
+own label. So groups, copies and near-duplicates stay together.
 
 Conventions
 -----------
-codes (n,) classes of rows, NO_LABEL for none; groups (n,) numbers of groups from 0 on; key (n,)
-distance from the mean; folds (n,) from 0 on, NO_FOLD for a row without a label.
+codes (n,) classes of rows, NO_LABEL for none; groups (n,) numbers of groups from 0; key (n,)
+distance from the mean; folds (n,) from 0, NO_FOLD for a row without a label.
 """
 
 from collections.abc import Hashable
@@ -39,21 +39,21 @@ from twohot.rows import Block, Preparation, count_threads, fit_preparation, open
 
 NO_FOLD = -1
 
-# Between rounding and chance: keys that differ by less, relative to their median, are equal.
-# Another order of the same sums changes keys by about 1e-15. Of 50,000 rows that are spread about
-# the median, two are this near each other by chance once in a hundred times.
+# Keys whose difference relative to their median is smaller are equal. Rounding changes keys by
+# about 1e-15 if sums are in another order. Among 50,000 rows spread about the median, two are this
+# close by chance once in a hundred datasets.
 KEY_ROUNDING = 1e-11
 
 ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
 
 
-# Groups of rows that belong together ------------------------------------------------------------
+# Groups that must stay together ---------------------------------------------------------------
 
 
 def check_groups(groups: Any, n_rows: int) -> IntArray | None:
-    """Return the group of each row, numbered in the order in which groups occur; None if none.
+    """Return the group of each row, numbered by first occurrence; None if there are no groups.
 
-    A group is any value that can be hashed: a number, a text, a date. It may have one row.
+    A group is any hashable value: a number, a text, a date. It may have one row.
 
     Examples
     --------
@@ -70,24 +70,24 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
     missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         where = f"{counted(len(missing), 'row')} (row {first_few(missing)}, from 0)"
-        advice = "give a row that belongs to no other a group of its own."
+        advice = "give every row that is alone its own group."
         raise ArgumentError("groups", f"names no group in {where}", advice)
     unhashable = next((v for v in values if not isinstance(v, Hashable)), None)
     if unhashable is not None:
-        problem = f"holds a {type(unhashable).__name__}, which cannot be looked up"
+        problem = f"holds a {type(unhashable).__name__}, which is not hashable"
         raise ArgumentError("groups", problem, ONE_PER_ROW)
     place: dict[Any, int] = {}
     codes = np.array([place.setdefault(value, len(place)) for value in values], dtype=np.intp)
     if len(place) < 2:
         few = f" ({first_few(place)})" if place else ""
         problem = f"puts all {counted(n_rows, 'row')} into one group{few}"
-        advice = "pass at least two groups, as one is judged by the others, or leave {groups} out."
+        advice = "pass at least two groups for cross-validation, or leave out {groups}."
         raise ArgumentError("groups", problem, advice, groups=...)
     return codes
 
 
 def merge_groups(a: IntArray, b: IntArray) -> IntArray:
-    """Return groups that keep together what either grouping keeps together.
+    """Return the finest groups that are unions of groups of both groupings.
 
     Examples
     --------
@@ -100,14 +100,14 @@ def merge_groups(a: IntArray, b: IntArray) -> IntArray:
 
 
 def connected(first: IntArray, second: IntArray, n: int) -> IntArray:
-    """Return the connected component of each of n things, of which pairs are linked."""
+    """Return the connected component of each of n nodes, given pairs of linked nodes."""
     links = sp.coo_array((np.ones(len(first)), (first, second)), (n, n))
     _, component = connected_components(links, directed=False)
     return np.asarray(component, dtype=np.intp)
 
 
 def numbered(groups: IntArray) -> IntArray:
-    """Return the same groups numbered from 0 on in the order in which they occur."""
+    """Return the same groups numbered from 0 by first occurrence."""
     _, first, index = np.unique(groups, return_index=True, return_inverse=True)
     place = np.empty(len(first), dtype=np.intp)
     place[np.argsort(first)] = np.arange(len(first))
@@ -115,10 +115,11 @@ def numbered(groups: IntArray) -> IntArray:
 
 
 def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArray, float]:
-    """Return groups of rows that are the same or nearly so, and how near; other rows are alone.
+    """Return groups of duplicates and near-duplicates, and the distance that defines them.
 
-    `points` (n, n_features) are prepared rows in float32, at most some 50,000: all pairs of
-    different rows are compared. Of one column, rows of unit norm are 1 or -1 and say nothing.
+    `points` (n, n_features) are prepared rows in float32, at most about 50,000: all pairs of
+    different rows are compared. Rows with one column are not grouped: at unit norm they are 1 or
+    -1.
 
     Examples
     --------
@@ -129,7 +130,7 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArra
     (array([0, 0, 1, 1, 2]), True)
     """
     known: dict[bytes, int] = {}
-    # Adding zero makes one of the two zeros of floating point.
+    # Adding zero turns -0.0 into 0.0.
     hashes = (blake2b(row + 0).digest() for row in points)
     copy_of = np.array([known.setdefault(key, len(known)) for key in hashes], dtype=np.intp)
     distinct = np.unique(copy_of, return_index=True)[1]
@@ -143,9 +144,9 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArra
 
 
 def ungroup_most(groups: IntArray, n_folds: int) -> IntArray:
-    """Return groups of copies without those of more rows than a fold has: their rows are alone.
+    """Return groups of copies, with groups that are larger than a fold split into single rows.
 
-    So many copies say that the features take few values.
+    So many copies mean that the features take few values.
 
     Examples
     --------
@@ -162,8 +163,8 @@ def ungroup_most(groups: IntArray, n_folds: int) -> IntArray:
 def distance_from_mean(X: Matrix, *, n_jobs: int | None) -> FloatArray:
     """Return the squared distance of every row from the mean of all rows, in two passes.
 
-    Up to rounding neither the order of the rows nor a constant column changes it. X times 2^k gives
-    exactly 4^k times as much.
+    Up to rounding, it does not depend on the order of the rows or on a constant column. Scaling X
+    by 2^k scales it by exactly 4^k.
 
     Examples
     --------
@@ -184,11 +185,11 @@ def squared_lengths(block: Block) -> FloatArray:
 
 
 def _ranks(key: FloatArray) -> IntArray:
-    """Return the place of each row in the order of its key, one for rows whose keys are equal."""
+    """Return the rank of each row by its key; rows with equal keys share a rank."""
     sizes = np.abs(key[key != 0])
     if sizes.size:
-        # Divided first: keys times a power of two then round to the same.
-        with np.errstate(over="ignore"):  # keys that are so large are equal
+        # Divide first, so that a power of two in the keys does not change the rounding.
+        with np.errstate(over="ignore"):  # keys that overflow are equal
             key = np.rint(key / np.median(sizes) / KEY_ROUNDING)
     order = np.argsort(key, kind="stable")
     rank = np.empty(len(order), dtype=np.intp)
@@ -199,7 +200,7 @@ def _ranks(key: FloatArray) -> IntArray:
 
 
 def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
-    """Return codes of the same classes, which are numbered by their sizes and ranks."""
+    """Return the classes renumbered by their sizes and ranks."""
     _, index, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.lexsort((np.bincount(index, rank, len(sizes)), sizes))] = np.arange(len(sizes))
@@ -219,16 +220,16 @@ def assign_folds(
 ) -> IntArray:
     """Return the fold of each row, from the content of the rows and their groups.
 
-    Groups of several labelled rows are dealt first, the largest first: each goes, under its most
-    frequent class, to the fold with the fewest rows of that class. Then the other rows of a class
-    are dealt in the order of their keys, every `n_folds` of them in a random order, which is the
-    same for all classes. What is left, fewer than `n_folds`, goes to the folds with the fewest
-    rows of the class, and among these to the smallest. Rows of one key go in their own order, as
-    these are copies, which are one group, in most data.
+    Groups with several labelled rows are assigned first, the largest first: each goes, under its
+    most frequent class, to the fold with the fewest rows of that class. Then the single rows of a
+    class are assigned in the order of their keys, `n_folds` at a time in a random order that is the
+    same for all classes. The remaining rows, fewer than `n_folds`, go to the folds with the fewest
+    rows of the class, ties to the smallest fold. Rows with equal keys keep their order; in most
+    data they are copies and form one group.
 
-    A class of two units or more, groups or single rows, has rows outside of each fold. Without
-    groups folds differ by at most one row in each class, and as a whole. Where there are fewer
-    groups than folds, each is a fold.
+    A class of at least two units (groups or single rows) has rows outside each fold. Without
+    groups, fold sizes differ by at most one in each class and in total. If there are fewer groups
+    than folds, each group is a fold.
 
     Examples
     --------
@@ -247,31 +248,31 @@ def assign_folds(
     most = int(np.bincount(classes[is_single], minlength=1).max()) // n_folds + 1
     orders = np.tile(np.arange(n_folds), (most, 1))
     orders = check_generator(random_state).permuted(orders, axis=1)
-    deal = _Deal(classes, rank, orders)
-    deal.groups(np.flatnonzero(~is_single), unit)
-    deal.single_rows(np.flatnonzero(is_single))
+    assignment = _Assignment(classes, rank, orders)
+    assignment.groups(np.flatnonzero(~is_single), unit)
+    assignment.single_rows(np.flatnonzero(is_single))
     folds = np.full(len(codes), NO_FOLD, dtype=np.intp)
-    folds[labelled] = deal.folds
+    folds[labelled] = assignment.folds
     return folds
 
 
-class _Deal:
-    """Labelled rows, and what was dealt of them so far."""
+class _Assignment:
+    """Labelled rows, and the assignments so far."""
 
     def __init__(self, classes: IntArray, rank: IntArray, orders: IntArray) -> None:
         self.classes, self.rank = classes, rank
-        self.orders = orders  # (n_deals, n_folds), the order of the folds in each deal of a class
-        self.place = np.argsort(orders[0])  # by which folds that are equal otherwise are ordered
+        self.orders = orders  # (n_passes, n_folds), order of the folds in each pass over a class
+        self.place = np.argsort(orders[0])  # breaks ties between folds
         self.folds = np.full(len(classes), NO_FOLD, dtype=np.intp)
         n_classes = int(classes.max(initial=-1)) + 1
-        self.counts = np.zeros((n_classes, orders.shape[1]), dtype=np.intp)  # rows dealt
+        self.counts = np.zeros((n_classes, orders.shape[1]), dtype=np.intp)  # rows assigned
 
     def emptiest(self, k: int) -> IntArray:
-        """Return the folds, those with the fewest rows of a class first, then the smallest."""
+        """Return the folds sorted by their rows of a class, then by their size."""
         return np.lexsort((self.place, self.counts.sum(axis=0), self.counts[k]))
 
     def groups(self, rows: IntArray, unit: IntArray) -> None:
-        """Deal groups as a whole, the largest first, those of the smallest key first of equals."""
+        """Assign whole groups, the largest first, ties by the smallest key."""
         ordered = rows[np.lexsort((self.classes[rows], self.rank[rows], unit[rows]))]
         starts = np.flatnonzero(np.diff(unit[ordered], prepend=-1))
         members = np.split(ordered, starts[1:]) if len(ordered) else []
@@ -282,12 +283,12 @@ class _Deal:
             np.add.at(self.counts[:, fold], self.classes[group], 1)
 
     def _usual_class(self, group: IntArray) -> int:
-        """Return the class of most rows of a group, of several that of the earliest row."""
+        """Return the most frequent class of a group; ties go to the class of the earliest row."""
         found, first, sizes = np.unique(self.classes[group], return_index=True, return_counts=True)
         return int(found[np.lexsort((first, -sizes))[0]])
 
     def single_rows(self, rows: IntArray) -> None:
-        """Deal rows class by class in the order of their keys."""
+        """Assign rows class by class in the order of their keys."""
         n_classes, n_folds = self.counts.shape
         by_class = rows[np.lexsort((self.rank[rows], self.classes[rows]))]
         ends = np.searchsorted(self.classes[by_class], np.arange(n_classes), side="right")

@@ -1,8 +1,8 @@
-"""Labels judged by probabilities that a user brings, or by a classifier that was fitted before.
+"""Judge labels by the user's probabilities or fitted classifier.
 
-The same label model with one member. A classifier that has seen the labels of the rows would vouch
-for every wrong one: it is compared with a clone that has not, and if it agrees with more labels
-than chance explains, clones that are fitted without each fold judge in its place.
+The label model has one member. A classifier that was trained on the labels of the rows would
+confirm the wrong labels too. So it is compared with a clone trained without them. If it agrees with
+more labels than chance explains, cross-validated clones are used instead.
 """
 
 from hashlib import blake2b
@@ -39,7 +39,7 @@ from twohot.judge.folds import (
     distance_from_mean,
     ungroup_most,
 )
-from twohot.judge.label_model import fit_even_noise, standard_error
+from twohot.judge.label_model import fit_uniform_noise, standard_error
 from twohot.judge.labelled_rows import BLOCK_ROWS, rows_when_read
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
@@ -48,16 +48,15 @@ from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import FittedProbe, Probe, check_rows_to_fit
 from twohot.rows import SelectedRows, count_threads, take_rows
 
-# Chosen: share of given probabilities that goes to all classes alike: of ten neighbours none may
-# have the right label, and no temperature mends a zero.
-UNCERTAIN = 1e-3
+# Chosen: share of the given probabilities that is spread over all classes. Among ten neighbours
+# none may have the right label, and no temperature corrects a zero.
+UNIFORM_SHARE = 1e-3
 
-# Level of the one-sided test whether a classifier has seen the labels: one that has not is seldom
-# called biased.
+# Level of the one-sided test whether a classifier was trained on the labels: a false alarm is rare.
 SEEN_LEVEL = 0.01
 
-# Chosen: labels from which on a classifier that predicts all of them is refused. Of fewer, a
-# classifier that has not seen them may.
+# Chosen: from this many labels on, a classifier that predicts all of them is rejected. With fewer,
+# a classifier that was not trained on them may be right on all.
 ENOUGH_ROWS = 20
 
 
@@ -66,8 +65,8 @@ def judge_given(
 ) -> LabelVerdict:
     """Return the verdict on labels (n_rows,) by held-out probabilities (n_rows, n_classes).
 
-    The label model is fitted on a sample, as that of features is, and judges all rows in blocks of
-    as many cells: beside the probabilities, some arrays of SAMPLE_CELLS numbers are held.
+    The label model is fitted on a sample, as for features, and judges all rows in blocks. Memory
+    holds the probabilities and a few arrays of SAMPLE_CELLS numbers.
     """
     n_rows, n_classes = probabilities.shape
     labelled = np.flatnonzero(codes != NO_LABEL)
@@ -86,16 +85,16 @@ def judge_given(
 
 
 def _logits(probabilities: FloatArray) -> FloatArray:
-    """Return log-probabilities in single precision, as probabilities are taken; none is of zero."""
-    certain = (1 - UNCERTAIN) * probabilities.astype(np.float32).astype(np.float64)
-    certain += UNCERTAIN / probabilities.shape[1]
+    """Return finite log-probabilities in single precision."""
+    certain = (1 - UNIFORM_SHARE) * probabilities.astype(np.float32).astype(np.float64)
+    certain += UNIFORM_SHARE / probabilities.shape[1]
     return np.log(certain, out=certain).astype(np.float32)
 
 
 def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray) -> Anchored:
     """Return the label model of one member."""
     n_rows, n_classes = logits.shape
-    nowhere: Any = None  # there are no rows beside these numbers
+    nowhere: Any = None  # there are no features
     sample = Sample(
         index=np.arange(n_rows),
         codes=codes,
@@ -110,23 +109,24 @@ def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: In
         all_groups=groups,
         shared=np.zeros(n_rows, dtype=bool),
     )
-    scale = 1 / fit_even_noise(logits, codes, None).temperature
+    scale = 1 / fit_uniform_noise(logits, codes, None).temperature
     model, read = read_noise(sample, [logits], np.array([scale]), scale * logits)
     member = Member(VotesRecipe(0), logits)
     stage = Stage([member], model, model.posterior([logits], codes), read)
     return Anchored(sample, Library(sample, nowhere), [stage])
 
 
-# A classifier that was fitted before -------------------------------------------------------------
+# A fitted classifier -------------------------------------------------------------
 
 
 def judge_by_probe(
     probe: Any, X: Matrix, labels: Labels, *, groups: Any = None, n_jobs: int | None = None
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
-    """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels.
+    """Return the verdict by a fitted classifier or clones of it, and notes on which was used.
 
-    Say so if it has. Labels are coded as the classes of the classifier. Its probabilities of all
-    rows are held in single precision: 4 bytes per row and class.
+    Clones are used if it was trained on the labels. Labels are coded as the classes of the
+    classifier. Its probabilities of all rows are held in single precision: 4 bytes per row and
+    class.
     """
     codes = labels.codes
     outputs = predict_in_blocks(probe, X, len(codes))
@@ -134,9 +134,9 @@ def judge_by_probe(
         agrees = outputs.argmax(axis=1) == codes
         if len(codes) >= ENOUGH_ROWS and agrees[labels.labelled].all():
             problem = "predicts every label, as if it had been fitted on them"
-            raise ArgumentError("probe", problem, "pass probabilities out of fold, or no probe.")
+            raise ArgumentError("probe", problem, "pass held-out probabilities, or no probe.")
         return judge_given(outputs, codes), ()
-    # Rows are whatever the classifier takes, texts for instance: dealt by what it says of them.
+    # Rows may be anything that the classifier takes, such as texts: sort them by its outputs.
     key = np.zeros(len(codes))  # rows without a label are in no fold
     key[labels.labelled] = distance_from_mean(
         outputs[labels.labelled], n_jobs=count_threads(n_jobs)
@@ -153,17 +153,17 @@ def judge_by_probe(
         return judge_given(outputs, codes, together), ()
     del outputs  # it may be large
     found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
-    said = (
-        f"The probe predicts {given.mean():.1%} of these labels, and a clone that has not seen "
-        f"them {unseen.mean():.1%}: it was fitted on these rows. Labels are judged by {N_FOLDS} "
-        "clones, each fitted without the rows that it judges. To judge by the probe itself, pass "
-        "its probabilities."
+    note = (
+        f"The probe predicts {given.mean():.1%} of these labels, and a clone that was not fitted "
+        f"on them {unseen.mean():.1%}, so it was fitted on these rows. Labels are judged by "
+        f"{N_FOLDS} clones, each fitted without the rows that it judges. To use the probe itself, "
+        "pass its probabilities."
     )
-    return judge_given(found, codes, together), (said,)
+    return judge_given(found, codes, together), (note,)
 
 
 def equal_rows(X: Any, n_rows: int) -> IntArray:
-    """Return groups of rows that are the same, of whatever a classifier takes.
+    """Return groups of identical rows of any type.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def equal_rows(X: Any, n_rows: int) -> IntArray:
 
 
 def _entries(row: Any) -> FloatArray:
-    """Return the places and the values of what a sparse row holds."""
+    """Return the positions and values of the non-zero entries of a sparse row."""
     whole = row.tocoo()
     there = np.flatnonzero(whole.data)
     order = there[np.argsort(whole.coords[-1][there])]
@@ -190,9 +190,9 @@ def _entries(row: Any) -> FloatArray:
 
 
 def _content(row: NDArray[Any]) -> bytes:
-    """Return what the content of a row is known by."""
+    """Return a digest of the content of a row."""
     if row.dtype.kind in "fc":
-        row = row + 0  # of the two zeros of floating point, one
+        row = row + 0  # turns -0.0 into 0.0
     held = repr(row.tolist()).encode() if row.dtype.kind == "O" else row.tobytes()
     return blake2b(held + repr((row.shape, row.dtype.str)).encode()).digest()
 
@@ -200,10 +200,10 @@ def _content(row: NDArray[Any]) -> bytes:
 def compare_with_clone(
     probe: Any, X: Any, codes: IntArray, folds: IntArray
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which labels of the first fold are predicted by a classifier, and by a clone.
+    """Return which labels of the first fold are predicted by a classifier, and which by a clone.
 
-    The clone is fitted on the other folds: it has not seen them. Labels of one class alone cannot
-    be fitted, and tell nothing: then there are none.
+    The clone is fitted on the other folds. If these have only one class, it cannot be fitted, and
+    both arrays are empty.
     """
     held_out, others = np.flatnonzero(folds == 0), np.flatnonzero(folds > 0)
     if len(np.unique(codes[others])) < 2:
@@ -216,8 +216,8 @@ def compare_with_clone(
 
 
 def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
-    """Return a clone that is fitted on some rows and their codes."""
-    # Messages of our own probes name rows by their places in X.
+    """Return a clone fitted on some rows and their codes."""
+    # Messages of twohot's probes name rows by their positions in X.
     taken = rows_when_read(X, rows) if isinstance(probe, FittedProbe) else take_rows(X, rows)
     return clone(probe).fit(taken, codes[rows])
 
@@ -231,9 +231,9 @@ def out_of_fold(
     *,
     dtype: DTypeLike = np.float64,
 ) -> FloatArray:
-    """Return the probabilities (n_rows, n_classes) of rows by clones fitted without their fold.
+    """Return the probabilities (n_rows, n_classes) of rows from clones fitted without their fold.
 
-    Rows without a label (code -1, fold -1) are predicted by the clone without the first fold.
+    Rows without a label (code -1, fold -1) get those of the clone without the first fold.
     """
     probabilities = np.zeros((len(codes), n_classes), dtype)
     for number in range(int(fold.max()) + 1):
@@ -245,14 +245,14 @@ def out_of_fold(
     return probabilities
 
 
-# Probabilities of a probe, or those that a user passes ------------------------------------------
+# Probabilities of a probe, or passed by the user ------------------------------------------
 
 
 def probe_classes(probe: Any) -> NDArray[Any]:
     """Return the classes of a fitted classifier."""
     if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
         problem = "is not a fitted classifier with classes_ and predict_proba"
-        advice = "fit it first, or pass None to have an AutoProbe fitted."
+        advice = "fit it first, or pass None to use an AutoProbe."
         raise ArgumentError({"probe": probe}, problem, advice)
     return np.asarray(probe.classes_)
 
@@ -263,12 +263,12 @@ def column_classes(
     labels: Labels,
     *,
     classes: ArrayLike | None = None,
-    advice: str = "name the columns by {classes}, model.classes_ for instance.",
+    advice: str = "name the columns by {classes}, for instance model.classes_.",
 ) -> NDArray[Any]:
-    """Return the class of each column of a user's probabilities: named, or those that rows have.
+    """Return the class of each column of a user's probabilities: as named, or the classes of y.
 
-    Text that is a whole number is refused where nobody names the columns: scikit-learn has it in
-    alphabetical order, and we by value. A `Labels` record as `y` is an order that somebody chose.
+    Unnamed columns are rejected if the classes are whole numbers as text: scikit-learn sorts them
+    as text, twohot by value. The order of a `Labels` record passed as `y` is used as it is.
     """
     present = labels.present().classes
     named = named_columns(probabilities, present)
@@ -280,7 +280,7 @@ def column_classes(
     if named is None:
         if not isinstance(y, Labels) and values != sorted(values):
             numbers = f"has text that is a number ({first_few(values)})"
-            problem = f"{numbers}, and columns may be sorted by its value or as text"
+            problem = f"{numbers}, and columns may be sorted by value or as text"
             raise ArgumentError("y", problem, advice, classes=...)
         return present
     if not {*map(as_text, values)} <= {*map(as_text, named.tolist())}:
@@ -290,7 +290,7 @@ def column_classes(
 
 
 def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
-    """Return what a probe says, calibrated if it can do that; few rows are read at once."""
+    """Return a probe's probabilities, calibrated if it supports that; rows are read in blocks."""
     predict = getattr(probe, "predict_calibrated_proba", probe.predict_proba)
     blocks = []
     for first in range(0, n_rows, BLOCK_ROWS):
@@ -302,24 +302,24 @@ def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
 
 
 def _check_block(block: FloatArray, shape: tuple[int, int], first: int) -> None:
-    """Raise unless a probe has given probabilities, one for each row and class."""
-    advice = "pass a classifier whose predict_proba gives a probability of each of its classes_."
+    """Raise unless a block holds one probability for each row and class."""
+    advice = "pass a classifier whose predict_proba returns a probability of each of its classes_."
     if block.shape != shape:
-        problem = f"gives probabilities of shape {block.shape} where {shape} are due"
+        problem = f"returns probabilities of shape {block.shape} instead of {shape}"
         raise ArgumentError("probe", problem, advice)
     wrong = np.flatnonzero(~((block >= 0) & np.isfinite(block)).all(axis=1))
     if wrong.size:
-        problem = f"gives row {first + wrong[0]} a probability that is no number or below zero"
+        problem = f"returns an invalid probability for row {first + wrong[0]} (NaN or negative)"
         raise ArgumentError("probe", problem, advice)
 
 
 def check_probabilities(
     probabilities: ArrayLike,
     labels: Labels,
-    advice: str = "pass one column per class that rows have, in order.",
+    advice: str = "pass one column per class of y, in order.",
     **mentions: object,
 ) -> FloatArray:
-    """Return a user's own probabilities, dense, one column per class."""
+    """Return the user's probabilities as a dense array, one column per class."""
     check_real("probabilities", probabilities)
     rows = check_soft_targets(probabilities, len(labels.codes), name="probabilities", beside="y")
     if rows.shape[1] != labels.n_classes:
@@ -328,7 +328,7 @@ def check_probabilities(
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
 
 
-# What a probe says of rows that it was not fitted on, for every row -------------------------------
+# Cross-validated probabilities of a probe -------------------------------
 
 
 def out_of_fold_probabilities(
@@ -339,25 +339,25 @@ def out_of_fold_probabilities(
     n_folds: int = N_FOLDS,
     random_state: RandomState = None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of every row by a probe fitted without its fold.
+    """Return the probabilities of every row from a probe fitted without its fold.
 
     Parameters
     ----------
     probe : LinearProbe, DistilledProbe or PartialLabelProbe
-        It is cloned and stays as it is.
+        Cloned; not changed itself.
     X : array or sparse array of shape (n_samples, n_features)
         Features.
     y : array of shape (n_samples,)
-        One label for every row.
+        One label per row.
     n_folds : int, default 5
-        Each has its share of every label.
+        Number of stratified folds.
     random_state : int, numpy.random.Generator or None
         Draws the folds.
 
     Returns
     -------
     array of shape (n_samples, n_classes)
-        Classes in order. A class whose rows are all in one fold has probability zero there.
+        Columns in class order. A class whose rows are all in one fold has probability zero there.
 
     Examples
     --------

@@ -1,18 +1,18 @@
-"""The label model: what given labels say of the true ones, by a few classifiers and one matrix.
+"""The label model: true labels estimated from given labels, classifiers and a noise matrix.
 
     P(given g | x) = Σ_k p_k(x) Q[k, g],        p(x) = softmax(Σ_m w_m z_m(x)),  w_m ≥ 0
 
-z_m are the logits of member m for rows whose labels it has not seen. Q is read off *anchor rows*,
-the rows of each predicted class that the members are surest of: there, classes do not overlap, and
-what disagrees is noise. With Q fixed, the weights maximise the likelihood of the given labels, so
-that a member that explains noise as overlap counts for little.
+z_m are the held-out logits of member m. Q is estimated from *anchor rows*, the rows of each
+predicted class with the largest margins: classes do not overlap there, so disagreement is noise.
+With Q fixed, the weights maximise the likelihood of the given labels. A member that attributes
+noise to overlap gets a small weight.
 
 Conventions
 -----------
-logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, groups (n,) of rows
-that depend on each other or None, Q (K, K) with a row for each true class and a column for each
-given label, rows that sum to one. About six matrices of pairs of classes are held at once, in
-single precision where classes are many: 10 GB for 20,000 classes.
+logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, groups (n,) of
+dependent rows or None, Q (K, K) with a row for each true class, a column for each given label, and
+rows that sum to one. About six matrices of pairs of classes are held at once, in single precision
+if there are many classes: 10 GB for 20,000 classes.
 """
 
 from collections.abc import Sequence
@@ -27,32 +27,32 @@ from twohot.base import FloatArray, IntArray
 from twohot.solve import softmax
 
 # Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to
-# a third gives the same flags within sampling error: a small one has few counts, a large one
-# overlap.
+# a third gives the same flags within sampling error: a small share has few counts, a large share
+# has overlap.
 ANCHOR_SHARE = 0.2
 
 # Standard normal quantile of a one-sided test at level 5 %.
 REFUTED = 1.645
 
-# Bound of logits before they are divided by their temperature, a guard: beyond it single precision
-# loses differences of a thousandth. A smaller one would make the likeliest classes equal where a
-# discriminant of many classes is sure.
+# Bound of logits before they are divided by their temperature, a safeguard: beyond it single
+# precision loses differences of a thousandth. With a smaller bound, the most probable classes of a
+# confident discriminant would tie.
 LARGEST_LOGIT = 1e4
 
-# A guard: a probability that is zero would make one label impossible whatever the others say.
+# A safeguard: a probability of zero would make a label impossible.
 SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class LabelModel:
-    """The weights of the members and the noise."""
+    """The weights of the members, and the noise matrix."""
 
     weights: FloatArray  # (M,), of the logits of each member
     noise: FloatArray  # (K, K), Q: probability of each given label (column) of a true class (row)
-    log_likelihood: float  # mean over the rows, of the given labels
+    log_likelihood: float  # of the given labels, mean over the rows
 
     def log_probabilities(self, members: Sequence[FloatArray]) -> FloatArray:
-        """Return log p (n, K) of the true class, before the given label is taken into account."""
+        """Return log p (n, K) of the true class, without the given label."""
         return log_softmax(combine(members, self.weights))
 
     def posterior(self, members: Sequence[FloatArray], codes: IntArray) -> FloatArray:
@@ -61,7 +61,7 @@ class LabelModel:
 
 
 def centre(logits: FloatArray) -> FloatArray:
-    """Return logits with mean zero in every row, none larger than is certain."""
+    """Return logits with mean zero in every row, bounded by LARGEST_LOGIT."""
     centred = logits - logits.mean(axis=1, keepdims=True)
     return np.asarray(np.clip(centred, -LARGEST_LOGIT, LARGEST_LOGIT, out=centred))
 
@@ -82,7 +82,7 @@ def combine(members: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
 
 
 def posterior(log_p: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return P(true class | row, given label) (n, K); of a row without a label (-1) it is p."""
+    """Return P(true class | row, given label) (n, K); for a row without a label (-1), p."""
     joint = np.exp(log_p)
     labelled = codes >= 0
     joint[labelled] *= noise.T[codes[labelled]]
@@ -94,22 +94,24 @@ def posterior(log_p: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArr
 
 
 @dataclass(frozen=True)
-class EvenFit:
-    """How well the logits of one member explain the given labels beside even noise."""
+class UniformNoiseFit:
+    """Fit of one member's logits to the given labels, with uniform noise."""
 
     log_likelihood: float  # mean over the rows
-    temperature: float  # that the logits are divided by
-    noise_rate: float  # share of labels that are another class, each of them as often
+    temperature: float  # divisor of the logits
+    noise_rate: float  # share of labels replaced by another class, chosen uniformly
 
 
-def fit_even_noise(logits: FloatArray, codes: IntArray, weights: FloatArray | None) -> EvenFit:
-    """Return the temperature and the rate of even noise at which given labels are likeliest.
+def fit_uniform_noise(
+    logits: FloatArray, codes: IntArray, weights: FloatArray | None
+) -> UniformNoiseFit:
+    """Return the temperature and the rate of uniform noise that maximise the likelihood.
 
-    P(g | x) = (1 - ε) p_g + ε (1 - p_g)/(K - 1), p = softmax(z/t). Maximum likelihood over log t
-    and logit ε, from the classes' own uncertainty (t = 1) and a little noise.
+    P(g | x) = (1 - ε) p_g + ε (1 - p_g)/(K - 1), p = softmax(z/t). The search over log t and
+    logit ε starts at t = 1 and a little noise.
     """
     n_classes = logits.shape[1]
-    # In single precision: a likelihood is compared with others to three digits.
+    # Single precision suffices: likelihoods are compared to three digits.
     centred, rows = centre(logits).astype(np.float32), np.arange(len(codes))
     share = _shares(weights, len(codes))
 
@@ -117,7 +119,7 @@ def fit_even_noise(logits: FloatArray, codes: IntArray, weights: FloatArray | No
         inverse, rate = np.exp(-parameters[0]), expit(parameters[1])
         p, _ = softmax(centred * np.float32(inverse))
         own = p[rows, codes].astype(np.float64)
-        # The logit of the own class, less the mean logit: how log p_g grows with 1/t.
+        # The logit of the given class less the mean logit: the derivative of log p_g by 1/t.
         gain = inverse * (centred[rows, codes] - np.einsum("ij,ij->i", p, centred))
         likelihood = (1 - rate) * own + rate * (1 - own) / (n_classes - 1) + SMALLEST
         by_own = (1 - rate * n_classes / (n_classes - 1)) * own * -gain
@@ -126,11 +128,11 @@ def fit_even_noise(logits: FloatArray, codes: IntArray, weights: FloatArray | No
         return -float(share @ np.log(likelihood)), -np.array(gradient)
 
     size = max(float(centred.std()), SMALLEST)
-    # Where the search starts; bounds keep trial steps finite, and noise below that of chance.
+    # Start of the search, and bounds: steps stay finite, and noise below that of chance.
     start = np.array([np.clip(np.log(size), -12.0, 12.0), logit(0.1)])
     bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return EvenFit(-float(found.fun), float(np.exp(found.x[0])), float(expit(found.x[1])))
+    return UniformNoiseFit(-float(found.fun), float(np.exp(found.x[0])), float(expit(found.x[1])))
 
 
 def _shares(weights: FloatArray | None, n_rows: int) -> FloatArray:
@@ -140,7 +142,7 @@ def _shares(weights: FloatArray | None, n_rows: int) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-# Classes up to which matrices of their pairs are held whole and in double precision: 32 MB.
+# Up to so many classes, matrices of pairs are dense and in double precision: 32 MB.
 MOST_DENSE = 2_000
 
 
@@ -153,7 +155,7 @@ def pair_precision(n_classes: int) -> np.dtype[Any]:
 
 
 def anchor_rows(sure: FloatArray, share: float = ANCHOR_SHARE) -> tuple[IntArray, IntArray]:
-    """Return the anchor rows, class by predicted class and the surest first, and those classes."""
+    """Return the anchor rows, by predicted class and decreasing margin, and their classes."""
     predicted = sure.argmax(axis=1)
     order = np.lexsort((-margins(sure), predicted))
     sizes = np.bincount(predicted, minlength=sure.shape[1])
@@ -164,7 +166,7 @@ def anchor_rows(sure: FloatArray, share: float = ANCHOR_SHARE) -> tuple[IntArray
 
 
 def margins(sure: FloatArray) -> FloatArray:
-    """Return by how much the largest logit of each row exceeds the next."""
+    """Return the difference between the two largest logits of each row."""
     ordered = np.partition(sure, -2, axis=1)
     return np.asarray(ordered[:, -1] - ordered[:, -2])
 
@@ -172,7 +174,7 @@ def margins(sure: FloatArray) -> FloatArray:
 def anchor_counts(
     sure: FloatArray, codes: IntArray, weights: FloatArray | None, share: float = ANCHOR_SHARE
 ) -> FloatArray:
-    """Return how often each label (column) was given to the anchor rows of a class (row)."""
+    """Return the weight of each label (column) among the anchor rows of a class (row)."""
     n_classes = sure.shape[1]
     anchors, predicted = anchor_rows(sure, share)
     counts = np.zeros((n_classes, n_classes), pair_precision(n_classes))
@@ -181,11 +183,12 @@ def anchor_counts(
 
 
 def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
-    """Return how much more often the surer half of the anchor rows of a class has its label.
+    """Return a z-score for whether anchor rows with larger margins agree more often.
 
-    The Mantel-Haenszel statistic over the classes, in standard errors: how many labels of the surer
-    halves agree, less what is expected if agreement does not depend on the margin. Its variance is
-    that of independent rows times the design effect of the groups.
+    This is the Mantel-Haenszel statistic over the classes: the agreeing labels in the half of the
+    anchor rows with larger margins, less their expectation if agreement does not depend on the
+    margin, in standard errors. Its variance is that of independent rows times the design effect of
+    the groups.
     """
     anchors, predicted = anchor_rows(sure)
     agrees = (codes[anchors] == predicted).astype(np.float64)
@@ -206,10 +209,10 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
 
 
 def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
-    """Return how often labels of the surest rows disagree, where that no longer falls with margin.
+    """Return the disagreement rate of the rows with the largest margins, where it stops falling.
 
-    The surest rows are halved as long as the surer half agrees more often, by a one-sided test at
-    level 5 %. One disagreement and one agreement are added, the prior of an unknown share.
+    These rows are halved as long as the half with larger margins agrees more often, by a one-sided
+    test at level 5 %. One disagreement and one agreement are added, a uniform prior.
     """
     order = np.argsort(-margins(sure), kind="stable")
     agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
@@ -230,10 +233,10 @@ def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = Non
 
 
 def confusions(sure: FloatArray) -> FloatArray:
-    """Return, for each predicted class (row), the shares of the other classes in p (K, K)."""
+    """Return, for each predicted class (row), the mean share of each other class in p (K, K)."""
     n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
     p = np.exp(log_softmax(sure.astype(np.float64)))
-    # A class that is never predicted is like all others.
+    # A class that is never predicted is equally similar to all others.
     spread = np.full((n_classes, n_classes), 1e-6, pair_precision(n_classes))
     order = np.argsort(predicted, kind="stable")
     present, starts = np.unique(predicted[order], return_index=True)
@@ -244,11 +247,11 @@ def confusions(sure: FloatArray) -> FloatArray:
 
 
 def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
-    """Return Q: the mean of the Dirichlet posterior of each row, given counts of anchor rows.
+    """Return Q: the Dirichlet posterior mean of each row, given counts of anchor rows.
 
-    The prior is even noise mixed with confusions of alike classes. Its rate, mixture and strength
-    maximise the Dirichlet-multinomial evidence of all counts. The true label is the most frequent
-    one of each class: with more noise than that, names of classes could be exchanged.
+    The prior mixes uniform noise and confusions of similar classes. Its rate, mixture and strength
+    maximise the Dirichlet-multinomial evidence of all counts. The true label must be the most
+    frequent label of each class: otherwise the classes could be permuted.
     """
     n_classes, sizes = len(counts), counts.sum(axis=1, dtype=np.float64)
     places = np.nonzero(counts)
@@ -262,8 +265,8 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
         rows = gammaln(strength) - gammaln(sizes + strength)
         return float(rows.sum() + (gammaln(seen + a) - gammaln(a)).sum())
 
-    # Where the search starts; bounds keep trial steps finite: beyond them, the prior is as good as
-    # its limit (no noise, all of one kind, a prior that is certain).
+    # Start of the search, and bounds that keep steps finite: beyond them, the prior equals its
+    # limit (no noise, noise of one kind, a prior without uncertainty).
     most = 1 - 1 / n_classes
     rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95 * most)
     start = np.array([logit(rate), 0.0, np.log(10.0)])
@@ -279,10 +282,10 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
 
 
 def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
-    """Return the likeliest Q near a given one in which no label is more frequent than the true one.
+    """Return Q under the constraint that no label is more frequent than the true label.
 
-    In a row that violates this, the true label and those above it get their mean: this is the
-    maximum likelihood of a multinomial under the order constraint.
+    In a row that violates this, the true label and the larger entries get their mean: the maximum
+    likelihood of a multinomial under the order constraint.
 
     Examples
     --------
@@ -315,12 +318,12 @@ def weigh(
     scales: FloatArray,
     weights: FloatArray | None = None,
 ) -> LabelModel:
-    """Return the model whose weights of the members make the given labels likeliest, Q fixed.
+    """Return the model whose member weights maximise the likelihood of the given labels, Q fixed.
 
-    With r = p Q[:, g] / P(g | x), the posterior, the derivative of log P with respect to z is
-    r - p. `scales` make the members alike in size: each is what the member alone would have. The
-    search starts where the likeliest member stands alone, since sums that are too sure of
-    themselves have no gradient: there, noise explains every label that disagrees.
+    With r = p Q[:, g] / P(g | x), the posterior, the derivative of log P by z is r - p. `scales`
+    bring the members to one scale: the weight of each member if it was alone. The search starts at
+    the most likely member alone, because overconfident sums have no gradient: there, noise explains
+    every label that disagrees.
     """
     logits = np.stack(
         [
@@ -346,7 +349,7 @@ def weigh(
     return LabelModel(found.x * scales, noise, -float(found.fun))
 
 
-# How likely labels are -------------------------------------------------------------------------
+# Likelihoods, standard errors --------------------------------------------------------------------
 
 
 def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray) -> FloatArray:
@@ -356,14 +359,14 @@ def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray
 
 
 def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return the log-likelihood of each label by one member, at its best weight for given noise."""
-    temperature = fit_even_noise(logits, codes, None).temperature
+    """Return the log-likelihood of each label under one member, at its best weight."""
+    temperature = fit_uniform_noise(logits, codes, None).temperature
     model = weigh([logits], codes, noise, np.array([1 / temperature]))
     return row_likelihoods(model, [logits], codes)
 
 
 def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
-    """Return the mean of differences in its standard errors."""
+    """Return the mean of differences divided by its standard error."""
     error, mean = standard_error(differences, groups), float(differences.mean())
     if error > 0:
         return float(mean / error)
@@ -373,13 +376,13 @@ def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
 def standard_error(
     values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
 ) -> float:
-    """Return the standard error of the mean of values of rows, of which groups depend.
+    """Return the standard error of a mean over rows, which may be dependent within groups.
 
     Examples
     --------
     >>> values = np.tile([0.0, 1.0], 50)
     >>> standard_error(values), standard_error(np.repeat(values, 4), np.arange(400) // 4)
-    (0.05, 0.05012...)
+    (0.05, 0.05018...)
     """
     deviations = values - np.average(values, weights=weights)
     variance = np.average(deviations**2, weights=weights) / len(values)
@@ -387,12 +390,12 @@ def standard_error(
 
 
 def design_effect(scores: FloatArray, groups: IntArray | None) -> float:
-    """Return by what factor groups raise the variance of a sum of scores of rows.
+    """Return the factor by which groups raise the variance of a sum of scores over rows.
 
-    Scores have mean zero. The variance of the sum over G groups is estimated by that of the sums
-    of groups, Σ_c (Σ_i s_i)² G/(G - 1), and over n independent rows by Σ_i s_i² n/(n - 1). Their
-    ratio is one where each row is a group; copies of a row count as one row. Groups never count
-    for more than their rows.
+    Scores have mean zero. The variance of the sum over G groups is estimated from the sums of the
+    groups, Σ_c (Σ_i s_i)² G/(G - 1), and over n independent rows by Σ_i s_i² n/(n - 1). The ratio
+    is one if each row is a group; copies of a row count as one row. Groups never count for more
+    than their rows.
     """
     if groups is None:
         return 1.0

@@ -1,4 +1,4 @@
-"""Rows of which some have no label: checked against their labels, and taken without a copy."""
+"""Rows with some missing labels: validation, and selection without a copy."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -25,12 +25,12 @@ from twohot.probes import LinearProbe, check_features
 from twohot.rows import PartedRows, SelectedRows, calling_rows, open_store, take_rows
 from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
 
-# Rows that are looked at, or predicted, together.
+# Rows checked or predicted at once.
 BLOCK_ROWS = 10_000
 
 
 def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
-    """Return features, and their labels, which may be missing, in classes that rows have."""
+    """Return features and labels, which may be missing; classes without rows are dropped."""
     check_same_index("y", y, "X", pandas_index(X))
     rows = check_features(LinearProbe(), X, reset=True)
     labels = code_labels(y, missing=missing).present()
@@ -44,25 +44,25 @@ def check_lengths(labels: Labels, n_rows: int) -> None:
     n_labels = len(labels.codes)
     if n_labels != n_rows:
         problem = f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}"
-        raise ArgumentError("y", problem, "pass one label per row, None for a row without.")
+        raise ArgumentError("y", problem, "pass one label per row, None if it has none.")
 
 
 def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
-    """Return features of which rows can be taken, one row per label, whatever is in them."""
+    """Return features that support row indexing, with one row per label."""
     X = X.lazy().collect() if is_polars_frame(X) else open_store(X)
     check_lengths(labels, _num_samples(X))
     return X.tocsr() if sp.issparse(X) else X
 
 
 def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
-    """Return the rows that have a label; of a float array they are read when they are needed."""
+    """Return the labelled rows, lazily for a float array."""
     if labels.labelled.all():
         return X
     return rows_when_read(X, np.flatnonzero(labels.labelled))
 
 
 def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
-    """Return some rows, of a float array such as are read when they are needed."""
+    """Return some rows, lazily for a float array."""
     is_stored = isinstance(X, np.ndarray | SelectedRows | PartedRows)
     if is_stored and len(X.shape) == 2 and X.dtype in STORED:
         return SelectedRows(X, rows)
@@ -73,9 +73,9 @@ def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
 def naming_rows(
     X: Matrix, ids: RowIds | None = None, columns: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Call rows of X by their ids or positions in errors and warnings, whatever part was read.
+    """Name rows of X by their ids or positions in X in errors and warnings.
 
-    The column of a cell that is not finite is called by its name in `columns`, if there are any.
+    The column of a cell that is not finite is named by `columns`, if given.
     """
     try:
         with nullcontext() if ids is None else calling_rows(X, ids):
@@ -91,5 +91,5 @@ def naming_rows(
 
 
 def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
-    """Call the rows and columns of a table's features in messages as its file does."""
+    """Name the rows and columns of a table's features in messages as in its file."""
     return naming_rows(table.features, table.ids, table.feature_columns)

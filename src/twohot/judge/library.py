@@ -1,15 +1,15 @@
-"""The library: a few kinds of classifiers, and what each says of rows whose labels it has not seen.
+"""The library: several kinds of classifiers and their held-out logits.
 
     teacher         cross-entropy on the given labels
     robust          generalised cross-entropy on the given labels
-    discriminant    linear discriminant analysis; what it says without a row is a closed form
+    discriminant    linear discriminant analysis, with closed-form leave-one-out logits
     neighbours      labels of the nearest rows
 
-Teachers and robust probes are fitted on rows as they are and on half-whitened ones. The penalty of
-each kind is the one at which the given labels are likeliest beside even noise; of a robust kind the
-one that predicts most of them is a member too. Fits are coarse, and each starts where its neighbour
-ended. Penalties are compared on as many folds as hold out SCORED_ROWS rows, and what is chosen is
-fitted without each of the others.
+Teachers and robust probes are fitted on plain and on half-whitened rows. The penalty of each kind
+maximises the likelihood of the given labels with uniform noise. For a robust kind, the penalty with
+the largest agreement is a member too. Fits are coarse, each with a warm start from its neighbour.
+Penalties are compared on as many folds as hold out SCORED_ROWS rows; the chosen ones are then
+fitted on all folds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ import numpy as np
 
 from twohot.base import FloatArray, IntArray
 from twohot.judge.choice import MemberRecipe, Tried
-from twohot.judge.label_model import centre, fit_even_noise, standard_error
+from twohot.judge.label_model import centre, fit_uniform_noise, standard_error
 from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
 from twohot.judge.sample import Sample
 from twohot.probes import (
@@ -39,36 +39,36 @@ from twohot.probes import (
 from twohot.rows import Block, Coordinates
 from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss, Settings, Solver
 
-# Penalties that are tried, as ridges (see `LinearProbe`), by a factor of about three: which one is
-# used is learnt. Each kind begins in the middle, to save fits, and goes on as long as it gains.
+# Penalties, as ridges (see `LinearProbe`), in steps of about three. The search of each kind starts
+# in the middle, to save fits, and continues as long as it gains.
 RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 FIRST_TEACHER, FIRST_ROBUST = RIDGES.index(30.0), RIDGES.index(10.0)
 
-# Cost: rows that penalties are compared on. The standard error of a share of one half is .011.
+# Cost: rows on which penalties are compared. The standard error of a share of one half is .011.
 SCORED_ROWS = 2_000
 
-# Chosen, cost: gradient at which fits of the library end, relative to that of cross-entropy at
-# zero: what is left moves logits by less than neighbouring penalties differ. A robust loss has
-# small gradients long before it ends.
+# Chosen, cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero:
+# the remaining error of the logits is smaller than the effect of the next penalty. A robust loss
+# has small gradients long before its optimum.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
-# Chosen: numbers of nearest rows that vote. Which one is used is learnt.
+# Chosen: numbers of nearest rows that vote, as candidates.
 VOTERS = (15, 40)
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A classifier, and what it says of rows whose labels it has not seen."""
+    """A classifier, and its held-out logits."""
 
     recipe: MemberRecipe
     logits: FloatArray  # (n, K), centred, of the rows of the sample
-    temperature: float = 1.0  # that its logits are divided by; a fit to the posterior has its own
-    ends: tuple[Evaluation, ...] = ()  # one per fold, of a linear probe
+    temperature: float = 1.0  # divisor of its logits; 1 for a fit to the posterior
+    ends: tuple[Evaluation, ...] = ()  # of a linear probe: one per fold
 
 
 @dataclass(eq=False)
 class Library:
-    """Members so far, on the folds of a sample."""
+    """The members fitted so far on the folds of a sample."""
 
     sample: Sample
     settings: Settings
@@ -83,7 +83,7 @@ class Library:
 
     @cached_property
     def splits(self) -> list[tuple[Coordinates, Coordinates, IntArray]]:
-        """Rows to fit on, rows held out and their numbers, for every fold."""
+        """Training rows, held-out rows and the numbers of these, for every fold."""
         folds, rows = self.sample.folds, self.sample.searched
         return [
             (rows.take(np.flatnonzero(folds != fold)), rows.take(held_out), held_out)
@@ -93,7 +93,7 @@ class Library:
 
     @cached_property
     def scored(self) -> tuple[list[int], IntArray]:
-        """Folds that penalties are compared on, and the rows that these hold out."""
+        """Folds on which penalties are compared, and their held-out rows."""
         chosen: list[int] = []
         n_rows = 0
         for fold, (_, _, held_out) in enumerate(self.splits):
@@ -105,7 +105,7 @@ class Library:
     # Linear probes -------------------------------------------------------------------------------
 
     def attempt(self, recipe: Recipe, start: Recipe | None) -> Tried:
-        """Fit a probe on the folds that are compared on, from where another one ended."""
+        """Fit a probe on the scored folds, with a warm start from another; return its scores."""
         folds, rows = self.scored
         self._starts[recipe] = start
         n_passes = sum(self._fit(recipe, fold) for fold in folds)
@@ -113,7 +113,7 @@ class Library:
         return self._score(recipe, logits, n_passes)
 
     def complete(self, recipe: Recipe) -> None:
-        """Fit a probe on the other folds, with those that it starts from."""
+        """Fit a probe on the other folds, and the probes of its warm start."""
         folds, tried = range(len(self.splits)), self.tried[recipe]
         n_passes = tried.n_passes + sum(self._fit(recipe, fold) for fold in folds)
         self.tried[recipe] = replace(tried, n_passes=n_passes)
@@ -122,7 +122,7 @@ class Library:
         self.members[recipe] = Member(recipe, logits, tried.temperature, in_order)
 
     def _fit(self, recipe: Recipe, fold: int) -> float:
-        """Fit a probe without a fold, if it is not there; return passes."""
+        """Fit a probe without a fold, unless it exists; return the number of passes."""
         ends = self._ends.setdefault(recipe, {})
         if fold in ends:
             return 0.0
@@ -147,7 +147,7 @@ class Library:
         return n_passes + more
 
     def _predict(self, recipe: Recipe, folds: Iterable[int]) -> FloatArray:
-        """Return the logits (n, K) of the rows that some folds hold out; others have none."""
+        """Return the logits (n, K) of the held-out rows of some folds; other rows are not set."""
         logits = np.empty((len(self.sample.codes), self.sample.n_classes), np.float32)
         for fold in folds:
             _, held_out, rows = self.splits[fold]
@@ -155,14 +155,14 @@ class Library:
         return logits
 
     def _score(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> Tried:
-        """Score logits of the rows that penalties are compared on; keep the result."""
+        """Score the logits of the scored rows; keep and return the result."""
         _, scored = self.scored
         weights, codes = self.sample.weights, self.sample.codes[scored]
         own = None if weights is None else weights[scored]
         agrees = (logits.argmax(axis=1) == codes).astype(np.float64)
         agreement = float(np.average(agrees, weights=own))
         error = standard_error(agrees, self.sample.groups[scored], own)
-        fit = fit_even_noise(logits, codes, own)
+        fit = fit_uniform_noise(logits, codes, own)
         found = Tried(
             recipe,
             agreement,
@@ -178,7 +178,7 @@ class Library:
         return found
 
     def _add(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> None:
-        """Score logits of all rows of the sample; keep them."""
+        """Score the logits of all rows of the sample; keep them as a member."""
         logits = centre(logits).astype(np.float32)
         tried = self._score(recipe, logits[self.scored[1]], n_passes)
         self.members[recipe] = Member(recipe, logits, tried.temperature)
@@ -186,8 +186,8 @@ class Library:
     # Kinds ---------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Try every kind; complete what is chosen of each."""
-        # Rows enough for a fit: two of each class, on average.
+        """Fit every kind; complete the chosen members."""
+        # A fit needs two rows per class on average.
         if len(self.sample.codes) >= 2 * self.sample.n_classes:
             for whiten in (False, True):
                 first = self._walk(CrossEntropy(), FIRST_TEACHER, None, whiten=whiten)
@@ -202,9 +202,9 @@ class Library:
                 self.complete(recipe)
 
     def _walk(self, loss: Loss, first: int, start: Recipe | None, *, whiten: bool) -> Recipe:
-        """Try penalties of one kind, smaller ones while they gain, else larger ones.
+        """Search the penalties of one kind, smaller ones while they gain, else larger ones.
 
-        Return the first of them.
+        Return the recipe of the first penalty, a warm start for other kinds.
         """
         recipes = [Recipe(loss, ridge=ridge, whiten=whiten) for ridge in RIDGES]
         begun = last = self.attempt(recipes[first], start)
@@ -216,7 +216,7 @@ class Library:
             last, at = weaker, place
         if last is begun:
             for place in range(first - 1, -1, -1):
-                # What a large penalty has flattened does not rise again in a robust loss.
+                # A robust loss does not recover from the small coefficients of a large penalty.
                 stronger = self.attempt(recipes[place], start if loss.is_robust else recipes[at])
                 if not _gains(stronger, last):
                     break
@@ -224,7 +224,7 @@ class Library:
         return recipes[first]
 
     def _discriminant(self) -> None:
-        # Of all rows, wherever they are: one read of them.
+        # Use all rows, also remote ones: one read.
         sample, whole = self.sample, self.sample.whole
         n_before = whole.rows.n_passes
         whole.rows.attach(LABELS, np.maximum(sample.all_codes, 0))
@@ -232,7 +232,7 @@ class Library:
         n_passes = whole.rows.n_passes - n_before
         everything = len(sample.index) == whole.rows.n_samples
         rows = whole.rows if everything else whole.rows.take(sample.index)
-        # Weights have mean one over the rows at hand: those without a label count in the one.
+        # Weights have mean one over the rows, which may include rows without a label.
         unit = rows.n_samples / rows.total_weight * whole.rows.total_weight / whole.rows.n_samples
         moments = replace(self.moments, weights=unit * self.moments.weights)
         shrinkage = choose_shrinkage(rows, moments)
@@ -241,9 +241,9 @@ class Library:
         self._add(DiscriminantRecipe(shrinkage), logits, n_passes)
 
     def _leave_groups_out(self, logits: FloatArray, shrinkage: float) -> None:
-        """Judge rows that share a group by the discriminant of the other folds, in place.
+        """Replace the logits of rows in groups by those of the discriminant of the other folds.
 
-        The other rows of the group would vouch for a label if the row alone was left out.
+        Leaving out the row alone is not enough: the rest of its group would confirm its label.
         """
         shared = self.sample.shared[self.sample.index]
         for (_, held_out, rows), (coef, offset) in zip(
@@ -253,56 +253,56 @@ class Library:
             logits[rows[shared[rows]]] = found[shared[rows]]
 
     def discriminants(self, shrinkage: float) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield coefficients on the axes that are searched, and intercepts, without each fold."""
+        """Yield coefficients on the searched axes, and intercepts, of the fit without each fold."""
         for fitted, _, _ in self.splits:
             yield discriminant_coef(half_whitened_moments(fitted), shrinkage)
 
     @cached_property
     def nearest(self) -> IntArray:
-        """(n, most voters), the nearest rows of each row, none of its own group."""
+        """Nearest rows (n, max(VOTERS)) of each row, without rows of its own group."""
         points, groups = self.sample.points, self.sample.groups
         most = min(max(VOTERS), len(points) - 1)
         index, _ = nearest_rows(points, most, groups=groups, n_jobs=self.sample.whole.rows.n_jobs)
         return index
 
     def vote(self, n_voters: int, targets: FloatArray) -> FloatArray:
-        """Return the logits (n, K) of what the nearest rows of each row have as their targets."""
+        """Return the logits (n, K) of the targets of the nearest rows of each row."""
         return vote_logits(self.nearest[:, :n_voters], targets)
 
-    # What is chosen ------------------------------------------------------------------------------
+    # Selection ------------------------------------------------------------------------------
 
     def _kinds(self) -> Iterable[list[Tried]]:
-        """Return what was tried of each kind."""
+        """Return the candidates of each kind."""
         kinds: dict[str, list[Tried]] = {}
         for tried in self.tried.values():
             kinds.setdefault(tried.kind, []).append(tried)
         return kinds.values()
 
     def robust(self) -> list[MemberRecipe]:
-        """Return the robust member of each kind that predicts most labels."""
+        """Return the candidate with the largest agreement of each robust kind."""
         robust = [kind for kind in self._kinds() if is_robust(kind[0].recipe)]
         return [max(kind, key=lambda each: each.agreement).recipe for kind in robust]
 
     def chosen(self) -> list[MemberRecipe]:
-        """Return the member of each kind by which labels are likeliest, and the robust ones."""
+        """Return the candidate with the largest likelihood of each kind, and the robust ones."""
         likeliest = [max(kind, key=lambda each: each.likelihood).recipe for kind in self._kinds()]
         return list(dict.fromkeys([*likeliest, *self.robust()]))
 
 
 def coarse_tol(loss: Loss, n_classes: int) -> float:
-    """Return the gradient at which a fit ends, relative to that of its loss at zero."""
+    """Return the tolerance of a fit, relative to the gradient of its loss at zero."""
     if not loss.is_robust:
         return COARSE_TOL
     return min(ROBUST_TOL / loss.scale_at_zero(n_classes), 0.5)
 
 
 def is_robust(recipe: MemberRecipe) -> bool:
-    """Return whether one wrong label can change little of what a member says."""
+    """Return whether one wrong label has little influence on a member."""
     return isinstance(recipe, VotesRecipe) or (isinstance(recipe, Recipe) and recipe.loss.is_robust)
 
 
 def _gains(one: Tried, other: Tried) -> bool:
-    """Return whether one member explains the labels better, or, if robust, predicts more."""
+    """Return whether a candidate has the larger likelihood or, if robust, agreement."""
     if one.likelihood > other.likelihood:
         return True
     return is_robust(one.recipe) and one.agreement > other.agreement

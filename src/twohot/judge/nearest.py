@@ -1,18 +1,18 @@
-"""The nearest rows of rows in memory, their votes, and how near copies are.
+"""Nearest rows in memory, their votes, and the distance that defines near-duplicates.
 
-Squared distances between a block of rows x and all points y are found up to |x|² from
+Squared distances between a block of rows x and all points y are computed, up to |x|², from
 
     x · y - |y|² / 2,
 
-one matrix product in float32. The distances of the few that are kept are then computed from the
-rows themselves: the product loses the digits by which copies are told from rows that are close.
+one matrix product in float32. The distances of the few nearest points are then recomputed from the
+rows: the product loses the digits that distinguish copies from close rows.
 
-With d_k(i) the distance of row i to its k-th nearest, rows are near-duplicates where
+With d_k(i) the distance of row i to its k-th nearest row, rows are near-duplicates if
 
     d(i, j) ≤ t · median d_k,        t = min(1/5, (chance / (k - 1))^(1 / m)).
 
-In m dimensions the nearest of k rows within d_k is nearer than t d_k with a probability of about
-(k - 1) t^m, so t shrinks where m is small.
+In m dimensions the nearest of k rows within d_k is closer than t d_k with a probability of about
+(k - 1) t^m, so t decreases if m is small.
 """
 
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from twohot.base import FloatArray, IntArray
 from twohot.judge.label_model import centre
 from twohot.rows import count_threads, map_on_cores
 
-# Size: rows that are compared with all others at once: 50 MB of products for 50,000 points.
+# Size: rows compared with all points at once: 50 MB of products for 50,000 points.
 BLOCK_ROWS = 256
-# Entries of a row without so many candidates.
+# Marks missing neighbours if there are fewer candidates than k.
 NO_NEIGHBOUR = -1
-# Chosen: how many neighbours say what distance is usual.
+# Chosen: number of neighbours that define the typical distance.
 N_NEIGHBOURS = 10
-# Chosen: near-duplicates are at most this part of the median distance to the last neighbour apart.
-# In many dimensions no two rows are half as far apart as usual by chance; an item that is recorded
-# twice differs by less.
+# Chosen: maximum distance of near-duplicates, relative to the median distance to the last
+# neighbour. In many dimensions no two rows are half as far apart as usual by chance; two records of
+# one item are closer.
 COPY_DISTANCE = 0.2
-# Level: share of rows without a copy that may look like one.
+# Level: share of rows without a copy that may be taken for copies.
 CHANCE = 1e-4
 
 
@@ -47,16 +47,16 @@ def nearest_rows(
     own: IntArray | None = None,
     n_jobs: int | None,
 ) -> tuple[IntArray, FloatArray]:
-    """Return the k points nearest to each row, by comparing it with all of them.
+    """Return the k nearest points of each row, by brute force.
 
-    `points` (n_points, n_features) are in float32 about the origin: what all have in common costs
-    digits. The rows are `of`, or the points themselves, of which none is its own neighbour. A point
-    in the group of a row is not its neighbour: `groups` (n_points,) are those of the points, and
-    `own` (n_rows,) those of the rows, if these are not the points.
+    `points` (n_points, n_features) are in float32 and should be centred, because a common offset
+    costs digits. The rows are `of`, by default the points themselves; a point is not its own
+    neighbour, nor are points of its group. `groups` (n_points,) are the groups of the points, `own`
+    (n_rows,) those of the rows if these are not the points.
 
-    Positions among the points and distances in float64, (n_rows, k), are those of the nearest
-    first; equal distances are in the order of the points. A row with fewer candidates ends with
-    NO_NEIGHBOUR at an infinite distance.
+    Returns positions among the points and distances in float64, both (n_rows, k), the nearest
+    first, ties in the order of the points. A row with fewer candidates ends with NO_NEIGHBOUR at an
+    infinite distance.
 
     Examples
     --------
@@ -97,11 +97,11 @@ def _block(number: int) -> slice:
 def _best(
     scores: FloatArray, n_kept: int, points: FloatArray, rows: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the points with the largest scores of each row, in the order of their distances."""
-    # Partitioned first: only the points that are kept need an order.
+    """Return the points with the largest scores of each row, by increasing distance."""
+    # Partition first: only the kept points need an order.
     first = scores.shape[1] - n_kept
     kept = np.argpartition(scores, first, axis=1)[:, first:]
-    # A row at a time: the gaps of a block would take k times the memory of its rows.
+    # Row by row: the differences of a whole block would take k times its memory.
     distances = np.stack(
         [_distances(row, points[others]) for row, others in zip(rows, kept, strict=True)]
     )
@@ -117,7 +117,7 @@ def _distances(row: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def copy_distance(distances: FloatArray) -> float:
-    """Return up to which distance rows are near-duplicates, by distances (n, k) to the nearest.
+    """Return the maximum distance of near-duplicates, given distances (n, k) to the nearest rows.
 
     Examples
     --------
@@ -132,10 +132,10 @@ def copy_distance(distances: FloatArray) -> float:
 
 
 def intrinsic_dimension(distances: FloatArray) -> float:
-    """Return the dimension that distances grow as if in: the median of Levina and Bickel's (2005).
+    """Return the intrinsic dimension: the median of the estimates of Levina and Bickel (2005).
 
-    Of rows whose neighbours are all at one distance, for instance of copies, it says nothing;
-    where that holds for all rows it is infinite.
+    Rows whose neighbours all have the same distance, for instance copies, are ignored. If there are
+    no others, it is infinite.
     """
     apart = distances[distances[:, 0] > 0]
     growth = np.log(apart[:, -1:] / apart[:, :-1]).sum(axis=1)
@@ -166,14 +166,14 @@ class VotesRecipe:
         return f"{self.method} ({self.n_voters})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the recipe as JSON has it."""
+        """Return the recipe as JSON."""
         return dict(vars(self))
 
 
 def vote_logits(nearest: IntArray, targets: FloatArray) -> FloatArray:
-    """Return logits (n, K) of the targets of the nearest rows; -1 is no row.
+    """Return logits (n, K) from the targets of the nearest rows; -1 marks a missing row.
 
-    One vote is spread evenly over all classes, so that none is impossible.
+    One extra vote is spread evenly over all classes, so that no class is impossible.
     """
     votes = np.full((len(nearest), targets.shape[1]), 1 / targets.shape[1], np.float32)
     for first in range(0, len(nearest), BLOCK_ROWS):

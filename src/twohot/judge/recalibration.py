@@ -1,13 +1,13 @@
-"""Probabilities of wrong labels that agree with the rows that a person checked.
+"""Recalibrate probabilities of wrong labels with the rows that a person checked.
 
-With p the probability of a wrong label that the model gives and y whether it was wrong, of the
-checked rows and of pseudo rows of weight w < 1, whose y is the model's own p,
+Let p be the model's probability that a label is wrong, and y whether it was, for the checked rows
+and for pseudo rows of weight w < 1 whose y is p itself. If few rows were checked,
 
     q = sigmoid(a + b logit p),    a, log b maximise Σ w log P(y | q) - a²/(2·9) - (log b)²/2
 
-where few rows were checked, with P(y | q) = q^y (1 - q)^(1 - y). Where more were, q is the isotonic
-regression of y on p. Neither changes the order of the rows. People check the most doubtful rows:
-only the pseudo rows speak for the others, so that one surprise there does not move all of them.
+with P(y | q) = q^y (1 - q)^(1 - y). If more were checked, q is the isotonic regression of y on p.
+Neither changes the ranking of the rows. People check the most suspicious rows: the pseudo rows
+stand for the others, so that one surprise among the checked rows does not move all rows.
 """
 
 import numpy as np
@@ -17,33 +17,33 @@ from sklearn.isotonic import IsotonicRegression
 
 from twohot.base import BoolArray, FloatArray, IntArray
 
-# Chosen: from so many checked rows on, the shape is learnt and not only a shift and a slope. In
-# simulated reviews both ways were equally good there.
+# Chosen: from so many checked rows on, use isotonic regression instead of a shift and a slope. Both
+# were equally good there in simulated reviews.
 ISOTONIC_ROWS = 50
-# Prior, chosen: variance of a. A shift by three, odds times twenty, is no surprise. That of log b
-# is one.
+# Prior, chosen: variance of a, so that a shift by three (odds times twenty) is common. The variance
+# of log b is one.
 SHIFT_VARIANCE = 9.0
-# A guard: far outside of what fewer than 50 rows can move log b to; keeps trial steps finite.
+# A safeguard that keeps steps finite: fewer than 50 rows cannot move log b so far.
 MOST_LOG_SLOPE = 10.0
-# Prior, chosen: the model's own p, at evenly spaced quantiles, weighs as much as so many checked
-# rows.
+# Prior, chosen: pseudo rows at evenly spaced quantiles of p. Their total weight is that of so many
+# checked rows.
 PSEUDO_QUANTILES = np.linspace(0.02, 0.98, 25)
 PSEUDO_WEIGHT = 20.0
-# Probabilities of 0 and 1 have no logit; the nearest number beside 1 has one.
+# Probabilities are clipped to this distance from 0 and 1, so that logits are finite.
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 
 def recalibrate(
     probability_wrong: FloatArray, checked_rows: IntArray, wrong: BoolArray
 ) -> FloatArray:
-    """Return probabilities of wrong labels that agree with rows that a person checked.
+    """Return probabilities of wrong labels, recalibrated with rows that a person checked.
 
-    `probability_wrong` (n_rows,) is from a model that has not seen what was checked; it is NaN for
-    rows without a label, and stays NaN. `checked_rows` (n_checked,) are positions, each once, and
-    `wrong` (n_checked,) says whether their labels are wrong; rows without a label do not count.
+    `probability_wrong` (n_rows,) is from a model that was not fitted on the checks; it is NaN for
+    rows without a label, and stays NaN. `checked_rows` (n_checked,) are unique positions, and
+    `wrong` (n_checked,) whether their labels are wrong. Rows without a label are ignored.
 
-    The order of the probabilities stays, except for the checked rows, which have 1 or 0. Isotonic
-    regression gives several rows one probability.
+    The ranking does not change, except for the checked rows, which get 1 or 0. Isotonic regression
+    may give several rows the same probability.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def recalibrate(
         return result
     fit = _platt if len(rows) < ISOTONIC_ROWS else _isotonic
     p = result[is_known]
-    # In one order, so that the order of the rows does not change a bit of the sums.
+    # Sort, so that the order of the rows does not change the rounding of sums.
     by_p = np.lexsort((y, result[rows]))
     own = np.quantile(p, PSEUDO_QUANTILES)
     x, targets = np.append(result[rows][by_p], own), np.append(y[by_p].astype(np.float64), own)
@@ -70,7 +70,7 @@ def recalibrate(
 
 
 def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return p with the shift and the slope of its logits that are most probable."""
+    """Return p with the most probable shift and slope of its logits."""
     z = bounded_logit(x)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
@@ -83,19 +83,19 @@ def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> 
         return value + a**2 / (2 * SHIFT_VARIANCE) + log_b**2 / 2, np.array(gradient)
 
     bounds = [(None, None), (-MOST_LOG_SLOPE, MOST_LOG_SLOPE)]
-    exact = {"ftol": 0.0, "gtol": 1e-10}  # two parameters: the digits cost nothing
+    exact = {"ftol": 0.0, "gtol": 1e-10}  # two parameters: full precision is cheap
     found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
     a, log_b = found.x
     return np.asarray(expit(a + np.exp(log_b) * bounded_logit(p)))
 
 
 def bounded_logit(p: FloatArray) -> FloatArray:
-    """Return the logits of probabilities, of 0 and 1 those of the numbers beside them."""
+    """Return the logits of probabilities; 0 and 1 are clipped."""
     return np.asarray(logit(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
 
 
 def _isotonic(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return what isotonic regression of y on x predicts at p."""
+    """Return the prediction of the isotonic regression of y on x at p."""
     regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     regression.fit(x, y, sample_weight=weights)
     return np.asarray(regression.predict(p))

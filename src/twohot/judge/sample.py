@@ -1,7 +1,7 @@
-"""The rows that are judged together: in memory, along their principal axes, dealt to folds.
+"""The sample: rows in memory, along their principal axes, assigned to folds.
 
-All rows, if they are not many. Of more, the sample has rows of every class, spread evenly over
-their distance from the mean; the others are judged by the same model, block by block.
+It has all rows, if they are not too many. Otherwise it has rows of every class, spread evenly over
+their distance from the mean; the other rows are judged by the same model, block by block.
 """
 
 import warnings
@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from twohot.base import ArgumentError, BoolArray, FloatArray, IntArray, check_count, is_integer
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_count,
+    is_integer,
+)
 from twohot.judge.folds import (
     assign_folds,
     duplicate_groups,
@@ -20,48 +28,49 @@ from twohot.judge.folds import (
     numbered,
     ungroup_most,
 )
+from twohot.judge.nearest import nearest_rows
 from twohot.probes import LABELS
-from twohot.rows import Coordinates, shares_of_labels
+from twohot.rows import Block, Coordinates, shares_of_labels
 
-# Chosen, as is usual in cross-validation.
+# Chosen, the usual number in cross-validation.
 N_FOLDS = 5
 
 NO_GROUP = -1
 
-# What stands beside rows: codes of the labels, NO_LABEL for rows without one; `all_groups` and
-# `shared` of a `Sample`.
-GIVEN, GROUP, SHARED = "given", "group", "shared"
+# Names of arrays stored with the rows: codes of the labels, NO_LABEL for rows without one;
+# `all_groups` and `shared` of a `Sample`; the groups if copies of rows of the sample join theirs.
+GIVEN, GROUP, SHARED, JOINED = "given", "group", "shared", "joined"
 
-# Cost: rows on which the weights are fitted, at the most, and rows times classes. The weights of
-# ten members are known to a few hundredths from these.
+# Cost: maximum number of rows, and of rows times classes, for fitting the weights. They determine
+# the weights of ten members to a few hundredths.
 MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
-# Memory: rows in a sample, and rows times classes. The logits of one member take 40 MB.
+# Memory: maximum rows of a sample, and rows times classes. The logits of one member take 40 MB.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
 
-# Chosen, cost: leading principal axes that fits of the library read. Twice as many change no choice
+# Chosen, cost: leading principal axes used by the library's fits. Twice as many change no choice
 # and take twice as long.
 SEARCH_AXES = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows with labels, in memory, and the fold of each."""
+    """Labelled rows in memory, and the fold of each row."""
 
-    index: IntArray  # (n,), numbers of these rows among all
+    index: IntArray  # (n,), positions of these rows among all rows
     codes: IntArray  # (n,), given labels
     all_codes: IntArray  # (n_rows,), of all rows; NO_LABEL without one
     weights: FloatArray | None  # (n,)
     groups: IntArray  # (n,), rows of one group are in one fold
-    folds: IntArray  # (n,), which fold each row is held out in
-    order: FloatArray  # (n,), distance of each row from the mean of all
+    folds: IntArray  # (n,), the fold that holds out each row
+    order: FloatArray  # (n,), distance of each row from the mean
     n_classes: int
     whole: Coordinates  # of all rows
     searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
-    all_groups: IntArray  # (n_rows,), as `groups`; NO_GROUP where no row of the group is in here
-    shared: BoolArray  # (n_rows,), rows whose group has other rows, here or not
-    copy_distance: float = 0.0  # between directions of points, up to which rows are copies
-    n_copies: int = 0  # rows with a copy that are in one fold with all of their copies
+    all_groups: IntArray  # (n_rows,), as `groups`; NO_GROUP if the sample has no row of the group
+    shared: BoolArray  # (n_rows,), rows whose group has other rows, also outside the sample
+    copy_distance: float = 0.0  # maximum distance of the directions of copies
+    n_copies: int = 0  # rows in one fold with all their copies
     n_split: int = 0  # rows with a copy in another fold
 
     @property
@@ -71,9 +80,10 @@ class Sample:
 
     @cached_property
     def model_rows(self) -> IntArray:
-        """Rows that weights are fitted on: of the first folds, and some of the next one.
+        """Rows for fitting the weights: the first folds, and some rows of the next fold.
 
-        These are spread over the distance from the mean: the first ones would depend on the order.
+        The latter are spread over the distance from the mean, so that they do not depend on the
+        order.
         """
         most = min(MODEL_ROWS, MODEL_CELLS // self.n_classes + 1)
         if len(self.codes) <= most:
@@ -88,27 +98,31 @@ class Sample:
 
     @property
     def points(self) -> FloatArray:
-        """(n, m), the rows along the axes that are searched."""
+        """The rows along the searched axes, (n, m)."""
         return np.asarray(self.searched.rows.X)
 
     @property
     def reading(self) -> FloatArray:
-        """(d, m), what any prepared row is multiplied by to be a point."""
+        """The matrix (d, m) that maps a prepared row to a point."""
         rows, axes = self.whole.rows, self.whole.leading().axes
-        # Rows that are fewer than their features are written along their axes as they are.
+        # With fewer rows than features, the rows are already stored along their axes.
         own = (
             np.eye(rows.n_columns) if axes.basis is None else axes.reading(intercept=rows.intercept)
         )
         return own[:, own.shape[1] - self.points.shape[1] :]
 
     def attach_labels(self, codes: IntArray) -> None:
-        """Keep beside all rows their labels (n_rows,) and what says which fits have seen them."""
+        """Store the labels (n_rows,) and groups of all rows, which determine the fits."""
+        rows = self.whole.rows
         for name, values in {GIVEN: codes, GROUP: self.all_groups, SHARED: self.shared}.items():
-            self.whole.rows.attach(name, values)
+            rows.attach(name, values)
+        if JOINED not in rows.columns:
+            basis = self.reading.astype(rows.dtype)
+            rows.derive(JOINED, joined_groups, self.points, self.groups, self.copy_distance, basis)
 
 
 def sample_size(n_rows: int, n_classes: int) -> int:
-    """Return how many rows are judged together, of so many.
+    """Return the size of the sample.
 
     Examples
     --------
@@ -130,8 +144,8 @@ def draw_sample(
 ) -> Sample:
     """Return the sample of prepared rows with given labels; rows without one have code -1.
 
-    `whole` are all rows, prepared, wherever they are. `codes`, `weights`, `groups` and `order`, the
-    distance from the mean, are (n_rows,). `cv` says the folds, if they are not dealt here.
+    `whole` are all prepared rows, in memory or remote. `codes`, `weights`, `groups` and `order`,
+    the distance from the mean, are (n_rows,). `cv` is a splitter, or None for the default folds.
     """
     n_classes = whole.rows.n_classes
     counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
@@ -178,8 +192,26 @@ def draw_sample(
     )
 
 
+def joined_groups(
+    block: Block, points: FloatArray, groups: IntArray, copy_distance: float, basis: FloatArray
+) -> IntArray:
+    """Return the group of each row, or that of the row of the sample of which it is a copy.
+
+    Rows without a label join no group, because all fits may predict them. A kernel.
+    """
+    group = np.array(block.columns[GROUP])
+    alone = np.flatnonzero((group == NO_GROUP) & (block.columns[GIVEN] != NO_LABEL))
+    if len(alone):
+        own = (block.prepared() @ basis)[alone]
+        nearest, _ = nearest_rows(points, 1, of=own, n_jobs=1)
+        gaps = directions(own) - directions(points[nearest[:, 0]])
+        is_copy = np.linalg.norm(gaps, axis=1) <= copy_distance
+        group[alone[is_copy]] = groups[nearest[is_copy, 0]]
+    return group
+
+
 def directions(points: FloatArray) -> FloatArray:
-    """Return points divided by their lengths; those at the origin stay there."""
+    """Return points scaled to unit length; zero points stay zero."""
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
     return np.asarray(points / np.where(lengths > 0, lengths, 1))
 
@@ -187,9 +219,10 @@ def directions(points: FloatArray) -> FloatArray:
 def _of_all_rows(
     own: IntArray, index: IntArray, groups: IntArray | None, codes: IntArray
 ) -> tuple[IntArray, BoolArray]:
-    """Return which group of a sample each row is in, and whether the group has other labels.
+    """Return the group of the sample of each row, and whether the group has other labelled rows.
 
-    `own` (n,) are the groups of the rows of the sample, `groups` (n_rows,) those that a user names.
+    `own` (n,) are the groups of the rows of the sample, `groups` (n_rows,) those that the user
+    passed.
     """
     found = np.full(len(codes), NO_GROUP, dtype=np.intp)
     shared = np.zeros(len(codes), dtype=bool)
@@ -205,10 +238,10 @@ def _of_all_rows(
 
 
 def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
-    """Return groups that keep copies of a row together too.
+    """Return groups merged with groups of copies.
 
-    Copies may link groups to a chain that fills more than a fold. Most rows would then be held out
-    at once, and judged by the few that are left: rows of such a chain keep the groups as given.
+    Copies may link groups to a chain that is larger than a fold. Most rows would then be held out
+    at once and judged by the few others. So rows of such a chain keep the groups as given.
     """
     chains = merge_groups(groups, copies)
     is_large = np.bincount(chains)[chains] > len(chains) / n_folds
@@ -216,7 +249,7 @@ def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
 
 
 def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
-    """Return how many rows with a copy are in one fold with all their copies, and how many not."""
+    """Return the numbers of rows with copies: all in the row's fold; some in another fold."""
     _, copy_of, sizes = np.unique(copies, return_inverse=True, return_counts=True)
     placed = np.unique(np.column_stack([copy_of, folds]), axis=0)
     n_places = np.bincount(placed[:, 0], minlength=len(sizes))
@@ -240,15 +273,15 @@ def spread_rows(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: i
 
 
 def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray) -> IntArray:
-    """Return the folds of some rows that a splitter or pairs of rows name: each is held out once.
+    """Return the folds of some rows by a splitter or pairs of row numbers; each is held out once.
 
-    Folds that hold out none of these rows do not count.
+    Folds that hold out none of these rows are ignored.
     """
     n_rows = len(codes)
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         advice = "pass None, a number of folds, a splitter of scikit-learn or pairs of row numbers."
         raise ArgumentError({"cv": cv}, "is not allowed", advice)
-    with warnings.catch_warnings():  # folds that ignore groups may keep them together
+    with warnings.catch_warnings():  # a splitter that ignores groups may still keep them together
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
         pairs = list(cv.split(np.zeros((n_rows, 1)), codes, groups) if hasattr(cv, "split") else cv)
     folds = np.full(n_rows, -1)
@@ -257,23 +290,23 @@ def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray
         try:
             _, rows = (np.arange(n_rows)[np.asarray(each)] for each in pair)
         except (IndexError, TypeError, ValueError) as error:
-            problem = f"has a split that is no pair of rows ({error})"
-            advice = f"pass the rows to fit on and those to hold out, from 0 to {n_rows - 1}."
+            problem = f"has a split that is not a pair of row arrays ({error})"
+            advice = f"pass the training rows and the held-out rows, from 0 to {n_rows - 1}."
             raise ArgumentError("cv", problem, advice) from error
         folds[rows] = number
         held_out[rows] += 1
     if len(pairs) < 2 or (held_out[codes >= 0] != 1).any():
         problem = "does not hold out every row with a label exactly once"
-        raise ArgumentError("cv", problem, "pass folds that do, as KFold, or a number of folds.")
+        raise ArgumentError("cv", problem, "pass folds that do, such as KFold, or a number.")
     present, found = np.unique(folds[index], return_inverse=True)
     if len(present) < 2:
         problem = "holds out all rows with a label and a weight at once"
-        raise ArgumentError("cv", problem, "pass folds that share them, or a number of folds.")
+        raise ArgumentError("cv", problem, "pass at least two such folds, or a number of folds.")
     if groups is not None:
         _, group = np.unique(groups[index], return_inverse=True)
         first = np.zeros(len(index), dtype=np.intp)
         first[group] = found
         if (first[group] != found).any():
-            advice = "pass folds that do not, as GroupKFold, or a number of folds."
+            advice = "pass folds that do not, such as GroupKFold, or a number of folds."
             raise ArgumentError("cv", "puts rows of one group in different folds", advice)
     return found

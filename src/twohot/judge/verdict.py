@@ -1,9 +1,8 @@
-"""The verdict on every row: its likeliest classes, how probably its label is wrong, which to flag.
+"""The verdict on every row: its most probable classes, and whether its label is wrong.
 
-Rows of the sample are judged by fits that have not seen their labels. Others are in no fit, and are
-judged block by block, wherever they are, by the mean of the fits of all folds, and by a
-discriminant of all rows that leaves each of them out. Rows whose group is in the sample are judged
-as it is.
+Rows of the sample are judged by cross-validated fits. Other rows were used in no fit and are judged
+block by block, by the mean of the fits of all folds and by the leave-one-out discriminant of all
+rows. Rows whose group is in the sample are judged by the fits without that group.
 """
 
 from collections.abc import Callable
@@ -28,55 +27,55 @@ from twohot.judge.label_model import (
     z_score,
 )
 from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
-from twohot.judge.sample import GIVEN, GROUP, NO_GROUP, SHARED, Sample, directions
+from twohot.judge.sample import GIVEN, GROUP, JOINED, NO_GROUP, SHARED, Sample
 from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits, one_hot
 from twohot.rows import Block
 
-# Display: lines that say how many of the rows outside of a sample are judged.
+# Display: progress lines for the rows outside the sample.
 PROGRESS_LINES = 10
 
 
 @dataclass(frozen=True, eq=False)
 class LabelVerdict:
-    """What is found about every row."""
+    """The result for every row."""
 
     codes: IntArray  # (n_rows,), given labels; NO_LABEL without one
-    first: IntArray  # (n_rows,), the likeliest class of the row, whatever its label
-    second: IntArray  # (n_rows,), the next
-    confidence: FloatArray  # (n_rows,), probability of the likeliest
-    runner_up: FloatArray  # (n_rows,), probability of the next
+    first: IntArray  # (n_rows,), the most probable class, without regard to the label
+    second: IntArray  # (n_rows,), the second most probable class
+    confidence: FloatArray  # (n_rows,), probability of the first
+    runner_up: FloatArray  # (n_rows,), probability of the second
     doubt: FloatArray  # (n_rows,), probability that the label is wrong; NaN without one
-    share: float  # of the labels that are wrong
-    interval: tuple[float, float]  # that the share is in
+    share: float  # of wrong labels
+    interval: tuple[float, float]  # of the share
     learnt: bool  # whether the features predict labels better than class frequencies alone
     n_classes: int
-    n_copies: int = 0  # rows with copies, judged without any of them
-    n_split: int = 0  # rows with copies, judged beside some of them
+    n_copies: int = 0  # rows with copies, judged without all copies
+    n_split: int = 0  # rows with copies, judged by fits with some copies
 
     @cached_property
     def eligible(self) -> BoolArray:
-        """Labels that may be flagged: another class is likelier, and others have the label too.
+        """Labels that may be flagged: another class is more probable, and the label is not unique.
 
-        Nothing else says what the only row of a class should look like.
+        The only row of a class cannot be judged.
         """
         labelled = self.codes != NO_LABEL
         sizes = np.bincount(self.codes[labelled], minlength=self.n_classes)
         return np.asarray(labelled & (self.first != self.codes) & (sizes[self.codes] > 1))
 
     def flag(self, budget: int | None = None, precision: float | None = None) -> BoolArray:
-        """Return the labels to look at; see `choose_flags`."""
+        """Return the flagged labels; see `choose_flags`."""
         return choose_flags(self.doubt, self.eligible, budget, precision)
 
     @property
     def corruption(self) -> Matrix:
-        """The share of each true class (row) that was given each label, by what is flagged."""
+        """Share of each true class (row) with each given label (column), according to the flags."""
         labelled = self.codes >= 0
         true = np.where(self.flag(), self.first, self.codes)[labelled]
         return count_transitions(true, self.codes[labelled], self.n_classes)
 
     @property
     def likeliest_other(self) -> IntArray:
-        """(n_rows,), the likeliest class that is not the given one."""
+        """Most probable class (n_rows,) other than the given label."""
         return np.where(self.first == self.codes, self.second, self.first)
 
 
@@ -86,9 +85,9 @@ class LabelVerdict:
 def reach_verdict(
     anchored: Anchored, codes: IntArray, say: Callable[[str], object] | None = None
 ) -> LabelVerdict:
-    """Return the verdict on given labels (n_rows,) of all rows, of which some are the sample.
+    """Return the verdict on the given labels (n_rows,) of all rows.
 
-    Where others are not, `say` gets a line for every tenth of the rows.
+    If there are rows outside the sample, `say` gets a line for every tenth of the rows.
     """
     sample, last = anchored.sample, anchored.last
     log_p = last.model.log_probabilities(last.logits)
@@ -112,7 +111,7 @@ def reach_verdict(
 
 
 def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> LabelVerdict:
-    """Return the verdict made of the columns of `judge_columns` for all rows."""
+    """Return the verdict from the columns of `judge_columns` for all rows."""
     sample = anchored.sample
     first, second, confidence, runner_up, doubt = columns.T
     learnt = has_learnt(anchored)
@@ -136,7 +135,7 @@ def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Labe
 
 
 def judge_columns(log_p: FloatArray, noise: FloatArray, codes: IntArray) -> FloatArray:
-    """Return (n, 5): two likeliest classes, how probable they are, doubt of the given label.
+    """Return (n, 5): the two most probable classes, their probabilities, and P(label is wrong).
 
     `log_p` (n, K) is overwritten.
     """
@@ -153,11 +152,11 @@ def judge_columns(log_p: FloatArray, noise: FloatArray, codes: IntArray) -> Floa
 
 
 def has_learnt(anchored: Anchored) -> bool:
-    """Return whether the label model explains labels better than class frequencies do.
+    """Return whether the label model predicts labels better than class frequencies do.
 
-    A one-sided test of the mean difference of log-likelihood of held-out labels. Predictions have
-    to agree with the labels more often than by chance, too: with enough noise the model explains a
-    classifier that is always wrong, as one that leaves each row out is on features of chance.
+    This is a one-sided test of the mean difference in held-out log-likelihood. Predictions must
+    also agree with the labels more often than by chance: with enough noise the model can fit a
+    classifier that is always wrong, such as leave-one-out on random features.
     """
     sample, first = anchored.sample, anchored.first
     n_classes, weights = sample.n_classes, sample.weights
@@ -172,16 +171,16 @@ def has_learnt(anchored: Anchored) -> bool:
 
 
 def share_interval(anchored: Anchored) -> tuple[float, float]:
-    """Return the least and the most that the share of wrong labels may be.
+    """Return a lower and an upper bound of the share of wrong labels.
 
-    The least: the smallest part of the noise with which the labels are not less likely, by a test
-    at level 5 %. The most: every label that a held-out classifier disagrees with is wrong, and as
-    many of the others as is doubted. Two standard errors are added to both.
+    Lower: the smallest part of the noise that the labels do not reject, by a test at level 5 %.
+    Upper: every label that a held-out classifier contradicts is wrong, and the others with their
+    probability. Both bounds are widened by two standard errors.
     """
     sample, stage, share = anchored.sample, anchored.first, anchored.share_wrong
     doubt = anchored.doubt(stage)
-    surely = np.where(stage.predicted != sample.codes, 1.0, doubt)
-    most = float(np.average(surely, weights=sample.weights))
+    upper = np.where(stage.predicted != sample.codes, 1.0, doubt)
+    most = float(np.average(upper, weights=sample.weights))
     least = share * stage.read.least
 
     def errors(rate: float, wrong: FloatArray) -> float:
@@ -189,7 +188,7 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
         return 2 * float(np.sqrt(variance))
 
     least = max(0.0, least - errors(share, doubt))
-    return least, min(1.0, most + errors(most, surely))
+    return least, min(1.0, most + errors(most, upper))
 
 
 # Rows outside of the sample -----------------------------------------------------------------------
@@ -197,33 +196,32 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class BlockJudge:
-    """All that is needed to judge rows by fits that have not seen their groups, in blocks.
+    """Judges blocks of rows by fits without their groups.
 
-    A row outside of the sample is in no fit. If its group is in the sample, named by the user or
-    because the nearest row is a copy, it is judged as that group is: by the fits without its fold
-    and the votes of other groups. Otherwise it is judged by the mean of the fits of all folds. The
-    discriminant of all rows leaves out each row alone. Where a group has other labels, those of
-    the sample judge in its place.
+    A row outside the sample is in no fit. If its group is in the sample (as passed by the user, or
+    because its nearest row is a copy), it is judged as that group: by the fits without its fold and
+    by the votes of other groups. Otherwise it is judged by the mean of the fits of all folds. The
+    discriminant of all rows leaves out only the row itself. If the group has other labels, the
+    discriminants of the sample are used instead.
     """
 
     points: FloatArray  # (n, m), of the sample
     groups: IntArray  # (n,)
-    fold_of: IntArray  # of each group; a splitter may divide copies among several
-    copy_distance: float  # between directions of points
-    basis: FloatArray  # (d, m), what makes points of prepared rows
+    fold_of: IntArray  # of each group; one of them if a splitter splits copies
+    basis: FloatArray  # (d, m), maps prepared rows to points
     noise: FloatArray  # (K, K)
     linear: "FoldLogits"  # weighted sum of the linear members
     discriminant: tuple[float, FloatArray, ClassMoments, float] | None
-    apart: "FoldLogits"  # the discriminants of the sample, weighted
+    others: "FoldLogits"  # the discriminants of the sample, weighted
     voters: list[tuple[float, int]]  # weights, and numbers of voters
-    voted: FloatArray  # (n, K), what rows of the sample vote for
+    voted: FloatArray  # (n, K), targets of the rows of the sample, for votes
 
     @classmethod
     def of(cls, anchored: Anchored) -> "BlockJudge":
         """Return the judge of the last round."""
         sample, stage, library = anchored.sample, anchored.last, anchored.library
         rows, searched, n_axes = sample.whole.rows, sample.searched, sample.points.shape[1]
-        linear, apart = (FoldLogits.zero(sample) for _ in range(2))
+        linear, others = (FoldLogits.zero(sample) for _ in range(2))
         voters, discriminant = [], None
         for each, weight in zip(stage.members, stage.model.weights.tolist(), strict=True):
             if weight == 0:
@@ -234,7 +232,7 @@ class BlockJudge:
                 moments, shrinkage = library.moments, each.recipe.shrinkage
                 discriminant = weight, moments.read.astype(rows.dtype), moments, shrinkage
                 for fold, (coef, offset) in enumerate(library.discriminants(shrinkage)):
-                    apart.add(fold, weight * coef, weight * offset)
+                    others.add(fold, weight * coef, weight * offset)
             else:
                 own = each.recipe.coordinates(searched)
                 for fold, end in enumerate(each.ends):
@@ -249,79 +247,65 @@ class BlockJudge:
             points=sample.points,
             groups=sample.groups,
             fold_of=fold_of,
-            copy_distance=sample.copy_distance,
             basis=sample.reading.astype(rows.dtype),
             noise=stage.model.noise,
             linear=linear,
             discriminant=discriminant,
-            apart=apart,
+            others=others,
             voters=voters,
             voted=np.asarray(voted, dtype=np.float32),
         )
 
     def log_probabilities(self, block: Block) -> FloatArray:
         """Return log p (rows, K) of the true classes."""
-        points = block.prepared() @ self.basis
-        group, nearest = self._nearest(points, block)
+        points, group = block.prepared() @ self.basis, block.columns[JOINED]
         folds = np.where(group >= 0, self.fold_of[group], NO_FOLD)
         logits = self.linear.of(points, folds)
         if self.discriminant is not None:
             weight, basis, moments, shrinkage = self.discriminant
             found = weight * centre(left_out_logits(block, basis, moments, shrinkage))
-            # It has seen the other labels of the row's group, or the copy that was found just now.
-            apart = block.columns[SHARED] | (group != block.columns[GROUP])
-            found[apart] = self.apart.of(points[apart], folds[apart])
+            # It has seen the other labels of the row's group, or the label of a copy.
+            others = block.columns[SHARED] | (group != block.columns[GROUP])
+            found[others] = self.others.of(points[others], folds[others])
             logits = logits + found
-        for weight, n_voters in self.voters:
-            logits = logits + weight * vote_logits(nearest[:, :n_voters], self.voted)
+        if self.voters:
+            nearest = self._nearest(points, group)
+            for weight, n_voters in self.voters:
+                logits = logits + weight * vote_logits(nearest[:, :n_voters], self.voted)
         return log_softmax(logits)
 
-    def _nearest(self, points: FloatArray, block: Block) -> tuple[IntArray, IntArray]:
-        """Return the group of each row, and its nearest rows of the sample of other groups."""
-        group = block.columns[GROUP].copy()
-        n_nearest = max([1, *(n_voters for _, n_voters in self.voters)])
+    def _nearest(self, points: FloatArray, group: IntArray) -> IntArray:
+        """Return the nearest rows of the sample, of other groups, for each row."""
+        n_nearest = max(n_voters for _, n_voters in self.voters)
         nearest = np.empty((len(points), n_nearest), dtype=np.intp)
-        single = group == NO_GROUP
-        nearest[single], _ = nearest_rows(self.points, n_nearest, of=points[single], n_jobs=1)
-        # The label of a copy is no evidence. Rows without a label are predicted by all there are.
-        first = nearest[single, 0]
-        gaps = directions(points[single]) - directions(self.points[first])
-        is_copy = np.linalg.norm(gaps, axis=1) <= self.copy_distance
-        is_copy &= block.columns[GIVEN][single] != NO_LABEL
-        group[np.flatnonzero(single)[is_copy]] = self.groups[first[is_copy]]
-        held = group != NO_GROUP
-        nearest[held], _ = nearest_rows(
-            self.points,
-            n_nearest,
-            of=points[held],
-            groups=self.groups,
-            own=group[held],
-            n_jobs=1,
-        )
-        return group, nearest
+        alone, held = (np.flatnonzero((group == NO_GROUP) == each) for each in (True, False))
+        nearest[alone], _ = nearest_rows(self.points, n_nearest, of=points[alone], n_jobs=1)
+        others = {"groups": self.groups, "own": group[held]}
+        nearest[held], _ = nearest_rows(self.points, n_nearest, of=points[held], n_jobs=1, **others)
+        return nearest
 
 
 @dataclass(frozen=True, eq=False)
 class FoldLogits:
-    """Logits of points by fits without each fold, and by their mean."""
+    """Coefficients of the fits without each fold, and of their mean."""
 
     coef: FloatArray  # (folds + 1, K, m), the mean last, as number NO_FOLD
     offset: FloatArray  # (folds + 1, K)
 
     @classmethod
     def zero(cls, sample: Sample) -> "FoldLogits":
-        """Return the logits of no fit."""
+        """Return coefficients of zero."""
         shape = sample.n_folds + 1, sample.n_classes
         return cls(np.zeros((*shape, sample.points.shape[1])), np.zeros(shape))
 
     def add(self, fold: int, coef: FloatArray, offset: FloatArray) -> None:
-        """Add a fit without a fold."""
+        """Add the fit without a fold to its coefficients and to the mean."""
         for place, share in ((fold, 1.0), (NO_FOLD, 1 / (len(self.coef) - 1))):
             self.coef[place] += share * coef
             self.offset[place] += share * offset
 
     def of(self, points: FloatArray, folds: IntArray) -> FloatArray:
-        """Return the centred logits of points, by the fits without the fold of each."""
+        """Return the centred logits of points, each by the fit without its fold."""
         logits = np.empty((len(points), self.coef.shape[1]))
         for fold in np.unique(folds):
             some = folds == fold
@@ -331,7 +315,7 @@ class FoldLogits:
 
 @dataclass(frozen=True, eq=False)
 class PosteriorTargets:
-    """The posterior of the true classes as soft labels, computed where they are asked for."""
+    """The posterior of the true classes as soft labels, computed on request."""
 
     judge: BlockJudge
     name: str = SOFT
@@ -357,10 +341,11 @@ def choose_flags(
     budget: int | None = None,
     precision: float | None = None,
 ) -> BoolArray:
-    """Flag the most doubtful eligible rows.
+    """Return flags for the eligible rows with the largest `doubt`.
 
-    At most `budget` of them, or as many as keep the mean doubt at `precision`. With neither, as
-    many as maximise the expected F1, which is 2 · Σ_S doubt / (|S| + Σ doubt) with S flagged.
+    There are at most `budget` flags, or as many as keep the mean doubt at `precision`. With
+    neither, their number maximises the expected F1, which is 2 · Σ_S doubt / (|S| + Σ doubt) for
+    flags S.
 
     Examples
     --------
@@ -376,7 +361,7 @@ def choose_flags(
     if budget is not None:
         n_flagged = budget
     elif precision is not None:
-        # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
+        # Allow for rounding: .8 + .8 + .8 is less than 3 · .8.
         rounding = np.finfo(np.float64).eps * numbers
         kept = np.flatnonzero(found >= (precision - rounding) * numbers)
         n_flagged = int(kept[-1]) + 1 if kept.size else 0
@@ -389,9 +374,10 @@ def choose_flags(
 
 
 def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> Matrix:
-    """Return the share of each true class (row) that was given each label (column).
+    """Return the share of each true class (row) with each given label (column).
 
-    Sparse where classes are many: there is no more than an entry for each row, and for each class.
+    It is sparse if there are many classes, with at most one entry per row of the data and per
+    class.
     """
     if n_classes > MOST_DENSE:
         sizes = np.bincount(true, minlength=n_classes)
@@ -402,5 +388,5 @@ def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> Matrix
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), 1)
     sizes = counts.sum(axis=1, keepdims=True)
-    # A class that no row is of has no noise to speak of.
+    # A class without rows has no noise.
     return np.where(sizes > 0, counts / np.maximum(sizes, 1), np.eye(n_classes))

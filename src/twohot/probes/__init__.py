@@ -46,5 +46,5 @@ from twohot.probes.rounds import StoredTargets as StoredTargets
 from twohot.probes.rounds import fit_round as fit_round
 from twohot.probes.rounds import make_round as make_round
 from twohot.probes.rounds import one_hot as one_hot
+from twohot.probes.rounds import restore_on_failure as restore_on_failure
 from twohot.probes.rounds import top_candidates as top_candidates
-from twohot.probes.rounds import whole_or_not_at_all as whole_or_not_at_all

@@ -1,4 +1,4 @@
-"""AveragedProbe: several linear probes as one."""
+"""AveragedProbe: the average of several linear probes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from twohot.base import ArgumentError, FloatArray, Matrix, check_positive, count
 from twohot.probes.fitted import FittedProbe, probe_kinds
 from twohot.probes.inputs import check_rows_to_fit
 from twohot.probes.recipe import Round
-from twohot.probes.rounds import LABELS, whole_or_not_at_all
+from twohot.probes.rounds import LABELS, restore_on_failure
 from twohot.probes.saving import decode_parameters, encode_parameters
 from twohot.rows import Preparation
 
@@ -21,27 +21,27 @@ from twohot.rows import Preparation
 class AveragedProbe(FittedProbe):
     """The average of several linear probes, itself a linear probe.
 
-    Each probe is fitted on the same rows. Logits are averaged, those of each probe divided by its
-    temperature: probabilities are the normalised geometric mean of the probes' own.
+    Each probe is fitted on the same rows. The logits of each probe are divided by its temperature
+    and averaged, so the probabilities are a normalised geometric mean.
 
     Parameters
     ----------
     probes : sequence of probes
-        What is averaged. They stay as they are; the fitted ones are in `probes_`. All have to
-        prepare rows alike: give them the same `center`, `normalize` and `class_weight`.
+        Probes to average. They are cloned; `probes_` has the fitted ones. All must use the same
+        `center`, `normalize` and `class_weight`.
     temperatures : sequence of float, optional
-        What the logits of each probe are divided by; 1 by default. Robust probes have small
-        logits and want a temperature below 1.
+        Divisors of the logits of each probe; 1 by default. Robust probes have small logits and
+        need a temperature below 1.
     dtype, n_jobs
-        Precision and threads of predictions; each probe is fitted with its own.
+        Precision and threads of predictions. Each probe is fitted with its own settings.
 
     Attributes
     ----------
     probes_ : tuple of probes
-        The fitted ones. A file does not hold them, and a probe that was loaded has none.
+        The fitted probes. They are not saved, so a loaded probe lacks them.
     classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
-        As for `LinearProbe`. `rounds_` has one entry: steps and passes are those of all probes
-        together, the gradient is the largest of their last rounds, and `l2` and `value` are 0.
+        As for `LinearProbe`. `rounds_` has one entry: its steps and passes are sums over all
+        probes, its gradient is the largest of their last rounds, and `l2` and `value` are 0.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class AveragedProbe(FittedProbe):
     probes: Sequence[Any] = ()
     temperatures: Sequence[float] | None = None
 
-    # Not parameters here: each probe has its own.
+    # Not parameters here: each probe has its own values.
     center: bool = field(init=False, default=True)
     normalize: bool = field(init=False, default=True)
     fit_intercept: bool | str = field(init=False, default="auto")
@@ -66,9 +66,9 @@ class AveragedProbe(FittedProbe):
 
     probes_: tuple[FittedProbe, ...] = field(init=False)
 
-    @whole_or_not_at_all
+    @restore_on_failure
     def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit each probe on given labels, and average them.
+        """Fit each probe on the given labels, and average them.
 
         Parameters
         ----------
@@ -80,10 +80,10 @@ class AveragedProbe(FittedProbe):
         fitted: list[Any] = []
         for number, probe in enumerate(self.probes):
             fitted.append(clone(probe).fit(X, labels, sample_weight))
-            if not _are_same(fitted[number].preparation_, fitted[0].preparation_):
+            if not _are_equal(fitted[number].preparation_, fitted[0].preparation_):
                 raise ArgumentError(
                     f"probes[{number}]",
-                    "prepares rows otherwise than the first",
+                    "prepares rows differently from the first probe",
                     "give all probes the same center, normalize and class_weight.",
                 )
         average = average_rounds([probe.rounds_ for probe in fitted], temperatures)
@@ -98,7 +98,7 @@ class AveragedProbe(FittedProbe):
         for number, probe in enumerate(self.probes):
             if not isinstance(probe, FittedProbe):
                 given, kind = f"probes[{number}]", type(probe).__name__
-                raise ArgumentError(given, f"is a {kind}", "pass LinearProbe() or the like.")
+                raise ArgumentError(given, f"is a {kind}", "pass LinearProbe() or similar.")
         temperatures = [1.0] * len(self.probes) if self.temperatures is None else self.temperatures
         if len(temperatures) != len(self.probes):
             n_given, n_probes = len(temperatures), counted(len(self.probes), "probe")
@@ -108,7 +108,7 @@ class AveragedProbe(FittedProbe):
 
     def _stored_parameters(self) -> dict[str, Any]:
         parameters = super()._stored_parameters()
-        del parameters["probes"]  # in the notes: they are more than numbers and text
+        del parameters["probes"]  # stored in the notes: they are not numbers or text
         return parameters
 
     def _notes(self) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def mean_at(arrays: list[FloatArray], temperatures: Sequence[float]) -> FloatArr
     return np.asarray(np.mean([a / t for a, t in zip(arrays, temperatures, strict=True)], axis=0))
 
 
-def _are_same(one: Preparation, other: Preparation) -> bool:
-    """Return whether two probes prepare rows alike, to the last bit."""
+def _are_equal(one: Preparation, other: Preparation) -> bool:
+    """Return whether two preparations are identical, to the last bit."""
     if one.normalize != other.normalize or (one.mean is None) != (other.mean is None):
         return False
     return one.mean is None or other.mean is None or np.array_equal(one.mean, other.mean)

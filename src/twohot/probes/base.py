@@ -1,4 +1,4 @@
-"""What all probes share: the parameters, and fitting any recipe."""
+"""Base class of the probes: shared parameters, and fitting a recipe."""
 
 import os
 import time
@@ -37,24 +37,24 @@ from twohot.probes.inputs import (
     row_weights,
 )
 from twohot.probes.recipe import Recipe
-from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, run_rounds, whole_or_not_at_all
+from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, restore_on_failure, run_rounds
 from twohot.rows import Rows, one_blas_thread
 from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softmax
 
 # A warning before a fit that will take long -------------------------------------------------------
-# A pass computes an output for every row and class, twice the features' number of products each,
-# and nothing else in a fit grows with both. So the time of one block gives the time of a pass.
+# The cost of a pass grows with rows times classes (2 * n_features products each); no other cost of
+# a fit does. So the time of one block predicts the time of a pass.
 
-# Outputs, rows times classes, from which a fit takes a minute or more on two cores.
+# Number of outputs (rows times classes) from which a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
-# Passes that a round takes at the default tolerance, on embeddings of images and texts.
+# Typical passes per round at the default tolerance, on embeddings of images and texts.
 USUAL_PASSES = 10
 
 
 def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
-    """Warn of a fit with very many outputs, with an estimate of its time on this machine.
+    """Warn of a fit with very many outputs, and estimate its time on this machine.
 
-    Rows in chunks elsewhere are not timed: their workers show how far they are.
+    Rows in remote chunks are not timed: their workers report progress.
     """
     if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
         return
@@ -62,15 +62,15 @@ def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
     minutes = seconds_of_block(rows) * rows.n_blocks / rows.n_jobs * n_passes / 60
     warnings.warn(
         f"X has {rows.n_samples:,} rows and y {rows.n_classes:,} classes: the fit takes about "
-        f"{n_passes} passes, and {max(1, round(minutes))} min or more here. verbose=2 shows each "
-        "step. DiscriminantProbe takes one pass, and an audit of so many classes uses it.",
+        f"{n_passes} passes, at least {max(1, round(minutes))} min on this machine. verbose=2 "
+        "prints each step; DiscriminantProbe needs only one pass.",
         UserWarning,
         stacklevel=5,
     )
 
 
 def seconds_of_block(rows: Rows) -> float:
-    """Return the seconds that a pass takes for the first block of rows, in one thread."""
+    """Return the seconds that a pass over the first block takes in one thread."""
     block = rows.block(0)
     coef = np.zeros((rows.n_classes, rows.n_features), rows.dtype)
     start = time.perf_counter()
@@ -83,8 +83,8 @@ Penalty: TypeAlias = float | Sequence[float] | None
 
 STARTS = ("teacher", "zero")
 
-# Ridge that did best for students on embeddings of images and texts with 10 to 80 % wrong labels,
-# whatever the numbers of classes and rows; that of a single fit is its loss's.
+# Best ridge for students on embeddings of images and texts with 10 to 80 % wrong labels, for all
+# numbers of classes and rows. The default ridge of a single fit depends on its loss.
 STUDENT_RIDGE = 10.0
 
 
@@ -92,7 +92,7 @@ STUDENT_RIDGE = 10.0
 class Probe(FittedProbe):
     """Base of the probes: rounds of softmax regression on prepared features.
 
-    The fields are the parameters that all probes share; see `LinearProbe`.
+    The fields are the shared parameters; see `LinearProbe`.
     """
 
     loss: str = "ce"
@@ -107,13 +107,13 @@ class Probe(FittedProbe):
 
     @abstractmethod
     def _rounds(self, n_classes: int) -> list[Recipe]:
-        """Return what each round does, the penalties, teachers and whitening left out."""
+        """Return the recipe of each round, without penalties, teachers and whitening."""
 
     def _default_ridge(self) -> float:
-        """Return the strength of the penalty where none is given."""
+        """Return the default strength of the penalty."""
         return STUDENT_RIDGE
 
-    @whole_or_not_at_all
+    @restore_on_failure
     def fit(
         self,
         X: Matrix,
@@ -122,20 +122,20 @@ class Probe(FittedProbe):
         *,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Fit the probe on given labels.
+        """Fit the probe on the given labels.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix, data frame or Dask collection of shape \
         (n_samples, n_features)
         y : array, list or series of shape (n_samples,)
-            Labels, numbers or text. `classes_` has numbers by value, then text; text that is a
-            whole number counts as one.
+            Labels, numbers or text. `classes_` lists numbers by value, then text. Text that is a
+            whole number is sorted as a number.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows.
         checkpoint : path, optional
-            File of finished rounds, any path of fsspec. It is written after every round; a fit
-            that finds its own goes on after the last of them.
+            File for finished rounds, any fsspec path. It is written after every round; a fit that
+            finds its own file continues after the last round in it.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight)
         given, column = LabelTargets(labels.n_classes), labels.codes
@@ -144,7 +144,7 @@ class Probe(FittedProbe):
                 rows, given, column, labels.classes, sample_weight, checkpoint=checkpoint
             )
 
-    @whole_or_not_at_all
+    @restore_on_failure
     def fit_soft(
         self,
         X: Matrix,
@@ -152,17 +152,17 @@ class Probe(FittedProbe):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit the probe on probabilities as labels.
+        """Fit the probe on soft labels.
 
         Parameters
         ----------
         X, sample_weight
             As for `fit`.
         targets : array, CSR matrix or data frame of shape (n_samples, n_classes)
-            Rows of probabilities.
+            Class probabilities of each row.
         classes : array of shape (n_classes,), optional
-            Names of the columns, in the order of `classes_`; by default those of a data frame, in
-            any order, else 0, 1, …
+            Classes of the columns, in the order of `classes_`. By default the column names of a
+            data frame, in any order, else 0, 1, …
         """
         rows = check_features(self, X, reset=True)
         check_same_rows(X, targets=targets, sample_weight=sample_weight)
@@ -186,11 +186,11 @@ class Probe(FittedProbe):
         *,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Fit targets that are a column of codes or of probabilities."""
+        """Fit the probe on class codes or on soft labels."""
         recipe = self._recipe(len(classes))
         settings, verbosity = self._settings(), self._verbosity()
         weights = row_weights(X, column, classes, self.class_weight, sample_weight)
-        # What is not a pass is too small for BLAS threads, which would only spin.
+        # Products outside the passes are too small to profit from BLAS threads.
         with one_blas_thread():
             preparation, coordinates = prepare_as(
                 self,
@@ -213,7 +213,7 @@ class Probe(FittedProbe):
                 file = checkpoint_at(
                     checkpoint,
                     coordinates,
-                    made=_known_by(recipe, settings, self.start),
+                    made=_fit_settings(recipe, settings, self.start),
                     column=column,
                     classes=classes,
                     preparation=preparation,
@@ -232,7 +232,7 @@ class Probe(FittedProbe):
         return self
 
     def _recipe(self, n_classes: int) -> Recipe:
-        """Return the last round, each with its penalty and its teacher."""
+        """Return the recipe of the last round, which links to its teachers; penalties are set."""
         check_random_state("random_state", self.random_state)
         steps, whiten = self._rounds(n_classes), check_flag("whiten", self.whiten)
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(steps))
@@ -243,7 +243,7 @@ class Probe(FittedProbe):
         return recipe or steps[-1]
 
     def _loss(self, argument: str = "loss") -> Loss:
-        """Return the loss that a parameter names."""
+        """Return the loss selected by a parameter."""
         return make_loss(argument, getattr(self, argument), self.gce_power)
 
     def _settings(self) -> Settings:
@@ -255,8 +255,8 @@ class Probe(FittedProbe):
         )
 
 
-def _known_by(recipe: Recipe, settings: Settings, start: str | ArrayLike) -> dict[str, Any]:
-    """Return what distinguishes the fit of a recipe from other fits, as JSON."""
+def _fit_settings(recipe: Recipe, settings: Settings, start: str | ArrayLike) -> dict[str, Any]:
+    """Return the settings that identify a fit in its checkpoint, as JSON."""
     is_word = isinstance(start, str)
     return {
         "rounds": [step.to_json() for step in recipe.rounds],

@@ -1,8 +1,8 @@
-"""What is finished of a fit, in a file: a fit that was stopped goes on after it.
+"""Checkpoints: the finished part of a fit in a file, from which an interrupted fit continues.
 
-The file holds finished rounds with their certificates, where the last of them ended, and the
-candidates that a choice has tried. It says what the fit is known by: how it is made, its rows,
-labels and classes. A file of another fit is refused, and never taken for this one.
+The file holds the finished rounds with their certificates, the state at the end of the last round,
+and the candidates that a search has evaluated. It also identifies the fit: its settings, rows,
+labels and classes. The checkpoint of another fit is rejected.
 """
 
 import hashlib
@@ -28,20 +28,20 @@ from twohot.probes.recipe import Round
 from twohot.rows import Block, ClusterLostError, Coordinates, Preparation, Rows, Terms, lost_after
 from twohot.solve import Evaluation
 
-# A few numbers by which rows are known: of other rows, or in another order, they are others -------
-# Row i has M numbers u_i that are drawn by its place. With S = Σ_i u_i φ(x_i)ᵀ (M, d) and weights
-# w,
+# Fingerprint of the rows: other rows, or another order, give other numbers ------------------------
+# Row i gets M pseudo-random numbers u_i from its position. With S = Σ_i u_i φ(x_i)ᵀ (M, d) and
+# weights w,
 #
 #     S Sᵀ / Σ_i ‖φ(x_i)‖²        and        Σ_i u_i w_i / √(Σ_i w_i²)
 #
-# are the same in all coordinates that rows are rotated to, and in all blocks but for rounding.
+# do not depend on rotations of the features, nor (up to rounding) on the blocks.
 
-# Numbers of a row: that two of S Sᵀ agree by chance, as one may, is then out of the question.
+# M: one number could agree by chance; that all entries of S Sᵀ agree is practically impossible.
 N_DRAWN = 4
 
 
 def fingerprint(rows: Rows) -> FloatArray:
-    """Return what prepared rows and their weights are known by, (N_DRAWN + 1, N_DRAWN); a pass."""
+    """Return the fingerprint (N_DRAWN + 1, N_DRAWN) of prepared rows and weights; one pass."""
     sums, weights, square, weight_square = rows.sum(drawn_sums)
     gram = sums @ sums.T / (square or 1.0)
     return np.vstack([gram, weights / np.sqrt(weight_square or 1.0)])
@@ -58,68 +58,68 @@ def drawn_sums(block: Block) -> Terms:
     return drawn.T @ x, drawn.T @ weights, *squares
 
 
-# Relative difference of the mean row, and of the fingerprint, up to which features are the same:
-# sums on another machine are rounded in another order.
+# Tolerance, relative, for the mean row and the fingerprint: another machine rounds sums in another
+# order.
 SAME_ROWS = 1e-5
 
-# What reading a file that is none, or was damaged, may end in.
+# Exceptions that reading a damaged file, or one of another format, may raise.
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile)
 
-OTHER_PATH = "pass another path, or remove the file."
+OTHER_PATH = "pass another path, or delete the file."
 
 Record = TypeVar("Record", Round, Evaluation)
 
 
 class OtherFitError(ArgumentError):
-    """A checkpoint that is there, and is none of this fit."""
+    """Raised if a checkpoint exists and does not belong to this fit."""
 
 
 class Checkpoint:
-    """A file of what is finished, and what the fit is known by.
+    """A file with the finished part of a fit, and what identifies the fit.
 
     Parameters
     ----------
     path : str
-        Any that fsspec reads.
+        Any path that fsspec can write.
     about : mapping of JSON
-        What the fit is known by.
+        Settings that identify the fit, compared exactly.
     sums : mapping of arrays
-        What the rows are known by, but for rounding.
+        Numbers that identify the rows, compared up to rounding.
     """
 
     def __init__(self, path: str, about: Mapping[str, Any], sums: Mapping[str, FloatArray]) -> None:
         self.path = path
         if problem := why_not_written(path):
-            advice = "pass the name of a file, in a folder that is there."
+            advice = "pass the name of a file in an existing folder."
             raise ArgumentError({"checkpoint": path}, problem, advice)
         self.about = json.loads(json.dumps(about))
         self.sums = sums
-        # Fields of the records that are finished, by their names: numbers, text and arrays.
+        # Fields of the finished records by name: numbers, text and arrays.
         self._finished: dict[str, dict[str, Any]] = self._load()
 
     def rounds(self, of: str = "") -> list[Round]:
-        """Return the rounds of a probe that are finished."""
+        """Return the finished rounds of a probe."""
         names = (f"{of}round {number}" for number in range(1, len(self._finished) + 1))
         found = (self._record(Round, name) for name in names)
         return [made for made in found if made is not None]
 
     def last_end(self) -> Evaluation | None:
-        """Return where the last of the rounds ended."""
+        """Return the evaluation at the end of the last round."""
         return self._record(Evaluation, "end")
 
     def add_round(self, made: Round, end: Evaluation, of: str = "") -> None:
-        """Keep one more round of a probe, and where it ended."""
+        """Save one more round of a probe, and the evaluation at its end."""
         self._finished[f"{of}round {len(self.rounds(of)) + 1}"] = dict(vars(made))
         self._finished[f"{of}end"] = dict(vars(end))
         self._save()
 
     def tried(self, candidate: str) -> tuple[Evaluation | None, float]:
-        """Return where a candidate ended, if it was tried, and the passes that it took."""
+        """Return the final evaluation of a candidate (None if not yet tried), and its passes."""
         n_passes: float = self._finished.get(candidate, {}).get("n_passes", 0.0)
         return self._record(Evaluation, f"{candidate}, end"), n_passes
 
     def add_tried(self, candidate: str, end: Evaluation, n_passes: float) -> None:
-        """Keep where a candidate ended, and the passes that it took."""
+        """Save the final evaluation of a candidate, and its passes."""
         self._finished[candidate] = {"n_passes": n_passes}
         self._finished[f"{candidate}, end"] = dict(vars(end))
         self._save()
@@ -129,10 +129,10 @@ class Checkpoint:
         try:
             return None if stored is None else kind(**stored)
         except TypeError as error:
-            raise self._is_none(error) from error
+            raise self._invalid(error) from error
 
     def _load(self) -> dict[str, dict[str, Any]]:
-        """Return what is finished; nothing if there is no file."""
+        """Return the finished records; none if there is no file."""
         try:
             with stored_file(self.path) as file:
                 if file is None:
@@ -148,18 +148,18 @@ class Checkpoint:
                 for number, (name, fields) in enumerate(header["finished"].items())
             }
         except UNREADABLE as error:
-            raise self._is_none(error) from error
+            raise self._invalid(error) from error
         if not is_same:
-            problem = "holds rounds of another fit, on other rows, labels or parameters"
+            problem = "belongs to another fit, with other rows, labels or parameters"
             raise OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH)
         return finished
 
-    def _is_none(self, error: Exception) -> OtherFitError:
-        problem = f"is no checkpoint, or was cut short ({error})"
+    def _invalid(self, error: Exception) -> OtherFitError:
+        problem = f"is not a checkpoint, or is truncated ({error})"
         return OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH)
 
     def _save(self) -> None:
-        """Write what is finished; the file is whole at any time."""
+        """Write the finished records atomically."""
         arrays: dict[str, Any] = dict(self.sums)
         entries: dict[str, dict[str, Any]] = {}
         for number, (name, record) in enumerate(self._finished.items()):
@@ -172,14 +172,14 @@ class Checkpoint:
 
 
 def _agree(stored: FloatArray, sums: FloatArray) -> bool:
-    """Return whether sums are the same but for rounding."""
+    """Return whether sums are equal up to rounding."""
     if stored.shape != sums.shape:
         return False
     return bool(np.linalg.norm(stored - sums) <= SAME_ROWS * np.linalg.norm(sums))
 
 
 def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record, in whose arrays every class has a row."""
+    """Return the fields of a record; raise unless its arrays have one row per class."""
     record = {field: arrays.get(f"{number}.{field}", value) for field, value in fields.items()}
     held = [value for value in record.values() if isinstance(value, np.ndarray)]
     lengths = {len(each) for each in held}
@@ -191,7 +191,7 @@ def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) ->
 
 @contextmanager
 def resumable(path: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Say how work that has a checkpoint resumes, where the cluster is lost that does it."""
+    """Add to the error of a lost cluster how the work continues from its checkpoint."""
     try:
         yield
     except ClusterLostError as error:
@@ -211,7 +211,7 @@ def checkpoint_at(
     classes: NDArray[Any],
     preparation: Preparation,
 ) -> Checkpoint:
-    """Return the checkpoint of a fit, known by how it is `made`, its rows and their labels."""
+    """Return the checkpoint of a fit, identified by its settings `made`, rows and labels."""
     rows = coordinates.rows
     about = {
         **made,
@@ -233,10 +233,10 @@ def checkpoint_at(
 
 
 def _drawn_along(coordinates: Coordinates) -> FloatArray:
-    """Return what axes are known by: coefficients that are drawn along them, on the features.
+    """Return the fingerprint of the axes: random coefficients along them, on the features.
 
-    Where a fit ended is kept along its axes, and another version or machine may turn one about.
-    Axes that hardly vary are any that complete the others, and count as little.
+    The end of a fit is saved along its axes, and another version or machine may flip one of them.
+    Axes with little variance are arbitrary, and have little weight.
     """
     scale = np.sqrt(np.maximum(coordinates.axes.variances, 0))
     drawn = np.random.default_rng(0).normal(size=(1, len(scale)))
@@ -244,7 +244,7 @@ def _drawn_along(coordinates: Coordinates) -> FloatArray:
 
 
 def digest_of(column: Matrix) -> str:
-    """Return what some labels or soft targets are known by."""
+    """Return a digest of labels or soft targets."""
     dense = column.toarray() if hasattr(column, "toarray") else np.asarray(column)
     kind = np.int64 if dense.dtype.kind in "iu" else np.float64
     return hashlib.sha256(np.ascontiguousarray(dense, dtype=kind).tobytes()).hexdigest()

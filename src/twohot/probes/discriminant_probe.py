@@ -10,34 +10,33 @@ from twohot.probes.discriminant import ClassMoments, discriminant_round, moments
 from twohot.probes.fitted import FittedProbe, prepare_as
 from twohot.probes.inputs import check_rows_to_fit, row_weights
 from twohot.probes.leave_one_out import choose_shrinkage, leave_one_out_logits
-from twohot.probes.rounds import LABELS, whole_or_not_at_all
+from twohot.probes.rounds import LABELS, restore_on_failure
 from twohot.rows import Rows, one_blas_thread
 
-# With none the covariance may have no inverse, and with less the leverage of a row in few rows
-# comes so close to one that rounding could not tell them apart.
+# Without shrinkage the covariance may be singular. With less than this, the leverage of a row in a
+# small dataset may equal one up to rounding.
 LEAST_SHRINKAGE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiscriminantProbe(FittedProbe):
-    """Linear discriminant analysis with a shrunk covariance: a closed form, without steps.
+    """Linear discriminant analysis with a shrunk covariance, fitted in closed form.
 
-    Classes have means of their own and one covariance, which is shrunk towards its mean variance,
+    Each class has its own mean; all share one covariance. It is shrunk towards its mean variance,
     (1 - shrinkage) · S + shrinkage · tr(S)/m · identity, along the m leading principal axes of the
-    prepared rows. Each of these is first multiplied by (variance + a tenth of the mean
-    variance)^(-1/4), unless they are fewer than 64 of which none varies ten times as much as
-    another. The result is a linear probe like the others, which always has an intercept: the priors
-    of the classes.
+    prepared rows. Each axis is first multiplied by (variance + mean variance / 10)^(-1/4), unless
+    there are fewer than 64 axes and no variance is ten times another. The result is a linear probe
+    with an intercept, which contains the class priors.
 
     Parameters
     ----------
     shrinkage : float or "auto"
-        Share of the mean variance in the covariance, 1e-6 to 1. "auto" takes the one of .003, .03,
-        .1, .3 and .6 (along fewer than 64 axes, with four rows for each, of 1e-6 and 1e-4, too, and
-        of 1 if they vary nearly alike) whose leave-one-out predictions agree best with the given
-        labels.
+        Share of the mean variance in the covariance, 1e-6 to 1. "auto" chooses the value whose
+        leave-one-out predictions agree best with the given labels, among .003, .03, .1, .3 and .6.
+        With fewer than 64 axes it also tries 1e-6 and 1e-4 (if there are four rows per axis) and 1
+        (if the axes vary nearly alike).
     n_axes : int
-        Leading principal axes that are used, at the most.
+        Maximum number of leading principal axes.
     center, normalize, dtype, n_jobs, verbose
         As for `LinearProbe`.
 
@@ -46,7 +45,7 @@ class DiscriminantProbe(FittedProbe):
     shrinkage_ : float
         The shrinkage that was given or chosen.
     classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
-        As for `LinearProbe`, of one round. Nothing is minimised: its `l2`, `value` and
+        As for `LinearProbe`, with one round. Nothing is minimised: its `l2`, `value` and
         `gradient_norm` are 0.
 
     Examples
@@ -60,7 +59,7 @@ class DiscriminantProbe(FittedProbe):
     >>> probe.shrinkage_
     0.3
 
-    What each row looks like without its own label, exactly:
+    Exact leave-one-out predictions:
 
     >>> logits = probe.fit_leave_one_out(X[:1000], y[:1000])
     >>> print(f"{(logits.argmax(axis=1) == y[:1000]).mean():.2f}")
@@ -70,14 +69,14 @@ class DiscriminantProbe(FittedProbe):
     shrinkage: float | str = "auto"
     n_axes: int = 512
 
-    # Not parameters here: priors make the intercept, and there are no steps to limit.
+    # Not parameters here: the priors give the intercept, and there are no iterations.
     fit_intercept: bool | str = field(init=False, default="auto")
     max_iter: int = field(init=False, default=1)
 
     shrinkage_: float = field(init=False)
 
     def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the probe on given labels.
+        """Fit the probe on the given labels.
 
         Parameters
         ----------
@@ -90,11 +89,11 @@ class DiscriminantProbe(FittedProbe):
     def fit_leave_one_out(
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
-        """Fit the probe; return the logits that each row would have if it were fitted without it.
+        """Fit the probe; return the leave-one-out logits: those of a fit without the row.
 
-        They are exact for a fit with the same shrinkage, on the rows as they are prepared with
-        all of them. A row leaves with all of its weight. A label that no other row has gets the
-        mean of the other rows and the prior of half a row.
+        They are exact for a fixed shrinkage and for the preparation computed from all rows. A row
+        is left out with its whole weight. A class whose only row is left out gets the mean of the
+        other rows and the prior of half a row.
 
         Parameters
         ----------
@@ -109,9 +108,9 @@ class DiscriminantProbe(FittedProbe):
         with one_blas_thread():
             return leave_one_out_logits(rows, moments, self.shrinkage_)
 
-    @whole_or_not_at_all
+    @restore_on_failure
     def _fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None) -> tuple[Rows, ClassMoments]:
-        """Fit the probe; return the rows and the moments of their classes."""
+        """Fit the probe; return the rows and the class moments."""
         stored, labels = check_rows_to_fit(self, X, y, sample_weight)
         n_axes = check_count("n_axes", self.n_axes, 1)
         given, verbosity = self._given_shrinkage(), self._verbosity()
@@ -132,7 +131,7 @@ class DiscriminantProbe(FittedProbe):
         return rows, moments
 
     def _given_shrinkage(self) -> float | None:
-        """Return the shrinkage, or None if it is to be chosen."""
+        """Return the shrinkage, or None for "auto"."""
         if isinstance(self.shrinkage, str):
             check_choice("shrinkage", self.shrinkage, ("auto",))
             return None

@@ -1,4 +1,4 @@
-"""What a fitted probe can do: predict, score, and be written to a file."""
+"""Base class of fitted probes: predict, score, save and load."""
 
 import os
 import sys
@@ -35,7 +35,13 @@ from twohot.probes.inputs import (
     choose_precision,
 )
 from twohot.probes.recipe import Round
-from twohot.probes.saving import FittedState, damage_named, read_state, write_onnx, write_state
+from twohot.probes.saving import (
+    FittedState,
+    file_named_in_errors,
+    read_state,
+    write_onnx,
+    write_state,
+)
 from twohot.rows import (
     Block,
     Coordinates,
@@ -47,13 +53,13 @@ from twohot.rows import (
 )
 from twohot.solve import softmax
 
-# The rounds of a probe as a list that prints as a table -------------------------------------------
+# The list of rounds, printed as a table ----------------------------------------------------------
 
 HEADINGS = ("round", "targets", "loss", "l2", "steps", "passes", "relative gradient", "converged")
 
 
 class RoundsTable(list[Round]):
-    """One record per round, the teacher's first; printed, what was fitted and how it ended.
+    """List of `Round` records, the teacher's first, that prints as a table.
 
     Examples
     --------
@@ -67,7 +73,7 @@ class RoundsTable(list[Round]):
     """
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return a line for every round as text, under `HEADINGS`."""
+        """Return one line of text cells per round, under `HEADINGS`."""
         return [
             (
                 *(str(number), entry.targets, entry.loss, f"{entry.l2:.3g}", str(entry.n_iter)),
@@ -89,7 +95,7 @@ class RoundsTable(list[Round]):
         return notebook_table(f"{len(self)} rounds", HEADINGS, self.cells())
 
 
-# What is predicted for a block of rows ------------------------------------------------------------
+# Predictions for a block of rows ------------------------------------------------------------------
 
 
 def predicted_rows(
@@ -99,7 +105,7 @@ def predicted_rows(
     intercept: FloatArray,
     function: Callable[[FloatArray], NDArray[Any]],
 ) -> NDArray[Any]:
-    """Return a function of the logits of rows as they are stored. A kernel."""
+    """Return a function of the logits of stored rows. A kernel."""
     check_finite("X", block.x, block.first)
     prepared = preparation.apply(block.x, np.empty(block.x.shape, coef.dtype))
     return function(prepared @ coef.T + intercept)
@@ -111,7 +117,7 @@ def outputs(logits: FloatArray) -> FloatArray:
 
 
 def log_outputs(logits: FloatArray) -> FloatArray:
-    """Return logarithms of probabilities."""
+    """Return log-probabilities."""
     return np.asarray(log_softmax(logits, axis=1))
 
 
@@ -122,7 +128,7 @@ def most_likely(logits: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The parameters that all probes share, their rounds, and what follows from them."""
+    """Base of all estimators: the shared parameters, the rounds, and predictions from them."""
 
     center: bool = True
     normalize: bool | str = True
@@ -140,14 +146,14 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[Any] = field(init=False)
     n_iter_: int = field(init=False)
-    # How the features were made, in words of `twohot.extract`; set it before `save` if you know it.
+    # How the features were made, in the format of `twohot.extract`; set it before `save`.
     feature_origin_: dict[str, str] = field(init=False)
 
     def _say(self, line: str) -> None:
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
 
     def _verbosity(self) -> int:
-        """Return the verbosity: 0 (or False) prints nothing, 1 (or True) a little, 2 more."""
+        """Return the verbosity: 0 (or False) is silent, 1 (or True) brief, 2 detailed."""
         if isinstance(self.verbose, bool | np.bool_):
             return int(self.verbose)
         return check_count("verbose", self.verbose, 0)
@@ -165,7 +171,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _take_rounds(
         self, rounds: list[Round], classes: NDArray[Any], preparation: Preparation
     ) -> None:
-        """Set what makes a fitted probe."""
+        """Set the fitted attributes."""
         self.preparation_ = preparation
         self.rounds_ = RoundsTable(rounds)
         self.classes_ = classes
@@ -184,11 +190,11 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._map_logits(X, self._last(), outputs)
 
     def predict_log_proba(self, X: Matrix) -> FloatArray:
-        """Return logarithms of probabilities, finite where the probability is zero in floats."""
+        """Return log-probabilities, finite even if the probability underflows to zero."""
         return self._map_logits(X, self._last(), log_outputs)
 
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
-        """Yield the probabilities of every round: the teacher's first."""
+        """Yield the probabilities of every round, the teacher's first."""
         last = self._last()
         for entry in (*self.rounds_[:-1], last):
             yield self._map_logits(X, entry, outputs)
@@ -201,8 +207,8 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict`.
 
-        Rows of a class that the probe does not know are wrong: a rare class may be in one fold of
-        a cross-validation only. Labels of which it knows none are refused.
+        Rows of a class that the probe was not trained on count as wrong, because cross-validation
+        may put all rows of a rare class into one fold. It raises if no label in `y` is known.
         """
         check_same_rows(X, y=y, sample_weight=sample_weight)
         predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
@@ -216,14 +222,14 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(accuracy_score(given.codes, predicted.codes, sample_weight=sample_weight))
 
     def _last(self) -> Round:
-        """Return the last round, with the coefficients that somebody may have put there."""
+        """Return the last round with the current `coef_` and `intercept_`, which users may set."""
         check_is_fitted(self)
         return replace(self.rounds_[-1], coef=self.coef_, intercept=self.intercept_)
 
     def _map_logits(
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return a function of each block's logits, for all rows of X; of a Dask X it is lazy."""
+        """Return a function of the logits of all rows of X, by blocks; lazy for a Dask X."""
         example = example_row(X)
         stored = check_features(self, X if example is None else example, reset=False)
         dtype = choose_precision(self.dtype, stored)
@@ -247,7 +253,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted probe to a file, which `twohot.load` reads; nothing is pickled."""
+        """Write the fitted probe to a file for `twohot.load`; nothing is pickled."""
         check_is_fitted(self)
         state = FittedState(
             estimator=type(self).__name__,
@@ -263,26 +269,26 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         write_state(path, state)
 
     def to_onnx(self, path: str | os.PathLike[str], dtype: str = "float32") -> None:
-        """Write the fitted probe as an ONNX file, the preparation of rows included.
+        """Write the fitted probe as an ONNX file, including the preparation of rows.
 
-        It takes rows `X` of the given precision, float32 or float64, and gives `label` and
-        `probabilities`, columns in the order of `classes_`. Needs the extra `onnx`. (`coef_` is on
-        prepared rows: centred and of unit norm.)
+        Its input is `X` of the given precision, float32 or float64. Its outputs are `label` and
+        `probabilities`, with columns in the order of `classes_`. Needs the extra `onnx`. (`coef_`
+        alone is not enough: it applies to prepared rows, centred and of unit norm.)
         """
         last = self._last()
         write_onnx(path, self.preparation_, last, self.classes_, dtype)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the fitted probe of this kind that `save` wrote."""
+        """Return the fitted probe of this class that `save` wrote."""
         state = read_state(path)
         known = probe_kinds(cls)
         if state.estimator not in known:
             raise ValueError(
                 f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
-                "twohot.load, which knows every kind, or upgrade twohot if it does not."
+                "twohot.load, which reads every kind, or upgrade twohot if that fails."
             )
-        with damage_named(path):
+        with file_named_in_errors(path):
             probe: Self = known[state.estimator](**state.parameters)
             probe._take_notes(state.notes)
             probe._check_prediction()
@@ -294,22 +300,22 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probe
 
     def _check_prediction(self) -> None:
-        """Raise if a parameter that predictions depend on is none: no fit has checked it."""
+        """Raise if a parameter of predictions is invalid; it may have changed since the fit."""
         if self.dtype is not None:
             check_precision(self.dtype)
         count_threads(self.n_jobs)
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a file is to hold as they are."""
+        """Return the parameters that a file stores directly."""
         parameters: dict[str, Any] = self.get_params(deep=False)
         return parameters
 
     def _notes(self) -> dict[str, Any]:
-        """Return what a file is to hold beside the rounds, as JSON."""
+        """Return the other state that a file stores, as JSON."""
         return {}
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
-        """Take what a file held beside the rounds."""
+        """Restore the state that `_notes` returned."""
 
 
 def prepare_as(
@@ -322,10 +328,10 @@ def prepare_as(
     normalize: bool | None = None,
     exact_axes: bool = True,
 ) -> tuple[Preparation, Coordinates]:
-    """Return how a probe prepares rows, and the coordinates that it solves a fit on them in.
+    """Return a probe's preparation of rows, and the coordinates that its fits are solved in.
 
-    Rows get unit norm if the probe says so, unless `normalize` says it. Axes need not be exact
-    where they only speed a fit up.
+    Rows get unit norm if the probe or `normalize` (if given) asks for it. Pass `exact_axes=False`
+    if the axes only speed up the fit.
     """
     return prepare(
         X,
@@ -341,7 +347,7 @@ def prepare_as(
 
 
 def probe_kinds(base: type[Any] = FittedProbe) -> dict[str, type[Any]]:
-    """Return a class and all that derive from it, by name."""
+    """Return a class and all its subclasses, by name."""
     kinds = {base.__name__: base}
     for child in base.__subclasses__():
         kinds |= probe_kinds(child)
@@ -349,10 +355,10 @@ def probe_kinds(base: type[Any] = FittedProbe) -> dict[str, type[Any]]:
 
 
 def load(path: str | os.PathLike[str]) -> FittedProbe:
-    """Return the probe that `save` wrote, whatever its kind.
+    """Return the probe that `save` wrote, of any kind.
 
-    Coefficients, classes, parameters and predictions are those of the saved probe, to the last
-    bit. Nothing is unpickled: a file from anyone can be loaded.
+    Coefficients, classes, parameters and predictions equal those of the saved probe to the last
+    bit. Nothing is unpickled, so that files from untrusted sources can be loaded.
 
     Examples
     --------

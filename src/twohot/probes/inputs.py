@@ -1,4 +1,4 @@
-"""What a user passes to a probe, checked and turned into what the rounds take."""
+"""Validation of the arguments of `fit` and `predict`."""
 
 import sys
 import warnings
@@ -35,30 +35,30 @@ from twohot.base import (
 from twohot.rows import column_here, example_row, open_features
 from twohot.tables import check_same_index, pandas_index
 
-# Weights in all, and one over them, that a fit can square and divide by with room to spare.
+# Smallest total weight, and reciprocal of the largest, that a fit can square without overflow.
 LEAST_WEIGHT = 1e-100
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 
 
-class _Unnamed(BaseEstimator):  # type: ignore[misc]
-    """Takes what scikit-learn notes of features whose names and number are noted already."""
+class _FeatureRecord(BaseEstimator):  # type: ignore[misc]
+    """Stand-in estimator that receives the feature names and count which are already recorded."""
 
 
 def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
-    """Return features as a float array or CSR array, without a copy where they are one.
+    """Return features as a float array or CSR array, without a copy if they already are one.
 
-    NaN and infinity are not looked for: the passes that read the features do that.
+    NaN and infinity are not checked here: the passes that read the features check them.
     """
     example = example_row(X)
     if example is not None:
         check_features(estimator, example, reset=reset)
         return open_features(X)
     X = open_features(X)
-    if is_polars_frame(X):  # its names are looked at here, and its numbers below
+    if is_polars_frame(X):  # its names are checked here, and its numbers below
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         check_real_rows(X)
-        return check_features(_Unnamed(), as_numpy(X), reset=True)
+        return check_features(_FeatureRecord(), as_numpy(X), reset=True)
     X = as_numpy(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     check_real_rows(X)
@@ -80,14 +80,14 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
 
 def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
-    """Return the precision to compute in: as asked, else float64 for such features alone."""
+    """Return the precision to compute in; by default float64 only for float64 features."""
     if dtype is not None:
         return check_precision(dtype)
     return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
 
 
 def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa: FBT001
-    """Return whether an intercept is fitted, `auto` being what "auto" comes to."""
+    """Return whether an intercept is fitted; `auto` is the meaning of "auto"."""
     if isinstance(fit_intercept, bool | np.bool_):
         return bool(fit_intercept)
     check_choice("fit_intercept", fit_intercept, ("auto",))
@@ -95,7 +95,7 @@ def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa:
 
 
 def check_same_rows(X: Matrix, **others: Any) -> None:
-    """Raise if an argument of pandas has the index of other rows than X, or in another order."""
+    """Raise if a pandas argument has an index that differs from that of X, or its order."""
     index = pandas_index(X)
     for name, data in others.items():
         check_same_index(name, data, "X", index)
@@ -104,7 +104,7 @@ def check_same_rows(X: Matrix, **others: Any) -> None:
 def check_rows_to_fit(
     estimator: Any, X: Matrix, y: Any, sample_weight: Any = None, **others: Any
 ) -> tuple[Matrix, Labels]:
-    """Return features and one label per row, all of them in one order by their indexes."""
+    """Return features and one label per row; raise if their indexes differ."""
     rows = check_features(estimator, X, reset=True)
     labels = _check_labels(estimator, y, rows)
     check_same_rows(X, y=y, sample_weight=sample_weight, **others)
@@ -112,7 +112,7 @@ def check_rows_to_fit(
 
 
 def _check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
-    """Return one label per row of checked features, of at least two classes."""
+    """Return one label per row of checked features; raise if there are fewer than two classes."""
     if y is None:
         problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         raise ValueError(f"{problem}: pass one label per row of X.")
@@ -128,9 +128,9 @@ def _check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
     values = labels.classes.tolist()
     if not isinstance(y, Labels) and values != sorted(values):
         warnings.warn(
-            f"classes_ has text that is a number in the order of its value ({first_few(values)}). "
-            "roc_auc_score, log_loss and the like expect text in alphabetical order: to use them, "
-            "pass integers as labels.",
+            f"classes_ lists text that is a number by its value ({first_few(values)}). "
+            "roc_auc_score, log_loss and similar functions expect text in alphabetical order: to "
+            "use them, pass integers as labels.",
             UserWarning,
             stacklevel=5,
         )
@@ -145,7 +145,7 @@ def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]
     values = names.tolist()
     if names.shape != (n_classes,) or sorted(set(values), key=order_key) != values:
         wrong = f"has shape {names.shape}, or names a class twice or out of order"
-        advice = "pass one name per column, numbers by value, then text, and sort columns alike."
+        advice = "pass one name per column: numbers by value, then text; sort the columns likewise."
         raise ArgumentError("classes", f"{wrong}, for targets of {n_classes} columns", advice)
     return names
 
@@ -157,9 +157,9 @@ def row_weights(
     class_weight: ClassWeight,
     sample_weight: ArrayLike | None,
 ) -> FloatArray | None:
-    """Return the weight of each row, or None if all weigh the same.
+    """Return the weight of each row, or None if all weights are equal.
 
-    A row's class weight is that of its label, if targets are codes; of soft targets, their mean.
+    The class weight of a row is that of its label or, for soft targets, their weighted mean.
     """
     if sample_weight is None and class_weight is None:
         return None
@@ -176,7 +176,7 @@ def row_weights(
 
 
 def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
-    """Return a weight of at least zero for each row, ones where none is given."""
+    """Return a non-negative weight for each row; ones by default."""
     if sample_weight is None or is_real(sample_weight):
         return np.full(n_samples, 1.0 if sample_weight is None else sample_weight, np.float64)
     given = np.asanyarray(as_numpy(sample_weight))
@@ -184,7 +184,7 @@ def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     try:
         weights = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        problem = f"holds what is no number ({error})"
+        problem = f"holds a value that is not a number ({error})"
         raise ArgumentError("sample_weight", problem, "pass real numbers.") from error
     if weights.shape != (n_samples,):
         problem = f"has shape {weights.shape} and X has {counted(n_samples, 'row')}"
@@ -197,20 +197,20 @@ def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
 
 
 def _check_total(name: str, weights: FloatArray) -> None:
-    """Raise if rows have no weight, or so much or little of it that sums of squares fail."""
+    """Raise if the total weight is zero, or its square would overflow or underflow."""
     if not weights.any():
-        raise ArgumentError(name, "is zero for every row", "pass a positive weight for some.")
+        raise ArgumentError(name, "is zero for every row", "pass a positive weight for some rows.")
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if not LEAST_WEIGHT <= total <= 1 / LEAST_WEIGHT:
-        problem = f"adds up to {total:.1g}, beyond what a fit computes with"
+        problem = f"adds up to {total:.1g}, which is out of range"
         raise ArgumentError(name, problem, "divide the weights by their mean.")
 
 
 def _class_weights(
     mass: FloatArray, classes: NDArray[Any], class_weight: dict[Any, float] | str
 ) -> FloatArray:
-    """Return the weight of each class, given the weight of the rows in it."""
+    """Return the weight of each class, given the total weight of its rows."""
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             given, advice = {"class_weight": class_weight}, "pass 'balanced', a dict or None."

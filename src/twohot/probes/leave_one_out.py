@@ -1,6 +1,6 @@
-"""What a discriminant analysis would say of each row, had it been fitted without that row.
+"""Exact leave-one-out logits of linear discriminant analysis, without fitting again.
 
-Exact, without fitting again. A row z of weight w leaves its class g, of weight n, with
+A row z of weight w is removed from its class g, of weight n:
 
     u_g' = u_g - w/(n - w) r,        r = z - u_g,
     S' = (N S - c r rᵀ) / (N - w),   c = w n/(n - w),
@@ -13,7 +13,7 @@ By Sherman and Morrison, with e = f / (1 - f rᵀD⁻¹r), for any vectors a and
 
     aᵀ Σ'⁻¹ b = aᵀD⁻¹b + e (aᵀD⁻¹r) (rᵀD⁻¹b).
 
-The preparation of rows and the axes stay those of all rows: no label enters them.
+The preparation of rows and the axes are those of all rows: they do not depend on labels.
 """
 
 from dataclasses import dataclass
@@ -32,30 +32,29 @@ from twohot.probes.discriminant import (
 from twohot.probes.rounds import LABELS
 from twohot.rows import Block, Rows, Terms
 
-# Shrinkages that are compared where none is given, from hardly any to mostly the mean variance:
-# which one is used is learnt.
+# Shrinkages that "auto" compares, from hardly any to mostly the mean variance.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
-# Further ones of fewer than MANY_AXES, with so many rows for each: a covariance of so few can be
-# known without shrinking. A few features may be in units of their own, and one that varies a
-# thousand times as much as another leaves nothing of it beside the mean variance.
+# Further shrinkages for fewer than MANY_AXES axes with this many rows for each: such a covariance
+# can be estimated without shrinking. A few features may have different units, and the mean variance
+# then hides all features but the one of largest variance.
 ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
 
-# Cost: rows that they are compared on, at the most. Each takes three products. The shrinkage of the
-# largest agreement on so many rows is nearly always that on all rows, or next to it and as good.
+# Maximum number of rows for the comparison, to limit its cost of three products per shrinkage. The
+# best shrinkage on so many rows is nearly always the best on all rows, or next to it and as good.
 COMPARED_ROWS = 4_000
 
-# Products of all rows with the means of the classes that the logits for one shrinkage take.
+# Products of all rows with the class means that the logits for one shrinkage need.
 MEAN_PRODUCTS = 3
 
 
 def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) -> FloatArray:
-    """Return the logits (N, K) that each row has without itself, in one read of the rows.
+    """Return the leave-one-out logits (N, K), in one read of the rows.
 
     Parameters
     ----------
     rows : Rows
-        Those that the moments are of, with their labels.
+        Labelled rows; the moments must be theirs.
     moments : ClassMoments
         What `class_moments` returns.
     shrinkage : float
@@ -66,11 +65,11 @@ def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) ->
 
 
 def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
-    """Return the shrinkages that are compared."""
+    """Return the shrinkages to compare."""
     n_axes = len(moments.variances)
     known = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
     little = LITTLE_SHRINKAGES if known else ()
-    full = (1.0,) if moments.as_they_are else ()  # classes may then be equally wide
+    full = (1.0,) if moments.equal_spread else ()  # classes may be equally wide in all directions
     return (*little, *SHRINKAGES, *full)
 
 
@@ -83,14 +82,14 @@ def choose_shrinkage(
 ) -> float:
     """Return the shrinkage whose leave-one-out predictions agree best with the labels.
 
-    Of those that agree equally well it is the largest. Of many rows some are compared, drawn by
-    their content: the order of the rows does not change which.
+    Ties go to the largest shrinkage. If there are many rows, a sample is compared, drawn by content
+    so that it does not depend on the order of the rows.
     """
     shrinkages = shrinkages_for(moments) if shrinkages is None else shrinkages
     if rows.n_samples > most_rows:
         keys = np.concatenate(list(rows.map(content_keys)))
         ranked = np.lexsort(keys.T)
-        if rows.given_weights is not None:  # of weight zero none
+        if rows.given_weights is not None:  # skip rows of weight zero
             ranked = ranked[np.asarray(rows.given_weights)[ranked] != 0]
         n_rows = min(most_rows, len(ranked))
         rows = rows.take(np.sort(ranked[np.arange(n_rows) * len(ranked) // n_rows]))
@@ -99,7 +98,7 @@ def choose_shrinkage(
 
 
 def content_keys(block: Block) -> FloatArray:
-    """Return (rows, 2): the label, and the sum of the sizes of the entries. A kernel."""
+    """Return (rows, 2): the label, and the sum of the absolute entries. A kernel."""
     sizes = np.abs(block.prepared()).sum(axis=1, dtype=np.float64)
     return np.column_stack([block.columns[LABELS], sizes])
 
@@ -107,7 +106,7 @@ def content_keys(block: Block) -> FloatArray:
 def left_out_logits(
     block: Block, basis: FloatArray, moments: ClassMoments, shrinkage: float
 ) -> FloatArray:
-    """Return the logits of rows without themselves. A kernel."""
+    """Return the leave-one-out logits of rows. A kernel."""
     block.row_products += MEAN_PRODUCTS * len(block)
     return LeftOut.of(block, basis, moments).logits(moments, shrinkage)
 
@@ -115,7 +114,7 @@ def left_out_logits(
 def left_out_hits(
     block: Block, basis: FloatArray, moments: ClassMoments, shrinkages: tuple[float, ...]
 ) -> Terms:
-    """Return the weight of rows whose label is predicted without them, by shrinkage. A kernel."""
+    """Return the weight of rows predicted correctly when left out, by shrinkage. A kernel."""
     block.row_products += MEAN_PRODUCTS * len(shrinkages) * len(block)
     left_out = LeftOut.of(block, basis, moments)
     weights = weight_of_rows(block)[:, 0]
@@ -125,27 +124,27 @@ def left_out_hits(
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Rows of a block, each with what changes for its class when it leaves."""
+    """Rows of a block, each with the changes to its class when it is left out."""
 
     z: FloatArray  # (rows, m)
     labels: IntArray  # (rows,)
     rest: FloatArray  # (rows, 1), N - w: weight of the other rows
     class_rest: FloatArray  # (rows, 1), n - w: weight of the other rows of the class
-    residual: FloatArray  # (rows, m), r; zero where no other row is left in the class
+    residual: FloatArray  # (rows, m), r; zero if the class has no other row
     own_mean: FloatArray  # (rows, m), u_g'
     downdate: FloatArray  # (rows, 1), c
 
     @classmethod
     def of(cls, block: Block, basis: FloatArray, moments: ClassMoments) -> "LeftOut":
-        """Return the rows of a block along the axes, and what changes."""
-        # Read as for the moments, to the last bit: a row that is all of its class's spread leaves
-        # a difference that rounding would drown.
+        """Return the rows of a block along the axes, and the changes."""
+        # Projected exactly as for the moments: if one row is the whole spread of its class, the
+        # difference after removing it must not be rounding noise.
         z = along(block, basis) @ moments.vectors
         weights, labels = weight_of_rows(block), block.columns[LABELS]
         class_weights = moments.weights[labels, np.newaxis]
         class_rest = class_weights - weights
         alone = class_rest <= NO_ROWS
-        # One row with nearly all of the weight leaves nothing to compare with.
+        # A row with nearly all of the weight leaves too little to estimate from.
         rest = np.maximum(moments.total - weights, LEAST_ROWS)
         mean, class_mean = moments.mean, moments.means[labels]
         residual = np.where(alone, 0, z - class_mean)
@@ -163,7 +162,7 @@ class LeftOut:
         )
 
     def logits(self, moments: ClassMoments, shrinkage: float) -> FloatArray:
-        """Return the logits of each row without itself, (rows, K)."""
+        """Return the leave-one-out logits of the rows, (rows, K)."""
         z, r, means = self.z, self.residual, moments.means
         traces = moments.total * moments.variances.sum() - self.downdate * _dot(r, r)
         spread = traces / self.rest / max(z.shape[1], 1)
@@ -189,5 +188,5 @@ class LeftOut:
 
 
 def _dot(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the product of each row with the other, as a column."""
+    """Return the scalar products of corresponding rows, as a column."""
     return np.asarray(np.einsum("ij,ij->i", left, right)[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""The probes: thin scikit-learn estimators over the loop of rounds."""
+"""The linear probes: scikit-learn estimators on top of the loop of rounds."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,50 +12,50 @@ from twohot.probes.recipe import AnyRecipe, DiscriminantRecipe, Recipe
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearProbe(Probe):
-    """A penalised softmax regression, solved exactly: the teacher, or one robust fit.
+    """Penalised softmax regression, solved to a tolerance: the teacher, or one robust fit.
 
     Parameters
     ----------
     loss : {"ce", "gce"}
-        Cross-entropy, or generalised cross-entropy, which bounds what a wrong label can cost.
+        Cross-entropy, or generalised cross-entropy, which bounds the loss of a wrong label.
     ridge : float, optional
         Dimensionless strength of the penalty: l2 = ridge · s / (n_classes · Σ weights), where s is
         the mean squared norm of the prepared features (1 if normalised). The default is 50 for
         cross-entropy and 10 for generalised cross-entropy.
     l2 : float, optional
-        The strength itself, in mean loss + ½·l2·‖coef‖². Give either `ridge` or `l2`.
+        The coefficient itself, in mean loss + ½·l2·‖coef‖². Give either `ridge` or `l2`.
     gce_power : float
-        The power q of generalised cross-entropy, in (0, 1]; small is close to cross-entropy.
+        The power q of generalised cross-entropy, in (0, 1]; near 0 it equals cross-entropy.
     start : {"teacher", "zero"} or array of shape (n_classes, n_features)
-        Where generalised cross-entropy starts: it is not convex. "teacher" is the last round, or
-        a cross-entropy fit in the first.
+        Initial coefficients for generalised cross-entropy, which is not convex. "teacher" is the
+        previous round, or a cross-entropy fit in the first round.
     center, normalize : bool
-        Whether rows are centred by the training mean, and then scaled to unit norm. That is for
-        embeddings: a few features (iris has four) are better left their length, with an intercept.
+        Whether to subtract the training mean from rows, and then to scale them to unit norm. This
+        suits embeddings. With few features (iris has four), use `normalize=False` and an intercept.
     fit_intercept : bool or "auto"
-        Whether to fit one unpenalised number per class besides. Without it, centred features
-        cannot tell that a class is rare. "auto" fits it with `class_weight` only: the paper has
-        none, and on balanced classes it costs passes and gains nothing.
+        Whether to fit an unpenalised intercept per class. Without it, centred features cannot
+        represent that a class is rare. "auto" fits it with `class_weight` only: the paper has no
+        intercept, and on balanced classes it costs passes without a gain.
     class_weight : dict, "balanced" or None
-        Weights of the classes, as in scikit-learn: a row weighs as much as its label; of soft
-        targets, as much as their mean.
+        Class weights as in scikit-learn. The weight of a row is that of its label or, for soft
+        targets, the mean of their weights.
     whiten : bool
-        Whether prepared rows are half-whitened: taken along their leading principal axes, 512 at
-        the most, each times (its variance + a tenth of their mean)^(-1/4). The penalty, and s of
-        `ridge`, are then those of these rows. Often better on embeddings of images; `coef_` stays
-        on the prepared features.
+        Whether to half-whiten prepared rows: project them on their (at most 512) leading
+        principal axes, each scaled by (its variance + a tenth of the mean variance)^(-1/4). The
+        penalty, and s of `ridge`, then refer to these rows. This often helps on embeddings of
+        images. `coef_` stays on the prepared features.
     tol : float
-        Norm of the gradient at which a fit ends, relative to its norm at zero coefficients.
+        Stop if the norm of the gradient, relative to its norm at zero coefficients, is this small.
     max_iter : int
-        Steps of one fit, at the most. A fit that is cut short warns.
+        Maximum number of steps per fit. A fit that reaches it warns.
     dtype : {None, "float32", "float64"}
-        Precision to compute in. None: float64 for float64 features, else float32. Sums over rows
-        are always accumulated in float64.
+        Precision of computations. None: float64 for float64 features, else float32. Sums over
+        rows are always accumulated in float64.
     n_jobs : int or None
-        Threads; None means all cores, in a joblib worker its share; -1 all cores in any case.
-        The result is the same for any number.
+        Number of threads. None means all cores (in a joblib worker, its share), -1 all cores. The
+        result does not depend on it.
     random_state : int, RandomState or None
-        Not used: fits are deterministic. Taken so that probes can replace other classifiers.
+        Ignored: fits are deterministic. Accepted so that probes can replace other classifiers.
     verbose : int
         1 prints one line per round, 2 also one per step, to standard error.
 
@@ -66,10 +66,10 @@ class LinearProbe(Probe):
         Coefficients of the last round, on the prepared features; two rows for two classes.
     intercept_ : array of shape (n_classes,)
     rounds_ : list of Round
-        What each round found: `coef`, `n_passes`, `gradient_norm`, `converged` and more.
+        The result of each round: `coef`, `n_passes`, `gradient_norm`, `converged` and more.
     n_features_in_, n_iter_ : int
     feature_names_in_ : array of str
-        Only if the features came with names.
+        Only if the features have names.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class DistilledProbe(Probe):
     n_rounds : int
         Number of rounds, the teacher included.
     loss, teacher_loss : {"ce", "gce"}
-        Loss of the last round, and of the rounds before it.
+        Loss of the last round, and of the earlier rounds.
     ridge, l2 : float or sequence of n_rounds floats, optional
         Strength of the penalty, see `LinearProbe`: one for all rounds, or one for each. The
         default is ridge 10.
@@ -138,22 +138,22 @@ class DistilledProbe(Probe):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PartialLabelProbe(Probe):
-    """A teacher and one student, which learns from the teacher's two most likely labels.
+    """A teacher, and a student that is trained on the teacher's two most likely labels.
 
     The student's target gives equal weight to the classes with the largest outputs of the teacher
-    (the two-hot target of the paper). It is fitted by generalised cross-entropy, started from the
-    teacher. Between classes that are candidates of exactly the same rows, which the student cannot
-    tell apart, the teacher decides.
+    (the two-hot target of the paper). It is fitted by generalised cross-entropy, starting from the
+    teacher. If two classes are candidates of exactly the same rows, the student cannot distinguish
+    them, and the teacher's outputs decide.
 
     Parameters
     ----------
     n_candidates : int
-        Number of labels kept, of K classes at most K - 1; outputs that are equal at the boundary
-        share its weight.
+        Number of labels kept, at most n_classes - 1. Outputs that tie at the boundary share its
+        weight.
     given_share : float
-        Share of the target's weight that goes to the given label, the rest being the candidates'.
-        With one candidate, a share of one half and a robust teacher this is a robust round:
-        half of the target is the teacher's label, and half is the given label.
+        Share of the target's weight that goes to the given label; the candidates get the rest.
+        With one candidate, a share of one half and a robust teacher, the target is half the
+        teacher's label and half the given label.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional
@@ -190,9 +190,9 @@ class PartialLabelProbe(Probe):
 
 
 def probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
-    """Return the probe that fits the given labels by a recipe; other parameters are its own.
+    """Return the probe of a recipe; other parameters are passed to it.
 
-    A discriminant leaves out those that it has no use for.
+    A `DiscriminantProbe` gets only the parameters that it has.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Predictions for rows of a source, block by block: never held for all rows and classes.
+"""Predictions for rows of a source, in blocks: memory never holds all rows times classes.
 
 id, item, predicted_label, confidence, second_label     one row for each row of the source
-probability of …                                        for every class, if asked for
+probability of …                                        for every class, if requested
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,25 +16,25 @@ from twohot.base import FloatArray, IntArray, Matrix, as_text, load_extra
 from twohot.probes.fitted import FittedProbe
 from twohot.tables import FeatureTable, SourceParts, blocks_of_rows, write_part
 
-# Rows that are predicted at once; and probabilities, where there are many classes.
+# Rows predicted at once; and maximum number of probabilities, if there are many classes.
 BLOCK_ROWS, BLOCK_NUMBERS = 10_000, 2**24
 
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A probe, and what is written of its predictions."""
+    """A probe, and which of its predictions are written."""
 
     probe: FittedProbe
     all_probabilities: bool = False  # a column for every class
 
     @property
     def class_names(self) -> NDArray[Any]:
-        """(n_classes,) the classes as text."""
+        """Classes as text, (n_classes,)."""
         return np.array([as_text(label) for label in self.probe.classes_.tolist()], dtype=object)
 
     @property
     def block_rows(self) -> int:
-        """Rows that are predicted at once."""
+        """Number of rows predicted at once."""
         return max(1, min(BLOCK_ROWS, BLOCK_NUMBERS // len(self.probe.classes_)))
 
     @property
@@ -43,13 +43,13 @@ class Predictor:
         return [f"probability of {name}" for name in self.class_names if self.all_probabilities]
 
     def for_workers(self) -> "Predictor":
-        """Return what one of many tasks predicts by, on one thread."""
+        """Return a copy for one of many tasks, with one thread."""
         probe = copy(self.probe)
         probe.n_jobs = 1
         return Predictor(probe, self.all_probabilities)
 
     def outputs(self, features: Matrix) -> FloatArray:
-        """Return probabilities (n_rows, n_classes), of no rows too."""
+        """Return probabilities (n_rows, n_classes); `features` may have no rows."""
         if not len(features):
             return np.empty((0, len(self.probe.classes_)), np.float32)
         return self.probe.predict_proba(features)
@@ -57,7 +57,7 @@ class Predictor:
 
 @dataclass(frozen=True, eq=False)
 class PartRows:
-    """The rows of a part: where they are in the source, and what they are called."""
+    """The rows of a part: their positions in the source, and their names."""
 
     stored_rows: IntArray
     ids: Any  # numbers, or text
@@ -65,14 +65,14 @@ class PartRows:
 
 
 def part_rows(table: FeatureTable, parts: SourceParts, number: int) -> PartRows:
-    """Return the rows of a table that are in a part."""
+    """Return the rows of one part of a table."""
     places = parts.places(number)
     items = None if table.items is None else table.items[places]
     return PartRows(parts.stored_rows(number), table.ids.cells(places), items)
 
 
 def two_best(outputs: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the most and the second most probable class of each row; of equal ones the first.
+    """Return the most and second most probable class of each row; ties go to the first class.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def two_best(outputs: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def predicted_tables(predictor: Predictor, stored: Matrix, rows: PartRows) -> Iterator[Any]:
-    """Yield tables of pyarrow, some rows each; one without rows if there are none."""
+    """Yield pyarrow tables of some rows each; one empty table if there are no rows."""
     first = 0
     for block in blocks_of_rows(stored, rows.stored_rows, predictor.block_rows):
         yield _predicted_table(predictor, block, rows, first)
@@ -121,5 +121,5 @@ def _predicted_table(predictor: Predictor, features: Matrix, rows: PartRows, fir
 def write_predicted_part(
     url: str, predictor: Predictor, opened: Callable[[], Matrix], rows: PartRows
 ) -> str:
-    """Write the predictions for a part; return the file."""
+    """Write the predictions for a part; return the name of the file."""
     return write_part(url, predicted_tables(predictor, opened(), rows))

@@ -1,4 +1,4 @@
-"""How a probe is made, round by round: what estimators, the search and its results share."""
+"""Recipes: the settings of each round of a probe; and the record of a fitted round."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,13 +7,13 @@ from twohot.base import FloatArray
 from twohot.rows import Coordinates
 from twohot.solve import Loss, loss_from_json
 
-# Ways to fit the given labels, by name.
+# Methods to fit the given labels, by name.
 TEACHER, ROBUST = "teacher", "robust"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One round, and the one that it learns from.
+    """The settings of one round, with the recipe of the round whose outputs it fits.
 
     Examples
     --------
@@ -23,11 +23,11 @@ class Recipe:
     """
 
     loss: Loss
-    ridge: float | None = None  # strength of the penalty without units
-    l2: float | None = None  # or the strength itself
-    teacher: "Recipe | None" = None  # whose outputs are fitted; None: the given labels
-    n_candidates: int | None = None  # of the teacher's outputs that are kept; None: all
-    given_share: float = 0.0  # of the weight of the candidates that goes to the given label
+    ridge: float | None = None  # dimensionless strength of the penalty
+    l2: float | None = None  # or the coefficient of the penalty itself
+    teacher: "Recipe | None" = None  # the round whose outputs are fitted; None: the given labels
+    n_candidates: int | None = None  # number of the teacher's outputs kept; None: all
+    given_share: float = 0.0  # share of the target's weight for the given label
     whiten: bool = False  # whether rows are half-whitened; the same in all rounds
 
     @property
@@ -42,11 +42,11 @@ class Recipe:
 
     @property
     def method(self) -> str:
-        """The name of this way to fit the given labels."""
+        """Name of this method to fit the given labels."""
         return ROBUST if self.loss.is_robust else TEACHER
 
     def coordinates(self, plain: Coordinates) -> Coordinates:
-        """Return the coordinates that its rounds are solved in, from those of all rows."""
+        """Return the coordinates that the rounds are solved in, given the plain ones."""
         return plain.half_whitened() if self.whiten else plain
 
     def penalty(self, coordinates: Coordinates) -> float:
@@ -62,35 +62,35 @@ class Recipe:
         return f"{self.method} ({strength}{made})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the recipe of this round alone as JSON has it; `recipe_from_json` reads it."""
+        """Return the recipe of this round alone as JSON; `recipe_from_json` reads it."""
         return vars(self) | {"loss": self.loss.to_json(), "teacher": None}
 
 
 def recipe_from_json(fields: dict[str, Any]) -> Recipe:
-    """Return the recipe that `to_json` wrote; anything may be raised if it did not."""
+    """Return the recipe that `to_json` wrote; other input may raise any exception."""
     return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": None}))
 
 
-# What a round comes to ----------------------------------------------------------------------------
+# The result of a round ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One fit of a probe: its coefficients and the certificate that they are the optimum."""
+    """One fit of a probe: its coefficients and the certificate of their optimality."""
 
     coef: FloatArray  # (n_classes, n_features), in the space of the prepared features
     intercept: FloatArray  # (n_classes,), zeros if none was fitted
     targets: str  # what was fitted: "labels", "soft", "outputs" or "candidates"
-    loss: str  # "ce", "gce"; "lda" or "average" where none is minimised
+    loss: str  # "ce", "gce"; "lda" or "average" if no loss is minimised
     l2: float  # strength of the penalty, on the prepared features
     value: float  # mean loss + ½·l2·‖coef‖²
-    n_iter: int  # directions tried, without those of the start of a robust fit
-    n_passes: float  # products over all rows, divided by two (a gradient takes two), start too
+    n_iter: int  # steps, without those that found the start of a robust fit
+    n_passes: float  # products over all rows / 2 (a gradient takes two), with the start
     gradient_norm: float  # of the gradient, relative to its norm at zero coefficients
     converged: bool  # gradient_norm ≤ tol
 
 
-# Another way to make a probe: a discriminant analysis ---------------------------------------------
+# Linear discriminant analysis as a recipe ---------------------------------------------------------
 
 DISCRIMINANT = "discriminant"
 
@@ -109,14 +109,14 @@ class DiscriminantRecipe:
 
     @property
     def method(self) -> str:
-        """The name of this way to make a probe."""
+        """Name of this method."""
         return DISCRIMINANT
 
     def __str__(self) -> str:
         return f"{self.method} (shrinkage {self.shrinkage:g})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the recipe as JSON has it."""
+        """Return the recipe as JSON."""
         return dict(vars(self))
 
 

@@ -1,7 +1,7 @@
 """The loop: targets → fit → outputs → targets.
 
-One loop serves every recipe: the first round fits the given targets (it is the teacher), each later
-one what its recipe makes of the last round's outputs.
+One loop runs every recipe. The first round (the teacher) fits the given targets. Each later round
+fits targets that its recipe derives from the outputs of the previous round.
 """
 
 from collections.abc import Callable
@@ -27,13 +27,13 @@ from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, Coordinates, Rows, Terms
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
-# What a round is fitted to: given labels, soft labels, the last round's outputs, or candidates ----
-# Labels, soft labels and candidates are attached to the rows. Outputs of the last round are
-# computed again from its coefficients, block by block, inside the pass that needs them: no targets
-# of shape (n_samples, n_classes) are ever held.
+# Targets of a round: given labels, soft labels, outputs of the previous round, or candidates ------
+# Labels, soft labels and candidates are stored with the rows. Outputs of the previous round are
+# recomputed from its coefficients, block by block, in the pass that needs them: no dense targets of
+# shape (n_samples, n_classes) are stored.
 
-# Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
-# to the default tolerance agree to about this.
+# Outputs within this relative distance of the boundary share its weight. Two solves to the default
+# tolerance agree to about this.
 TIE_TOLERANCE = 1e-6
 
 LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
@@ -41,7 +41,7 @@ LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
 
 @dataclass(frozen=True)
 class LabelTargets:
-    """The given labels, attached to the rows as codes."""
+    """The given labels, stored with the rows as codes."""
 
     n_classes: int
     name: str = LABELS
@@ -52,7 +52,7 @@ class LabelTargets:
 
 
 def one_hot(codes: IntArray, n_classes: int) -> sp.csr_array:
-    """Return labels (n,) as rows of one entry each, in float32."""
+    """Return one-hot rows for labels (n,), in float32."""
     return sp.csr_array(
         (np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)),
         shape=(len(codes), n_classes),
@@ -61,7 +61,7 @@ def one_hot(codes: IntArray, n_classes: int) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class StoredTargets:
-    """Soft labels or candidates, attached to the rows."""
+    """Soft labels or candidates, stored with the rows."""
 
     name: str
 
@@ -72,28 +72,28 @@ class StoredTargets:
 
 @dataclass(frozen=True, eq=False)
 class OutputTargets:
-    """The outputs of the last round, computed where they are asked for."""
+    """The outputs of the previous round, computed on request."""
 
     coef: FloatArray  # (K, d), on the features of the rows
     name: str = "outputs"
 
     def of(self, block: Block) -> Matrix:
-        """Return the last round's outputs for the rows in a block."""
+        """Return the previous round's outputs for the rows in a block."""
         return softmax(block.project(self.coef))[0].copy()
 
 
 def next_targets(
     coordinates: Coordinates, given: Targets, coef: FloatArray, step: Recipe
 ) -> Targets:
-    """Return what a round learns from the last one, whose coefficients are given along the axes.
+    """Return the targets of a round, given the previous round's coefficients along the axes.
 
-    All outputs as they are, or candidates, which are then attached to the rows.
+    They are all outputs, or candidates, which are then stored with the rows.
     """
     rows = coordinates.rows
     outputs = OutputTargets(coordinates.on_rows(coef))
     if step.n_candidates is None:
         return outputs
-    # All classes as candidates would say nothing: of two classes, the likelier one is kept.
+    # With two classes keep one candidate: targets with all classes would carry no information.
     n_kept = min(step.n_candidates, rows.n_classes - 1)
     rows.derive(CANDIDATES, top_targets, outputs, n_kept, given, step.given_share)
     return StoredTargets(CANDIDATES)
@@ -102,7 +102,7 @@ def next_targets(
 def top_targets(
     block: Block, outputs: Targets, n_candidates: int, given: Targets, given_share: float
 ) -> Matrix:
-    """Return the top candidates of the outputs, with a share for what was given. A kernel."""
+    """Return the top candidates of the outputs, with a share for the given labels. A kernel."""
     made = top_candidates(outputs.of(block), n_candidates).astype(np.float32)
     if given_share:
         made = (1 - given_share) * made + given_share * sp.csr_array(given.of(block))
@@ -110,11 +110,11 @@ def top_targets(
 
 
 def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
-    """Return the groups of classes that are candidates of the same rows, with the same weights.
+    """Return the groups of classes that are candidates of the same rows with the same weights.
 
-    Every row has two numbers of its own. Their sums over the rows, weighted by a class's targets,
-    are equal for two classes if and only if these are, to the last bit: the same terms are added in
-    the same order.
+    Every row gets two random numbers. Their sums over the rows, weighted by a class's targets, are
+    equal for two classes if and only if their targets are equal. The comparison is exact, because
+    the same terms are added in the same order.
     """
     (signatures,) = rows.sum(signature_terms, targets)
     groups: dict[bytes, list[int]] = {}
@@ -125,7 +125,7 @@ def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
 
 
 def signature_terms(block: Block, targets: Targets) -> Terms:
-    """Return Σ t r over a block, r two random numbers of each row that are not zero. A kernel."""
+    """Return Σ t r over a block, where r are two non-zero random numbers per row. A kernel."""
     numbers = np.random.default_rng(block.first).uniform(1, 2, (len(block), 2))
     return (np.asarray(sp.csr_array(targets.of(block)).T @ numbers),)
 
@@ -133,20 +133,20 @@ def signature_terms(block: Block, targets: Targets) -> Terms:
 def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     """Give equal weight to the classes with the largest outputs of each row.
 
-    Outputs that are equal at the boundary, within 1e-6 of it, share what is left of the weight:
+    Outputs that tie at the boundary, within 1e-6 of it, share the remaining weight:
     with two candidates and outputs (.4, .2, .2, .2), the weights are (1/2, 1/6, 1/6, 1/6).
 
     Parameters
     ----------
     outputs : array of shape (n_samples, n_classes)
-        Outputs of a probe, or any scores that are larger for a more likely class.
+        Outputs of a probe, or any scores that increase with the probability of the class.
     n_candidates : int
-        How many classes are kept; 2 is the two-hot target of the paper, 1 the most likely label.
+        Number of classes kept; 2 gives the two-hot target of the paper, 1 the most likely label.
 
     Returns
     -------
     scipy.sparse.csr_array of shape (n_samples, n_classes)
-        The weights; each row sums to one. `fit_soft` of every probe takes it.
+        The weights; each row sums to one. Pass it to `fit_soft` of any linear probe.
 
     Examples
     --------
@@ -165,11 +165,11 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     return sp.csr_array(top_shares(scores, n_candidates, slack))
 
 
-# What tied classes keep of the last round: more than rounding, less than a tolerance would show.
-TRACE = 1e-6
+# Share of the previous round that tied classes keep: above rounding, below the tolerance.
+TIE_BREAK = 1e-6
 
-# Relative difference up to which coefficients of tied classes are the same. An objective that is
-# not convex may have told them apart.
+# Relative difference up to which coefficients of tied classes count as equal. A loss that is not
+# convex may have separated them.
 SAME = 1e-3
 
 
@@ -182,16 +182,16 @@ def run_rounds(
     *,
     checkpoint: Checkpoint | None = None,
 ) -> list[Round]:
-    """Return one record per round. `say` gets a line after every step.
+    """Return one record per round; call `say` with one line per step.
 
-    Rounds that a checkpoint has are not made again, and every round that is made is added to it.
+    Rounds in the checkpoint are not fitted again, and every new round is added to it.
     """
     rounds = [] if checkpoint is None else checkpoint.rounds()
     last = None if checkpoint is None else checkpoint.last_end()
     solver = Solver(coordinates, settings)
     for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
         if say is not None:
-            solver.callback = _in_words(say, number, step, given)
+            solver.callback = _progress_callback(say, number, step, given)
         made, last = make_round(solver, given, step, last)
         rounds.append(made)
         if checkpoint is not None:
@@ -202,10 +202,10 @@ def run_rounds(
 def make_round(
     solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
 ) -> tuple[Round, Evaluation]:
-    """Make the targets of one round and fit them; return its record, and where it ended."""
+    """Fit one round; return its record, and the evaluation at its end."""
     rows = solver.coordinates.rows
     solution, targets, n_passes = fit_round(solver, given, step, last)
-    # A fitted probe keeps coefficients on the user's features, and the intercept apart.
+    # Convert to coefficients on the user's features, with a separate intercept.
     coef = solver.coordinates.to_features(solution.evaluation.coef)
     n_columns = coef.shape[1] - rows.intercept
     record = Round(
@@ -226,7 +226,7 @@ def make_round(
 def fit_round(
     solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
 ) -> tuple[Solution, Targets, float]:
-    """Fit the last round of a recipe, from the round before; return what was fitted, and passes."""
+    """Fit the last round of a recipe; return the solution, its targets, and the passes."""
     coordinates, targets = solver.coordinates, given
     passes_before = coordinates.rows.n_passes
     if step.teacher is not None and last is not None:
@@ -240,20 +240,20 @@ def fit_round(
 def _break_ties(
     coordinates: Coordinates, solution: Solution, targets: Targets, last: Evaluation
 ) -> Solution:
-    """Let the last round decide between classes that the targets do not distinguish.
+    """Break ties between classes with equal targets by the previous round.
 
-    Classes that are candidates of the same rows get the same coefficients, up to what the
-    tolerance leaves, and that would decide between them.
+    Classes that are candidates of the same rows get equal coefficients up to the tolerance; without
+    this, the remaining error would decide between them.
     """
     coef = solution.evaluation.coef.copy()
     for tied in tied_classes(coordinates.rows, targets):
         mean = coef[tied].mean(axis=0)
         if np.linalg.norm(coef[tied] - mean) <= SAME * np.linalg.norm(coef[tied]):
-            coef[tied] = mean + TRACE * (last.coef[tied] - last.coef[tied].mean(axis=0))
+            coef[tied] = mean + TIE_BREAK * (last.coef[tied] - last.coef[tied].mean(axis=0))
     return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
 
 
-def _in_words(
+def _progress_callback(
     say: Callable[[str], None], number: int, step: Recipe, given: Targets
 ) -> Callable[[int, float, float], None]:
     learns = "outputs" if step.n_candidates is None else CANDIDATES
@@ -265,13 +265,13 @@ def _in_words(
     return callback
 
 
-# A fit that fails leaves the estimator as it was --------------------------------------------------
+# A failed fit leaves the estimator unchanged ------------------------------------------------------
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
-def whole_or_not_at_all(fit: Fit) -> Fit:
-    """Return a method that fits; where it fails, the probe is as it was before."""
+def restore_on_failure(fit: Fit) -> Fit:
+    """Decorate a fit method so that an exception leaves the probe unchanged."""
 
     @wraps(fit)
     def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -3,7 +3,7 @@
     header    {"twohot": JSON of format_version, estimator, parameters, classes, rounds, …}
     tensors   "mean"; "round.1.coef", "round.1.intercept", …; "parameter.start" if it is an array
 
-Nothing is unpickled: a file can hold numbers and text, and names one of the known estimators.
+Nothing is unpickled: a file holds numbers and text, and the name of a known estimator.
 """
 
 import json
@@ -36,15 +36,15 @@ from twohot.base import (
 from twohot.probes.recipe import Round
 from twohot.rows import Preparation
 
-# All that makes a fitted probe, checked: what is loaded must predict what was saved ---------------
+# The state of a fitted probe, validated: a loaded probe must predict as the saved one -------------
 
-# The numbers of a round, beside its text and arrays.
+# Numeric fields of a round.
 ROUND_NUMBERS = ("l2", "value", "n_iter", "n_passes", "gradient_norm")
 
 
 @dataclass(frozen=True, eq=False)
 class FittedState:
-    """All that makes a fitted probe; arrays are finite, fit together, and name a class once."""
+    """The state of a fitted probe, with finite arrays of matching shapes and unique classes."""
 
     estimator: str  # name of its class
     parameters: dict[str, Any]  # as its constructor takes them
@@ -53,11 +53,11 @@ class FittedState:
     rounds: list[Round]
     n_features_in: int
     feature_names_in: list[str]  # empty if the features had no names
-    notes: dict[str, Any] = field(default_factory=dict)  # JSON: what else a kind of probe knows
+    notes: dict[str, Any] = field(default_factory=dict)  # JSON: further state of some estimators
     feature_origin: dict[str, str] = field(default_factory=dict)  # how its features were made
 
     def __post_init__(self) -> None:
-        """Raise if a part is not what a probe can predict with."""
+        """Raise if a field is invalid for predictions."""
         n_classes, n_features = len(self.classes), self.n_features_in
         if len(set(self.classes.tolist())) < n_classes or n_classes < 2:
             raise ArgumentError("classes", "names fewer than two, or one of them twice")
@@ -92,16 +92,16 @@ def _check_certificate(name: str, entry: Round) -> None:
 def _check_preparation(preparation: Preparation, n_features: int) -> None:
     error = preparation.mean_error
     if not (isinstance(preparation.normalize, bool) and is_real(error)):
-        raise ArgumentError("preparation", "is not of a flag and a number")
+        raise ArgumentError("preparation", "needs a flag and a number")
     if not (math.isfinite(error) and error >= 0):
-        raise ArgumentError({"mean_error": error}, "is no norm")
+        raise ArgumentError({"mean_error": error}, "is not a norm")
     if preparation.mean is not None:
         _check_tensor("mean", preparation.mean, (n_features,))
 
 
 FORMAT_VERSION = 1
 HEADER = "twohot"
-# What a header that is not as we wrote it makes our own code raise.
+# Exceptions that a damaged header makes this module raise.
 DAMAGE = (
     ArithmeticError,
     AttributeError,
@@ -111,14 +111,14 @@ DAMAGE = (
     TypeError,
     ValueError,
 )
-# What labels may take in memory without a look at how long they are: names of a fixed width may be
-# shorter, but no file may ask for any amount.
+# Labels of a fixed-width type may take this much memory without a check of their lengths; a file
+# must not be able to request any amount.
 LABEL_BYTES = 2**26
 ROUND_ARRAYS = ("coef", "intercept")
 
 
 def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
-    """Write a fitted probe; the file is complete or not there at all."""
+    """Write a fitted probe atomically."""
     tensors: dict[str, NDArray[Any]] = {}
     preparation = state.preparation
     if preparation.mean is not None:
@@ -146,9 +146,9 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
 
 
 def read_state(path: str | os.PathLike[str]) -> FittedState:
-    """Read a fitted probe, or say why the file holds none."""
+    """Return the fitted probe in a file; raise if it holds none."""
     text, tensors = _read(Path(path))
-    with damage_named(path):
+    with file_named_in_errors(path):
         header = parse_json(text)
         version = check_count("format_version", header["format_version"], 1)
         if version <= FORMAT_VERSION:
@@ -160,19 +160,19 @@ def read_state(path: str | os.PathLike[str]) -> FittedState:
 
 
 @contextmanager
-def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file if what it holds cannot be used, whatever that raises."""
+def file_named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Convert any exception about the content of a file to one that names the file."""
     try:
         yield
     except DAMAGE as error:
         raise ValueError(
             f"{path} says it holds a probe, but part of it is missing or wrong "
-            f"({cause_of(error)}): save it again, or upgrade twohot if a newer one wrote it."
+            f"({cause_of(error)}): save it again, or upgrade twohot if a newer version wrote it."
         ) from error
 
 
 def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedState:
-    """Return the probe that a header and its tensors describe; anything may be raised if none."""
+    """Return the probe that a header and its tensors describe; raise anything if invalid."""
     parameters = decode_parameters(header["parameters"])
     if "parameter.start" in tensors:
         parameters["start"] = tensors["parameter.start"]
@@ -194,15 +194,15 @@ def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedSt
 
 
 def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Return the header and the tensors of a file, or say why it is none of ours."""
+    """Return the header and the tensors of a file; raise if it was not written by `save`."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path that `save` wrote.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, TypeError) as error:  # TypeError: numbers that numpy has not
-        problem = f"{path} is not a safetensors file, or is cut short ({error})"
+    except (SafetensorError, TypeError) as error:  # TypeError: number types that numpy lacks
+        problem = f"{path} is not a safetensors file, or is truncated ({error})"
         raise ValueError(f"{problem}: save the probe again.") from error
     if HEADER not in metadata:
         problem = f"{path} is a safetensors file but holds no probe"
@@ -211,12 +211,12 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a probe as JSON has them; `decode_parameters` reads them."""
+    """Return the parameters of a probe as JSON; `decode_parameters` reads them."""
     return {name: _encode(name, value) for name, value in parameters.items()}
 
 
 def decode_parameters(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return what `encode_parameters` was given."""
+    """Return the parameters that `encode_parameters` wrote."""
     return {name: _decode(value) for name, value in fields.items()}
 
 
@@ -247,7 +247,7 @@ def _encode_labels(name: str, labels: NDArray[Any]) -> dict[str, Any]:
 
 
 def _decode(value: Any) -> Any:
-    """Return what `_encode` was given."""
+    """Return the value that `_encode` wrote."""
     if not isinstance(value, dict):
         return value
     if "weights" in value:
@@ -256,26 +256,25 @@ def _decode(value: Any) -> Any:
 
 
 def _decode_labels(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return labels of a type that holds them exactly, and is not wider than makes sense."""
-    # Asked for more than it can count, numpy 2.0 gives a size below zero.
+    """Return labels of a given dtype; raise if it cannot hold them exactly, or is far too wide."""
+    # For a size that overflows, numpy 2.0 returns a negative number.
     if not 0 <= dtype.itemsize * len(values) <= max(LABEL_BYTES, np.array(values).nbytes):
-        raise ValueError(f"{len(values)} labels do not need {dtype}")
+        raise ValueError(f"{dtype} is too wide for {len(values)} labels")
     labels = np.array(values, dtype=dtype)
-    # A type that is too narrow would shorten a name, or round a number.
+    # A type that is too narrow would truncate a name, or round a number.
     if labels.tolist() != values:
         raise ValueError(f"the labels {first_few(values)} are not of {dtype}")
     return labels
 
 
-# Fitted probes as ONNX files: raw features in, labels and probabilities out -----------------------
+# ONNX files: raw features in, labels and probabilities out ----------------------------------------
 #     X → X - mean → divided by its norm → · coefᵀ + intercept → softmax → probabilities, label
 #
-# The preparation of rows is part of the graph, so that running it needs neither twohot nor
-# scikit-learn.
+# The preparation of rows is part of the graph: running it needs neither twohot nor scikit-learn.
 
-# The first version of ONNX's operators in which norms take their axes as an input.
+# The first ONNX operator set in which norms take their axes as an input.
 OPERATORS = 18
-# The version of the files of that time: newer ones are refused by runtimes that know all of this.
+# The file version of that time: some runtimes that support the operators reject newer versions.
 FILE_VERSION = 8
 
 
@@ -286,7 +285,7 @@ def write_onnx(
     classes: NDArray[Any],
     dtype: str,
 ) -> None:
-    """Write the graph of a probe, with inputs of one precision."""
+    """Write the graph of a probe for inputs of one precision."""
     onnx = load_extra("onnx", "onnx", "ONNX files")
     helper, as_tensor = onnx.helper, load_extra("onnx.numpy_helper", "onnx", "").from_array
     precision = check_precision(dtype)
@@ -295,7 +294,7 @@ def write_onnx(
         "coef": last.coef.T.astype(precision),
         "intercept": last.intercept.astype(precision),
         "columns": np.array([1]),
-        # A row no further from the mean is at the mean, and becomes zero.
+        # A row within this distance of the mean equals the mean, and becomes zero.
         "mean_error": np.array(max(preparation.mean_error, np.finfo(precision).tiny), precision),
         "zero": np.array(0, precision),
         "one": np.array(1, precision),
@@ -326,7 +325,7 @@ def write_onnx(
 
 
 def _nodes(preparation: Preparation) -> list[tuple[str, list[str], str, dict[str, int]]]:
-    """Return operators, what each takes and gives, and its options."""
+    """Return operators with their inputs, output and options."""
     nodes: list[tuple[str, list[str], str, dict[str, int]]] = []
     rows = "X"
     if preparation.mean is not None:
@@ -351,7 +350,7 @@ def _nodes(preparation: Preparation) -> list[tuple[str, list[str], str, dict[str
 
 
 def _plain_classes(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return classes as ONNX holds them: text as objects, whole numbers as int64."""
+    """Return classes in ONNX types: text as objects, whole numbers as int64."""
     array = np.array(classes.tolist())
     if array.dtype.kind == "U":
         return array.astype(object)

@@ -1,4 +1,4 @@
-"""A person decides: the review page, its decisions, and the corrected files."""
+"""The review by a person: the page, its decisions, and the corrected files."""
 
 from twohot.review.corrected_file import CorrectedFile as CorrectedFile
 from twohot.review.corrected_file import CorrectedParts as CorrectedParts

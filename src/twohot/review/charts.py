@@ -1,6 +1,6 @@
-"""Where the marks of a report's charts stand, in percent of the drawing.
+"""Positions of the marks in a report's charts, in percent of the drawing.
 
-Percentages let a chart stretch with the page while its text keeps its size.
+With percentages, a chart stretches with the page while its text keeps its size.
 """
 
 import math
@@ -12,7 +12,7 @@ from twohot.review.records import ChoiceCurve, Curve, Method
 # Steps between ticks of an axis that is not logarithmic.
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 MOST_TICKS = 6
-# What tells methods apart without colours: filled, and open for half-whitened rows.
+# Marks of methods: filled, and open for half-whitened features.
 MARKS = ("●○", "■□", "▲△", "◆◇", "▼▽", "★☆")
 
 
@@ -22,16 +22,16 @@ class Dot:
 
     name: str
     colour: str  # of the method
-    place: float
+    place: float  # position on the axis
     low: float  # ends of the error bar: one standard error to either side
     high: float
-    text: str  # the number in words
+    text: str  # agreement and standard error
     chosen: bool
 
 
 @dataclass(frozen=True)
 class DotPlot:
-    """Methods under each other, the best first, on an axis that shows how they differ."""
+    """Methods, best first, on an axis that is as long as they need."""
 
     dots: tuple[Dot, ...]
     ticks: tuple[tuple[float, str], ...]
@@ -43,14 +43,14 @@ class DrawnLine:
 
     name: str
     colour: str  # of the method
-    points: tuple[tuple[float, float], ...]  # joined in their order
+    points: tuple[tuple[float, float], ...]  # connected in this order
     mark: str  # one of MARKS
-    style: str = "curve"  # or "open" (of half-whitened rows), "level" (from side to side), "chosen"
+    style: str = "curve"  # or "open" (half-whitened), "level" (horizontal), "chosen"
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A choice curve ready to be drawn; y grows downwards, as on every screen."""
+    """A choice curve ready to be drawn; y grows downwards."""
 
     x_name: str
     lines: tuple[DrawnLine, ...]  # curves, then levels
@@ -59,10 +59,9 @@ class Plot:
 
 
 def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
-    """Return the methods by agreement, or None if there is none with a finite one.
+    """Return the methods by agreement, or None if no agreement is finite.
 
-    Dots, because the axis does not start at zero: it is as long as the methods need, so that two
-    points of difference are seen.
+    The axis does not start at zero, so that small differences are visible. Hence dots, not bars.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
 
 
 def _ends(method: Method) -> tuple[float, float]:
-    """Return the ends of the error bar; one that is not known is not drawn."""
+    """Return the ends of the error bar; an unknown error has length zero."""
     error = method.standard_error if math.isfinite(method.standard_error) else 0.0
     return method.agreement - error, method.agreement + error
 
@@ -143,7 +142,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     return Plot(
         choice.x_name,
         tuple(lines),
-        # The values that were tried, thinned out evenly where they are many.
+        # The tried values; every n-th if there are many.
         tuple(
             (_share(x, xs[0], xs[-1]), f"{10**x:.3g}")
             for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
@@ -153,7 +152,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
 
 def _marks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
-    """Return the points that can be drawn, x as its logarithm."""
+    """Return the finite points, with the logarithm of x."""
     return [
         (math.log10(x), float(y))
         for x, y in points
@@ -162,17 +161,17 @@ def _marks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]
 
 
 def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
-    """Return round shares, a few, that enclose low and high, and the decimals of a percentage.
+    """Return a few round shares that enclose low and high, and the decimals of their percentages.
 
-    With fewer decimals two ticks could read the same.
+    With fewer decimals, two ticks could have the same text.
     """
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    if first >= last:  # one number: an axis needs two, and no share is below 0 or above 1
+    if first >= last:  # an axis needs two different ticks between 0 and 1
         first, last = (0, 1) if last <= 0 else (last - 1, last)
     return [step * number for number in range(first, last + 1)], 1 if step < 0.01 else 0
 
 
 def _share(value: float, low: float, high: float) -> float:
-    """Return where a value stands between two ends, in percent; in the middle if they are one."""
+    """Return the position of a value between two ends, in percent; 50 if the ends are equal."""
     return round(100 * (value - low) / (high - low), 2) if high > low else 50.0

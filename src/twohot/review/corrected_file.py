@@ -1,8 +1,8 @@
-"""Corrected labels in a user's own file or files, each at the row that was audited.
+"""Copies of a user's own files with corrected labels.
 
-Rows are found by their ids. All is read twice: first ids and labels, to see that they are those
-that were audited, then everything, to be written again. A file that is another, or was changed
-since, is refused before anything is written.
+Rows are found by their ids. Files are read twice: first ids and labels, to check that they are the
+audited ones, then everything, to write the copy. Other or changed files raise an error before
+anything is written.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,27 +20,27 @@ from twohot.tables import COLUMN, PATH, PartFolder, RowIds, both_meant, pick
 
 @dataclass(frozen=True)
 class CorrectedFile:
-    """What was written."""
+    """Summary of a written file."""
 
     label_column: str  # the column whose labels are corrected
     before_column: str  # the column that keeps them as they were
-    n_not_audited: int  # rows of the file that keep their label, because nobody judged it
-    new_classes: tuple[str, ...]  # what the file calls classes that the audit did not know
+    n_not_audited: int  # rows that keep their label because they were not audited
+    new_classes: tuple[str, ...]  # new classes as they are written in the file
 
 
 @dataclass(frozen=True)
 class LabelReading:
-    """A column read as the labels of an audit, and what contradicts that."""
+    """A column read as the labels of an audit, and its contradictions."""
 
     name: str
-    by_name: bool  # whether classes are called by their names there, else by their positions
-    n_wrong: int = 0  # rows whose given label is another
-    example: str = ""  # one of them, in words
+    by_name: bool  # whether cells are class names; otherwise they are positions
+    n_wrong: int = 0  # rows with another given label
+    example: str = ""  # text on one of these rows
 
     def of_more(self, cells: Sequence[str], rows: ReviewRows) -> "LabelReading":
-        """Return the reading with what contradicts it in the cells of some more rows."""
+        """Return the reading with the contradictions in more rows added."""
         spelling, classes = self.spelling(rows.classes), {*self.spelling(rows.classes)}
-        # What means no label is none of the classes, whatever it is.
+        # Any text that is not a class is accepted for "no label".
         read = [rows.spellings.get(cell, cell) if self.by_name else cell for cell in cells]
         wrong = [
             row
@@ -55,7 +55,7 @@ class LabelReading:
         return replace(self, n_wrong=self.n_wrong + len(wrong), example=example)
 
     def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return what the file calls each class."""
+        """Return each class as it is written in the file."""
         return classes if self.by_name else tuple(map(str, range(len(classes))))
 
 
@@ -68,27 +68,27 @@ def write_corrected_file(
     label_column: str | None = None,
     drop_excluded: bool = False,
 ) -> CorrectedFile:
-    r"""Write a user's file with other labels, all else as it is, and the old labels beside.
+    r"""Write a copy of a user's file with corrected labels; the old ones are in a new column.
 
     Parameters
     ----------
     source : path
-        The CSV or Parquet file that the labels came from.
+        The CSV or Parquet file of the audited labels.
     target : path
-        Where to write.
+        The file to write.
     rows : ReviewRows
-        The rows that were audited.
+        The audited rows.
     applied : Applied
-        Their labels now. Rows that are excluded have none.
+        Their corrected labels. Excluded rows have no label.
     label_column : str, optional
-        The column of labels; by default the one that holds those that were audited.
+        The column of labels; by default the column with the audited labels.
     drop_excluded : bool, default=False
-        Leave rows that are excluded out. Rows known by their positions are then counted otherwise.
+        Leave out excluded rows. This changes the positions of later rows.
 
     Returns
     -------
     CorrectedFile
-        Which column holds what.
+        The columns that were written.
 
     Examples
     --------
@@ -120,20 +120,20 @@ def write_corrected_file(
 
 
 class CorrectedParts:
-    """A user's file, in one part or several, that is written again with the labels of a review.
+    """A user's file, in one or several parts, to be copied with corrected labels.
 
     Parameters
     ----------
     parts : sequence of OwnFile
-        The file that was audited, or its parts in any order.
+        The audited file, or its parts in any order.
     rows : ReviewRows
-        The rows that were audited.
+        The audited rows.
     applied : Applied
-        Their labels now.
+        Their corrected labels.
     label_column : str, optional
-        The column of labels; by default the one that holds those that were audited.
+        The column of labels; by default the column with the audited labels.
     drop_excluded : bool
-        Leave rows that are excluded out.
+        Leave out excluded rows.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class CorrectedParts:
             parts[0].check_cell(self.column.name, name)
 
     def about(self) -> CorrectedFile:
-        """Return which column holds what."""
+        """Return the summary of the file."""
         n_not_audited = int(self.bounds[-1]) - self.rows.n_rows
         new = self.column.spelling(self.applied.classes)[len(self.rows.classes) :]
         return CorrectedFile(self.column.name, self.parts[0].before, n_not_audited, new)
@@ -171,7 +171,7 @@ class CorrectedParts:
             done()
 
     def _cells(self, number: int) -> list[str | None]:
-        """Return the cells of the labels as they are now; None for a row to be left out."""
+        """Return the cells of the corrected labels; None for a row to leave out."""
         place, audited = self._audited(number)
         spelling = self.column.spelling(self.applied.classes)
         named = dict(zip(self.applied.classes, spelling, strict=True))
@@ -190,9 +190,9 @@ class CorrectedParts:
         return cells
 
     def _readings(self, chosen: str | None) -> Iterator[LabelReading]:
-        """Yield how columns may be read as the labels which were audited, each in two ways."""
+        """Yield the readings of columns as the audited labels, two for each column."""
         first = self.parts[0]
-        # What an earlier correction kept as it was is not corrected.
+        # Columns of old labels from earlier corrections do not count.
         names = [name for name in first.candidates if not OLD_LABELS.fullmatch(name)]
         if chosen is not None:
             pick("label_column", chosen, (), dict.fromkeys(first.names, np.empty(0)))
@@ -212,17 +212,17 @@ class CorrectedParts:
         yield from read.values()
 
     def _check_each_once(self, n_found: IntArray) -> None:
-        """Raise unless every row that was audited is there once."""
+        """Raise unless every audited row occurs once."""
         for is_wrong, said in ((n_found == 0, "lacks"), (n_found > 1, "has more than once")):
             wrong = np.flatnonzero(is_wrong).tolist()
             if wrong:
                 few = first_few([self.rows.ids[row] for row in wrong])
                 problem = f"{said} {counted(len(wrong), 'row')} of the audit ({few})"
                 where = f"{problem}, where ids are {self.rows.ids.in_words()}"
-                raise ArgumentError("to", where, "pass the files that were audited.")
+                raise ArgumentError("to", where, "pass the audited files.")
 
     def _audited(self, number: int) -> tuple[IntArray, IntArray]:
-        """Return which rows of a part were audited, and where they are in the audit."""
+        """Return the audited rows of a part, and their positions in the audit."""
         ids = self.rows.ids
         if ids.kind == COLUMN:
             names = list(RowIds.of_column(ids.column, self.parts[number].cells(ids.column)))
@@ -235,17 +235,17 @@ class CorrectedParts:
 
 
 def _check_id_column(ids: RowIds, file: OwnFile) -> None:
-    """Raise unless a file names its rows as an audit did."""
+    """Raise unless a file has the ids of the audit."""
     if ids.kind == PATH:
-        problem = "is a file, and the rows that were audited are images of a folder"
+        problem = "is a file, but the audited rows are images of a folder"
         raise ArgumentError({"to": file.path}, problem, "pass that folder.")
     if ids.kind == COLUMN and ids.column not in file.names:
-        problem = f"has no column {ids.column!r}, by which rows were audited"
+        problem = f"has no column {ids.column!r}, which has the ids of the audit"
         raise ArgumentError({"to": file.path}, problem, f"its columns are {first_few(file.names)}.")
 
 
 def _choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
-    """Return the column that holds the labels which were audited, or say what differs."""
+    """Return the column with the audited labels; raise if there is not exactly one."""
     right = [column for column in read if not column.n_wrong]
     several = list(dict.fromkeys(column.name for column in right))
     if len(several) > 1:
@@ -253,11 +253,11 @@ def _choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
     if right:
         return right[0]
     if not read:
-        problem = "has no column that looks like labels (text, or whole numbers)"
+        problem = "has no column of text or whole numbers, which could be labels"
         raise ArgumentError(
-            {"to": path}, problem, "name theirs by {label_column}.", label_column=...
+            {"to": path}, problem, "name the column by {label_column}.", label_column=...
         )
     best = min(read, key=lambda column: column.n_wrong)
-    problem = f"holds other labels than those that were audited: {best.example}"
-    advice = "pass the file that was audited, name its column by {label_column}, or audit it again."
+    problem = f"has other labels than the audited ones: {best.example}"
+    advice = "pass the audited file, name its column by {label_column}, or audit it again."
     raise ArgumentError({"to": path}, problem, advice, label_column=...)

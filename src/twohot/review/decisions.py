@@ -1,7 +1,7 @@
-"""What a person decided in a review, and the labels that follow from it.
+"""Decisions of a review, and the labels that follow from them.
 
-The browser exports them as a file, which `twohot.review.decisions` reads. A row that is excluded
-loses its label, so that whatever learns from labels passes it over.
+The review page exports decisions as a file. An excluded row loses its label, so that training skips
+it.
 """
 
 import os
@@ -27,42 +27,42 @@ from twohot.base import (
 from twohot.review.records import ReviewRows, readable
 from twohot.tables import DELIMITERS, read_csv
 
-# Take the suggestion, keep the given label, take the second candidate, take any other class, take a
-# class that the audit does not know, take the row out.
+# The label becomes: the suggestion, the given label, the second candidate, any other class, a new
+# class, no label.
 DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
-OPEN = "open"  # nothing is decided: the line is there for its note
-SPELLING = "spelling"  # of no row: every label spelt as `given_label` becomes `label`
-EXCLUDED = None  # in the place of the name of a label; a row without a label has an empty name
-SETTLED = "-settled"  # behind the name of a report: reviewers disagreed, and this is final
-MOST_NAME = 80  # characters of a reviewer's name
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # characters that are in no name
+OPEN = "open"  # undecided, a line with only a note
+SPELLING = "spelling"  # not a row: every label `given_label` becomes `label`
+EXCLUDED = None  # label name of an excluded row; a row without a label has the name ""
+SETTLED = "-settled"  # suffix of a report's name: final decisions after a disagreement
+MOST_NAME = 80  # most characters of a reviewer's name
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # not allowed in a reviewer's name
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One line of a decisions file."""
+    """One line of a decision file."""
 
-    report: str  # name of the report that was reviewed
-    id: str  # what the row is called in the data
+    report: str  # name of the reviewed report
+    id: str  # id of the row in the data
     decision: str  # one of DECISIONS, or OPEN
-    label: str  # the label that follows; may be empty unless the decision is relabel or new_class
-    given_label: str | None = None  # as the reviewer saw it, checked against the audit;
-    suggested_label: str | None = None  # likewise; None: not in the file
-    note: str = ""  # what the reviewer wrote about the row
-    reviewer: str = ""  # the name of who decided; empty: not known
+    label: str  # the resulting label; may be empty unless the decision is relabel or new_class
+    given_label: str | None = None  # as the reviewer saw it; None: not in the file
+    suggested_label: str | None = None  # likewise; both are checked against the audit
+    note: str = ""  # the reviewer's note on the row
+    reviewer: str = ""  # the reviewer's name; empty: unknown
 
     @property
     def settles(self) -> bool:
-        """Whether it was made on the page of rows on which reviewers disagree."""
+        """Whether the decision was made on the page that settles disagreements."""
         return self.report.endswith(SETTLED)
 
     def check_report(self, report: str) -> None:
-        """Raise if it was made in another report."""
+        """Raise if the decision was made in another report."""
         if self.report.removesuffix(SETTLED) != report:
-            seen = f"report {self.report!r}, and the audit's is {report!r}"
+            seen = f"report {self.report!r}, and the audit has report {report!r}"
             what = "a spelling" if self.decision == SPELLING else f"row {self.id}"
             problem = f"{what} was decided in {seen}"
-            advice = "pass the folder of the report that was reviewed by {audit}."
+            advice = "pass the folder of the reviewed report by {audit}."
             raise ArgumentError("", problem, advice, audit=...)
 
 
@@ -70,38 +70,38 @@ class Decision:
 class Applied:
     """Labels after a review."""
 
-    classes: tuple[str, ...]  # those of the audit, then new ones
-    labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: none was given, or excluded
+    classes: tuple[str, ...]  # classes of the audit, then new ones
+    labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: no given label, or excluded
     excluded: NDArray[np.bool_]  # (n_rows,)
-    notes: Mapping[int, str]  # what was written about rows, by their positions in the data
-    n_decided: Mapping[str, int]  # rows by decision, of every one of DECISIONS
-    n_changed: int  # rows whose label is no longer the given one; excluded ones do not count
+    notes: Mapping[int, str]  # notes by positions of rows in the data
+    n_decided: Mapping[str, int]  # numbers of rows for each of DECISIONS
+    n_changed: int  # rows with another label than the given one, without excluded rows
     n_open: int  # flagged rows without a decision
-    # Other spellings of a class, by name, and that class: merged wherever they are.
+    # Merged spellings, from their names to the classes that they become.
     spellings: Mapping[str, str] = field(default_factory=dict)
-    n_respelt: int = 0  # rows whose label changed by that alone
+    n_respelt: int = 0  # rows whose label changed only by merged spellings
 
 
 def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
-    """Return the labels that follow from a review; what was not decided keeps its given label.
+    """Return the labels after a review. Rows without a decision keep their given label.
 
     Parameters
     ----------
     rows : ReviewRows
-        The rows of the audit that was reviewed.
+        The rows of the reviewed audit.
     decisions : iterable of Decision
-        In any order; a row may stand there twice if the outcome is the same.
+        Decisions in any order. A row may occur twice if the outcome is the same.
 
     Returns
     -------
     Applied
-        The labels, and counts of what happened.
+        The labels, and counts of the decisions.
 
     Raises
     ------
     ValueError
-        If a decision is for another report, for a row that is not there, for a label that is no
-        class, or contradicts another one.
+        If a decision has another report, an unknown row or label, or contradicts another
+        decision.
 
     Examples
     --------
@@ -147,31 +147,31 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 
 
 class DecisionReader:
-    """What decisions mean for the rows of an audit; a decision that means nothing is refused.
+    """Reads decisions on the rows of an audit; raises if a decision is invalid.
 
     Parameters
     ----------
     rows : ReviewRows
-        The rows of the audit that was reviewed.
+        The rows of the reviewed audit.
     decisions : iterable of Decision
-        All that are applied together: spellings that one of them merges are merged in the others.
+        All decisions that are applied together. Merged spellings apply to all of them.
     """
 
     def __init__(self, rows: ReviewRows, decisions: Iterable[Decision]) -> None:
         self.rows, self.report = rows, rows.report_id()
         self.position = {name: place for place, name in enumerate(rows.id_texts())}
         self.classes = frozenset(rows.classes)
-        self.spellings: dict[str, str] = {}  # other spellings, and the class that each becomes
+        self.spellings: dict[str, str] = {}  # merged spellings, and the class that each becomes
         for decision in decisions:
             if decision.decision == SPELLING:
                 self._merge(decision)
         chained = [name for name in self.spellings.values() if name in self.spellings]
         if chained:
             problem = f"the spelling {chained[0]!r} is merged, and others are merged into it"
-            raise ValueError(f"{problem}: merge all of them into one.")
+            raise ValueError(f"{problem}: merge all into one class.")
 
     def place(self, decision: Decision) -> int:
-        """Return where the row of a decision is, or say that its reviewer saw another one."""
+        """Return the position of a decision's row; raise if the reviewer saw another row."""
         decision.check_report(self.report)
         if decision.id not in self.position:
             raise not_in_audit(decision.id, len(self.position))
@@ -180,21 +180,21 @@ class DecisionReader:
         return place
 
     def label(self, decision: Decision, place: int) -> str | None:
-        """Return the label, by name, that a decision leads to, or say what contradicts it."""
+        """Return the name of the label after a decision; raise if the decision is invalid."""
         named = _outcome(decision, self.rows, place, self.classes)
         return named if named is EXCLUDED else self.spellings.get(named, named)
 
     def _merge(self, decision: Decision) -> None:
-        """Note a spelling that becomes another one."""
+        """Add a merged spelling."""
         decision.check_report(self.report)
         old, new = decision.given_label or "", decision.label
         if not {old, new} <= self.classes or not other_spellings([old, new]) or old == new:
-            problem = f"the spelling {old!r} is to become {new!r}"
-            advice = "name two classes of the audit that differ in spelling alone."
+            problem = f"the spelling {old!r} is merged into {new!r}"
+            advice = "name two classes of the audit that differ only in spelling."
             raise ValueError(f"{problem}: {advice}")
         if self.spellings.setdefault(old, new) != new:
             both = f"{self.spellings[old]!r} and {new!r}"
-            raise ValueError(f"the spelling {old!r} is to become {both}: keep one of the lines.")
+            raise ValueError(f"the spelling {old!r} is merged into {both}: keep one of the lines.")
 
 
 def _applied(
@@ -208,12 +208,12 @@ def _applied(
     classes = (*rows.classes, *sorted(new))
     code = {name: i for i, name in enumerate(classes)}
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
-    # What every class of the audit is called now; the last entry is for no label, at -1.
+    # The class that each class of the audit becomes; the last entry, -1, is for no label.
     merged = np.array([*(code[spellings.get(name, name)] for name in rows.classes), NO_LABEL])
     labels = merged[rows.given_labels]
     is_respelt = labels != rows.given_labels
     is_respelt[decided] = False
-    # A row whose two labels are spellings of one waits for no decision.
+    # A row whose two labels are spellings of one class needs no decision.
     is_one = is_respelt | (merged[rows.suggested_labels] != rows.suggested_labels)
     is_open = rows.is_label_issue & ~(is_one & (labels == merged[rows.suggested_labels]))
     labels[decided] = [code[name] if name else NO_LABEL for name in names]
@@ -237,19 +237,24 @@ def _applied(
 def accept_above(
     rows: ReviewRows, probability: float, decided: Iterable[Decision] = ()
 ) -> list[Decision]:
-    """Return decisions that accept all suggestions which are at least so probable.
+    """Return decisions that accept all suggestions with at least some probability.
 
-    That is, the label is wrong with this probability at least, and the suggestion the right one
-    with this too.
+    Both the probability that the label is wrong and that of the suggestion must be at least
+    `probability`.
 
     Parameters
     ----------
     rows : ReviewRows
-        The rows of an audit; those that are flagged have a suggestion.
+        The rows of an audit; flagged rows have a suggestion.
     probability : float
-        From 0 to 1.
+        A number from 0 to 1.
     decided : iterable of Decision
-        What a person decided is not decided again.
+        Decisions of a person, whose rows are skipped.
+
+    Returns
+    -------
+    list of Decision
+        One "accept" per row.
 
     Examples
     --------
@@ -265,20 +270,20 @@ def accept_above(
     check_within("accept_all", probability, 0, 1)
     taken = {decision.id for decision in decided if decision.decision != OPEN}
     report, names = rows.report_id(), rows.id_texts()
-    # In the precision of an audit's scores, in which .9 is less than .9 in double precision.
+    # In the precision of the scores: 0.9 in single precision is less than 0.9 in double precision.
     sure = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[rows.flagged]
     accepted = (names[row] for row in rows.flagged[sure >= np.float32(probability)].tolist())
     return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 
 def not_in_audit(row: str, n_rows: int) -> ValueError:
-    """Return what to say of a decision about a row that was not audited."""
-    problem = f"row {row} was decided and is not in the audit, which has {counted(n_rows, 'row')}"
-    return ValueError(f"{problem}: take the decisions exported from its report.html.")
+    """Return the error for a decision on a row that was not audited."""
+    problem = f"row {row} was decided but is not in the audit, which has {counted(n_rows, 'row')}"
+    return ValueError(f"{problem}: pass the decisions exported from its report.html.")
 
 
 def _check_seen(decision: Decision, rows: ReviewRows, place: int) -> None:
-    """Raise if the reviewer saw other labels of the row; a note alone would go astray as well."""
+    """Raise if the reviewer saw other labels of the row, also for a line with only a note."""
     for column in ("given_label", "suggested_label"):
         seen, name = (
             getattr(decision, column),
@@ -286,12 +291,12 @@ def _check_seen(decision: Decision, rows: ReviewRows, place: int) -> None:
         )
         if seen not in (None, name):
             what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
-            advice = "export them again, their lines were mixed up."
+            advice = "export them again, the lines are mixed up."
             raise ValueError(f"row {decision.id} has {what}: {advice}")
 
 
 def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[str]) -> str | None:
-    """Return the label, by name, that a decision leads to, or say what contradicts it."""
+    """Return the name of the label after a decision; raise if the decision is invalid."""
     row, named, made = f"row {decision.id}", decision.label, decision.decision
     columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
     given, suggested, second = (rows.label_name(int(codes[place])) for codes in columns)
@@ -303,7 +308,7 @@ def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[
         raise ValueError(f"{row} was given the label {named!r}, which is {none} {few}")
     if made == "relabel":
         if not named:
-            raise ValueError(f"{row} is to be relabelled and has no label: fill it in.")
+            raise ValueError(f"{row} has decision relabel and no label: fill it in.")
         return named
     meant = {"accept": suggested, "reject": given, "second": second, "exclude": EXCLUDED}[made]
     if made == "second" and not meant:
@@ -315,39 +320,39 @@ def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[
 
 
 def _new_class(row: str, named: str) -> str:
-    """Return the name of a class that the reviewer made up."""
+    """Return the name of a new class."""
     name = named.strip()
     if not name or readable(name) != name:
-        raise ValueError(f"{row} is to get a new class and its label is {named!r}: name the class.")
+        raise ValueError(f"{row} has decision new_class and label {named!r}: name the class.")
     return name
 
 
 def in_words(label: str | None) -> str:
-    """Return the label that a decision leads to, as a message names it."""
+    """Return a label as it is written in messages."""
     return "excluded" if label is EXCLUDED else repr(label)
 
 
-# The file of decisions that a review exports, one line per row ------------------------------------
-# Its columns are the fields of `Decision`, in any order. Those that have a default there may be
-# absent, so that files of older reports are read. A spreadsheet may have saved it with semicolons
-# or tabs. The page takes and refuses the same files, by the functions of decision_file.mjs.
+# The decision file: one line per row --------------------------------------------------------------
+# Its columns are the fields of `Decision`, in any order. Fields with a default may be missing, as
+# in files of older reports. A spreadsheet may have saved it with semicolons or tabs.
+# decision_file.mjs accepts and refuses the same files.
 
 
 REQUIRED = [field.name for field in fields(Decision) if field.default is MISSING]
 
 
 def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
-    r"""Read the decisions that a review exported.
+    r"""Read a decision file.
 
     Parameters
     ----------
     path : path
-        CSV file in UTF-8, its cells separated by commas, semicolons or tabs.
+        CSV file in UTF-8, with commas, semicolons or tabs as separators.
 
     Returns
     -------
     list of Decision
-        In the order of the file.
+        The decisions in the order of the file.
 
     Examples
     --------
@@ -365,9 +370,9 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
 
 
 def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the lines of a file, by the first separator that finds the columns."""
+    """Return the lines of a file, read with the first separator that gives the columns."""
     for delimiter in DELIMITERS:
-        with suppress(ValueError):  # by another it may be one
+        with suppress(ValueError):  # try the next separator
             lines = read_csv(path, delimiter, is_guarded=True)
             if lines and {*REQUIRED} <= {*lines[0]}:
                 return lines
@@ -389,7 +394,7 @@ def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
 
 
 def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decision:
-    """Return one decision, or say what is wrong with its line."""
+    """Return the decision of a line; raise if the line is invalid."""
     if len(line) != len(header):
         fields_found = f"{len(line)} fields and the header has {len(header)}"
         raise ValueError(f"{place} has {fields_found}: export the decisions again.")

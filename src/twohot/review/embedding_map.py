@@ -1,10 +1,10 @@
-"""A map of the embeddings: every row of the data as a point in two dimensions.
+"""A map of the embeddings: rows as points in two dimensions.
 
-    pca     the two principal components of the prepared rows: a linear projection
-    umap    UMAP of their leading principal components, which keeps near rows near
+    pca     the first two principal components of the prepared rows, a linear projection
+    umap    UMAP of their leading principal components, which keeps nearest rows together
 
-Components are those of a sample of the rows, and rows are projected block by block: the cost is a
-pass over the rows that are mapped, whatever holds them. A page carries about ten bytes per point.
+Components are computed from a sample. Rows are projected block by block, in one pass over the
+mapped rows. A point takes about ten bytes in the page.
 """
 
 import base64
@@ -18,25 +18,24 @@ from twohot.review.records import EmbeddingMap, ReviewRows, readable
 from twohot.rows import Rows, products_with
 
 METHODS = ("pca", "umap")
-# Points of a map: a browser draws so many in a few milliseconds. Of more rows a sample is mapped.
+# Most points of a map; a browser draws them in a few milliseconds. More rows are sampled.
 MAP_ROWS = 50_000
-# Rows that the components are found from, and the most entries that these have (128 MB).
+# Most rows and entries (128 MB) of the sample for the components.
 SAMPLE_ROWS, SAMPLE_ENTRIES = 10_000, 2**25
-# Components that UMAP starts from: beyond them there is mostly noise, and the search of neighbours
-# takes longer.
+# Components for UMAP. More would add mostly noise, and slow down the search of neighbours.
 UMAP_COMPONENTS = 50
-# Neighbours of a row by which UMAP knows what is near: its own default.
+# Number of neighbours in UMAP, its default.
 UMAP_NEIGHBOURS = 15
 # Steps of a coordinate in a page, finer than any screen.
 STEPS = 2**16 - 1
-# Characters of the name of a row or a group that a page carries.
+# Most characters of the id of a row or group in a page.
 NAME_LIMIT = 80
-# In the place of a probability in percent that is not known.
+# Code of an unknown probability in percent.
 UNKNOWN = 255
 
 
 def check_map(method: str | None) -> str | None:
-    """Return a method of a map, or None for no map; raise if it is not known or not installed."""
+    """Return the method of a map; raise if it is unknown or not installed."""
     if method is None:
         return None
     check_choice("map", method, METHODS)
@@ -53,19 +52,24 @@ def map_embeddings(
     groups: Any = None,
     most_rows: int = MAP_ROWS,
 ) -> EmbeddingMap:
-    """Return where rows are in two dimensions.
+    """Return coordinates of rows in two dimensions.
 
     Parameters
     ----------
     rows : Rows
         All rows of the data, prepared.
     flagged : array of shape (n_rows,)
-        Rows that are mapped in any case.
+        Rows that are always mapped.
     method : {"pca", "umap"}
     groups : array, list or series of shape (n_rows,), optional
         The group of every row.
     most_rows : int
-        Of more rows a sample is mapped: those that are flagged, and others drawn at random.
+        If there are more rows, the flagged rows and a random sample of others are mapped.
+
+    Returns
+    -------
+    EmbeddingMap
+        The mapped rows and their coordinates.
 
     Examples
     --------
@@ -82,10 +86,10 @@ def map_embeddings(
     if method == "umap":
         umap = load_extra("umap", "umap", "maps by UMAP")
         near = min(UMAP_NEIGHBOURS, len(chosen) - 1)
-        # One thread: with more of them the same rows give another map.
+        # One thread, because several threads give another map each time.
         model = umap.UMAP(n_neighbors=near, random_state=0, n_jobs=1)
         coordinates = np.asarray(model.fit_transform(coordinates), dtype=np.float64)
-    flat = np.zeros((len(chosen), 2))  # of one feature there is one component
+    flat = np.zeros((len(chosen), 2))  # one feature gives one component
     flat[:, : coordinates.shape[1]] = coordinates
     names = None if groups is None else [as_text(name) for name in np.asarray(groups)[chosen]]
     return EmbeddingMap(method, chosen, flat, variance, names)
@@ -102,27 +106,27 @@ def _mapped_rows(flagged: BoolArray, most_rows: int) -> IntArray:
 
 
 def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
-    """Return the leading principal components, one a row, and the variance that two of them hold.
+    """Return the leading principal components as rows, and the share of variance of the first two.
 
-    Of each component the largest entry is positive: else its sign would be arbitrary.
+    The largest entry of each component is positive, to fix its sign.
     """
     n_rows = min(rows.n_samples, SAMPLE_ROWS, max(2, SAMPLE_ENTRIES // rows.n_columns))
     sample = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_rows, replace=False))
     n_found = min(n_components, rows.n_columns, n_rows)
-    with np.errstate(invalid="ignore"):  # rows that are all the same have no variance
+    with np.errstate(invalid="ignore"):  # equal rows have no variance
         pca = PCA(n_found, random_state=0).fit(rows.in_memory(sample).X)
     return pca.components_, float(pca.explained_variance_ratio_[:2].sum())
 
 
-# What a page carries of a map ---------------------------------------------------------------------
+# The map in a page --------------------------------------------------------------------------------
 
 
 def map_columns(
     rows: ReviewRows, shown: IntArray, found: EmbeddingMap | None
 ) -> dict[str, Any] | None:
-    """Return the points of a map as columns, numbers packed; None without a map.
+    """Return the points of a map as packed columns; None without a map.
 
-    `shown` are the rows of the page: what it has of them is not repeated.
+    `shown` are the rows of the page, whose ids are not repeated.
     """
     if found is None:
         return None
@@ -130,14 +134,14 @@ def map_columns(
     ids = [_cut(rows.ids[row]) for row in places]
     in_page = set(shown.tolist())
     corner = found.coordinates.min(axis=0)
-    size = float(np.ptp(found.coordinates, axis=0).max()) or 1.0  # of rows that are all the same
+    size = float(np.ptp(found.coordinates, axis=0).max()) or 1.0  # if all rows are equal
     x, y = np.rint((found.coordinates - corner) / size * STEPS).T
     percent = np.rint(100 * rows.probability_wrong[found.rows])
     n_classes = len(rows.classes)
     groups: Any = None
     group: str | None = None
     if found.groups is not None:
-        # As objects: text of numpy is as wide as the longest, and loses NUL at its end.
+        # As objects: numpy text would take the width of the longest name, and lose NUL at its end.
         names = np.array([_cut(name) for name in found.groups], dtype=object)
         groups, codes = np.unique(names, return_inverse=True)
         group = _packed(codes + 1, len(groups))
@@ -164,19 +168,19 @@ def _cut(name: str) -> str:
 
 
 def _packed(values: FloatArray | IntArray, most: int) -> str:
-    """Return whole numbers from 0 to `most` as base64, each of as few bytes as hold that."""
+    """Return integers from 0 to `most` as base64, in the smallest type that fits."""
     kind = np.min_scalar_type(most).newbyteorder("<")
     return base64.b64encode(values.astype(kind).tobytes()).decode()
 
 
 def _about(found: EmbeddingMap, n_rows: int) -> str:
-    """Return what a map shows, in words."""
+    """Return a description of a map."""
     said = (
-        "UMAP: rows that are near are alike; how far groups of rows are apart says little."
+        "UMAP: near rows are similar; distances between clusters mean little."
         if found.method == "umap"
         else "The first two principal components of the features"
         + ("." if np.isnan(found.variance) else f": {found.variance:.0%} of their variance.")
     )
     if len(found.rows) < n_rows:
-        said += f" {len(found.rows):,} of {n_rows:,} rows: all that are flagged, others at random."
+        said += f" {len(found.rows):,} of {n_rows:,} rows: all flagged ones, others at random."
     return said

@@ -1,10 +1,10 @@
-"""A user's own table, written again with other labels and everything else as it was.
+"""A user's own table, copied with corrected labels and everything else unchanged.
 
-A CSV file keeps every byte but the cells that change: order, quotes, what separates cells, line
-ends, blank lines and a byte order mark. The column before the change is kept as one more column.
+The copy of a CSV file has the same bytes except for changed cells: same order, quotes, separators,
+line ends, blank lines and byte order mark. The old labels are added as one more column.
 
-    record    cells as they stand in the file, quotes included, and the line's end
-    row       a record that is not blank, after the header
+    record    cells as in the file, with quotes, and the end of the line
+    row       a record after the header that is not blank
 """
 
 import re
@@ -25,13 +25,13 @@ from twohot.tables import (
     write_part,
 )
 
-MARK = "\ufeff"  # of byte order
-BEFORE = "given_label"  # the column that keeps the labels as they were
-OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # such columns of several corrections
+MARK = "\ufeff"  # byte order mark
+BEFORE = "given_label"  # column for the old labels
+OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # columns of old labels after several corrections
 
 
 class OwnFile(Protocol):
-    """A table, or a part of one, that can be written again."""
+    """A table, or a part of one, that can be copied with other labels."""
 
     path: Path
     names: Sequence[str]  # of the columns
@@ -43,7 +43,7 @@ class OwnFile(Protocol):
 
     @property
     def before(self) -> str:
-        """The column that is to keep the old labels."""
+        """Name of the column for the old labels."""
 
     def cells(self, name: str) -> list[str]:
         """Return the cells of a column as text."""
@@ -52,14 +52,14 @@ class OwnFile(Protocol):
         """Raise if a column cannot hold a text."""
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
-        """Write the table with other cells in a column, and the old ones in `before`.
+        """Write the table with new cells in a column, and the old ones in `before`.
 
-        A row whose cell is None is left out.
+        A row with the cell None is left out.
         """
 
 
 def open_own_file(path: Path) -> OwnFile:
-    """Return a CSV or Parquet file as a table that can be written again."""
+    """Return a CSV or Parquet file as an `OwnFile`."""
     if path.suffix == ".parquet":
         return OwnParquet(path)
     if path.suffix in (".features", ".npz", ".npy"):
@@ -72,14 +72,14 @@ def open_own_file(path: Path) -> OwnFile:
 
 @dataclass(frozen=True)
 class RawRecord:
-    """One record of a CSV file, as it stands."""
+    """One record of a CSV file, unchanged."""
 
     cells: tuple[str, ...]
-    end: str  # of the line; nothing at the end of a file that does not end a line
+    end: str  # end of the line; empty if the file ends without a newline
 
 
 class OwnCsv:
-    r"""A CSV file that is written again byte by byte, but for the cells that change.
+    r"""A CSV file that is copied byte by byte, except for changed cells.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class OwnCsv:
     """
 
     def __init__(self, path: Path) -> None:
-        csv_columns(path)  # says what is wrong with it
+        csv_columns(path)  # raises if the file is invalid
         self.path = path
         self.delimiter = find_delimiter(path)
         text = path.read_bytes().decode()
@@ -103,8 +103,8 @@ class OwnCsv:
         self.before = _free_name(self.names)
         self.records = others
         if self.names[-1] == SAFE_COLUMN:
-            problem = f"is a copy for spreadsheets, by its column {SAFE_COLUMN!r}"
-            raise ArgumentError({"to": path}, problem, "pass the file that it was made from.")
+            problem = f"is a copy for spreadsheets, as its column {SAFE_COLUMN!r} shows"
+            raise ArgumentError({"to": path}, problem, "pass the original file.")
 
     @property
     def n_rows(self) -> int:
@@ -120,7 +120,7 @@ class OwnCsv:
         """Accept any text."""
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
-        """Write the file with other cells in a column, and the old ones in `before`."""
+        """Write the file with new cells in a column, and the old ones in `before`."""
         place = self.names.index(name)
         new, end = iter(cells), self.delimiter
         with whole_file(target) as file:
@@ -141,18 +141,18 @@ class OwnCsv:
         return self.delimiter.join(cells) + record.end
 
     def _quoted(self, cell: str, like: str) -> str:
-        """Return a cell in quotes if it needs them, or if the one it stands for has them."""
+        """Return a cell, in quotes if it needs them or if the old cell has them."""
         if like.startswith('"') or any(mark in cell for mark in ('"', "\r", "\n", self.delimiter)):
             return '"' + cell.replace('"', '""') + '"'
         return cell
 
     def _is_row(self, record: RawRecord) -> bool:
-        # A blank line is an empty cell where there is one column.
+        # If there is one column, a blank line is a row with an empty cell.
         return record.cells != ("",) or len(self.names) == 1
 
 
 class OwnParquet:
-    """A Parquet file that is written again with its other columns and its schema as they are."""
+    """A Parquet file that is copied with other columns and the schema unchanged."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -168,7 +168,7 @@ class OwnParquet:
 
     @property
     def before(self) -> str:
-        """The column that is to keep the old labels."""
+        """Name of the column for the old labels."""
         return _free_name(self.names)
 
     def read(self, names: Sequence[str] | None = None) -> Any:
@@ -184,7 +184,7 @@ class OwnParquet:
         self._typed(name, [cell])
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
-        """Write the table with other cells in a column, and the old ones in `before`."""
+        """Write the table with new cells in a column, and the old ones in `before`."""
         arrow = load_extra("pyarrow", "parquet", "Parquet files")
         table, place = self.read(), self.names.index(name)
         changed = table.set_column(place, self.schema.field(place), self._typed(name, cells))
@@ -193,24 +193,24 @@ class OwnParquet:
         write_part(str(target), [changed.filter(kept)])
 
     def _typed(self, name: str, cells: Sequence[str | None]) -> Any:
-        """Return cells as a column has them: 7 and not "7"."""
+        """Return cells in the type of a column: 7, not "7"."""
         arrow, field = load_extra("pyarrow", "parquet", "Parquet files"), self.schema.field(name)
         values = arrow.array([cell or None for cell in cells], arrow.string())
-        holds = f"holds {field.type} in its column {name!r}"
-        advice = "name new classes as the column has them, or pass a file with names of classes."
+        holds = f"has type {field.type} in its column {name!r}"
+        advice = "use new classes of this type, or pass a file with class names."
         try:
             typed = values.cast(field.type)
         except arrow.ArrowInvalid as error:
             raise ArgumentError({"to": self.path}, f"{holds} ({error})", advice) from error
         for stored, cell in zip(map(as_text, typed.to_pylist()), cells, strict=True):
-            if stored != (cell or ""):  # another class than was asked for
+            if stored != (cell or ""):  # the cast changed the class
                 problem = f"{holds}, where {cell!r} would become {stored!r}"
                 raise ArgumentError({"to": self.path}, problem, advice)
         return typed
 
 
 class OwnPart(OwnParquet):
-    """Some rows of Parquet files, which are read when they are asked for."""
+    """Some rows of Parquet files, read when needed."""
 
     def __init__(self, path: Path, files: ParquetFiles, number: int, head: Any) -> None:
         self.path, self.files, self.number = path, files, number
@@ -229,13 +229,13 @@ class OwnPart(OwnParquet):
 
 
 def open_own_parts(files: ParquetFiles, path: Path) -> list[OwnPart]:
-    """Return the parts of Parquet files, which a user calls by a path, to be written again."""
+    """Return the parts of Parquet files as `OwnFile`; `path` is their name in messages."""
     head = files.head()
     return [OwnPart(path, files, number, head) for number in range(len(files.parts))]
 
 
 def _columns_of_labels(head: Any) -> list[str]:
-    """Return the columns that may hold labels: neither features nor lists, by some rows."""
+    """Return the columns that may be labels: text, integers, booleans or whole numbers."""
     kinds = load_extra("pyarrow", "parquet", "Parquet files").types
     texts = [kinds.is_string, kinds.is_large_string, kinds.is_dictionary]
     usual = [kinds.is_integer, kinds.is_boolean, *texts]
@@ -248,13 +248,13 @@ def _columns_of_labels(head: Any) -> list[str]:
 
 
 def _are_whole(column: Any) -> bool:
-    """Return whether numbers are whole, as classes are where some rows have none; NaN is none."""
+    """Return whether all numbers are whole or NaN, like classes with missing labels."""
     cells = column.to_numpy()
     return bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))
 
 
 def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
-    r"""Yield the records of a CSV text, nothing lost: joined again they are the text.
+    r"""Yield the records of a CSV text; joined, they give the text again.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
     while place < len(text) or cells:
         found = cell.match(text, place)
         if found is None:
-            raise ValueError(f"no CSV from character {place} on: {text[place : place + 20]!r}.")
+            raise ValueError(f"not CSV from character {place} on: {text[place : place + 20]!r}.")
         place = found.end()
         cells.append(found[1])
         if found[2] != delimiter:
@@ -277,11 +277,11 @@ def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
 
 
 def unquoted(cell: str) -> str:
-    """Return what a cell of a CSV file says."""
+    """Return the text of a CSV cell, without quotes."""
     return cell[1:-1].replace('""', '"') if cell.startswith('"') else cell
 
 
 def _free_name(names: Sequence[str]) -> str:
-    """Return a name for the column of old labels that no other has."""
+    """Return an unused name for the column of old labels."""
     numbered = (f"{BEFORE}_{number}" for number in range(2, len(names) + 3))
     return next(name for name in (BEFORE, *numbered) if name not in names)

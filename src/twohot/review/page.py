@@ -1,9 +1,9 @@
-"""The review: one HTML file that a browser opens offline and a person works in.
+"""The review page: one HTML file that works offline in a browser.
 
-The file carries its style, its scripts and its data. Text from a user's data is hostile until
-shown as text: the template escapes it, the data are JSON without a character that HTML knows, the
-scripts build every element with `textContent`, and a Content-Security-Policy admits the file's own
-scripts by their hashes and no address but those of the pictures.
+The file contains its style, scripts and data. Text from a user's data is not trusted: the template
+escapes it, the JSON contains no character that is special in HTML, and the scripts set text by
+`textContent` only. A Content-Security-Policy allows only the file's own scripts, by their hashes,
+and pictures.
 """
 
 import base64
@@ -45,9 +45,9 @@ from twohot.review.page_data import (
 from twohot.review.records import ReviewRows, ReviewSummary
 
 EMBED_LIMIT = 2000
-# In pixels: what a card shows, on a screen with two dots a pixel nearly sharp.
+# In pixels: nearly sharp on a card, also on a screen with two dots per pixel.
 THUMBNAIL_SIZE = 192
-# Modules of the page's script; each imports from those before it alone.
+# Modules of the page's script. Each imports only from those before it.
 SCRIPTS = (
     "state",
     "decision_file",
@@ -63,19 +63,19 @@ SCRIPTS = (
     "spellings",
     "review",
 )
-# The same in a notebook, which keeps what is stored.
+# In a notebook, `notebook` replaces the browser's storage.
 STORED = SCRIPTS.index("storage")
 NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
-# Those of a page of verdicts.
+# Modules of the verdict page.
 VERDICT_SCRIPTS = ("state", "decision_file", "storage", "elements", "certificate", "verdicts")
-# Columns that would show a reviewer how doubtful a label is.
+# Columns that would show a reviewer how suspicious a label is.
 DOUBTS = ("wrong", "confidence", "secondConfidence", "undecided")
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
-# Characters that could end or confuse the element that carries the JSON, or a line of it.
+# Characters that could end the element with the JSON, or break a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
-# What to do with the decisions of an audit that the command wrote.
+# The next step for the report of `twohot audit`.
 APPLY_COMMAND = (
     "twohot apply {file} --audit <folder of this report> --to <your file or folder> -o <a new one>"
 )
@@ -98,23 +98,23 @@ def write_review(
     path : path
         The file to write.
     rows : ReviewRows
-        Every row of the data; the flagged ones are shown, and those of the summary's findings.
+        All rows of the data. The page shows the flagged ones and those of the summary's findings.
     summary : ReviewSummary
-        What the audit found overall.
+        The results of the audit as a whole.
     image_root : path, default=None
-        Where relative paths of pictures start; None is the current folder.
+        Folder that picture paths are relative to; None is the current folder.
     embed_limit : int, default=2000
-        Pictures that the file carries, of the most suspicious rows, and as many small ones of
-        their nearest rows; the others are linked.
+        Number of pictures to embed, of the most suspicious rows, and as many small ones of their
+        nearest rows. Other pictures are linked.
     thumbnail_size : int, default=192
-        Largest side of a picture that the file carries, in pixels.
+        Longest side of an embedded picture, in pixels.
     next_step : str
-        What the page says to run on its decisions, `{file}`.
+        Command that the page shows for its decisions, `{file}`.
 
     Returns
     -------
     str
-        The name of the report. The same rows give the same name, and decisions carry it.
+        The name of the report, which decisions contain. The same rows give the same name.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def review_page(
     next_step: str,
     in_notebook: bool = False,
 ) -> str:
-    """Return the page as text; in a notebook it keeps decisions there, and not in the browser."""
+    """Return the page as text. If `in_notebook`, it stores decisions there, not in the browser."""
     _check_matrices(rows, summary)
     shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = neighbours_by_row(summary.evidence, summary.findings)
@@ -213,7 +213,7 @@ def write_verdict_page(
     embed_limit: int = EMBED_LIMIT,
     thumbnail_size: int = THUMBNAIL_SIZE,
 ) -> None:
-    """Write a page in which a person gives verdicts for a certificate, or that shows one.
+    """Write a page to give verdicts for a certificate, or to show a certified list.
 
     Parameters
     ----------
@@ -224,14 +224,14 @@ def write_verdict_page(
     shown : array of int
         The rows of the page, in its order.
     task : mapping
-        What the page is for, as its script reads it. `mode` is "review" (until a bound is
-        reached), "check" (rows that were drawn) or "list" (one that was certified).
+        Settings for the page's script. `mode` is "review" (until a bound is reached), "check"
+        (drawn rows) or "list" (a certified list).
     title : str
-        Of the page.
+        Title of the page.
     sentences : sequence of str
-        What the page says in its help; of a list, its guarantee.
+        Sentences for its help; for a list, the guarantee.
     image_root, embed_limit, thumbnail_size
-        Of pictures, as for `write_review`.
+        As for `write_review`.
     """
     target, mode = Path(path), task["mode"]
     picture_files = PictureFiles(
@@ -264,7 +264,7 @@ def write_verdict_page(
 
 
 def _rendered(template: str, data: Mapping[str, Any], script: str, style: str, **words: Any) -> str:
-    """Return one file that holds its data, script and style."""
+    """Return a page with its data, script and style embedded."""
     return PAGES.get_template(template).render(
         data=embedded_json(data),
         style=style,
@@ -277,12 +277,12 @@ def _rendered(template: str, data: Mapping[str, Any], script: str, style: str, *
 
 def _write_page(target: Path, text: str) -> None:
     with whole_file(target) as file:
-        # Half characters are spelt out; in the JSON that is their escape.
+        # A lone surrogate is written as its escape, which JSON reads.
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def embedded_json(data: Any) -> str:
-    r"""Return JSON that can stand in an HTML element, whatever text the data hold.
+    r"""Return JSON that is safe inside an HTML element, for any text in the data.
 
     Examples
     --------
@@ -294,9 +294,9 @@ def embedded_json(data: Any) -> str:
 
 
 def joined_script(names: Sequence[str] = SCRIPTS) -> str:
-    """Return modules of the page's script as one script, in which all names are known to all.
+    """Return modules of the page's script as one script without imports and exports.
 
-    A page that is opened from a disk may import nothing: imports and exports are left out.
+    A browser refuses imports in a page that is opened from disk.
 
     Examples
     --------
@@ -309,14 +309,14 @@ def joined_script(names: Sequence[str] = SCRIPTS) -> str:
 
 
 def read_template(name: str) -> str:
-    """Return a file of the folder of templates as text."""
+    """Return the text of a file in the folder `templates`."""
     return (files("twohot.review") / "templates" / name).read_text("utf-8")
 
 
 def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
-    """Return how many labels are wrong, and how many of those are flagged."""
+    """Return the headline and sentences of the overview: how many labels are wrong and flagged."""
     if summary.verdicts:
-        disagree = "Reviewers disagree on the labels of these rows. What you decide here is final."
+        disagree = "Reviewers disagree on the labels of these rows. Your decision here is final."
         return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
     counts = summary.counts or rows.counts()
     n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
@@ -328,17 +328,17 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
         between = f" (between {100 * least:.1f} % and {100 * most:.1f} %)"
         between *= bool(summary.noise_interval)
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
-    close = f", {_number(counts.n_undecided, 'close call')} among them" * bool(counts.n_undecided)
+    close = f", including {_number(counts.n_undecided, 'close call')}" * bool(counts.n_undecided)
     said.append(f"The audit flags {flagged}{close}.")
-    if counts.n_flagged and summary.counts is None:  # else the page has only some of them
+    if counts.n_flagged and summary.counts is None:  # otherwise the page has only some rows
         expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
         missed = n_wrong - expected
         more = f"; about {missed:,.0f} more wrong labels are not flagged" * (missed >= 1.5)
         said[-1] += f" About {expected:,.0f} of these are wrong{more}."
-    said.append(f"The data have {_number(counts.n_rows, 'row')} of {len(rows.classes):,} classes.")
+    said.append(f"The data have {_number(counts.n_rows, 'row')} and {len(rows.classes):,} classes.")
     if counts.n_unlabelled:
-        without = _number(counts.n_unlabelled, "row")
-        said[-1] += f" Of these, {without} without a label are never flagged."
+        without = f"{counts.n_unlabelled:,}"
+        said[-1] += f" Rows without a label ({without}) are never flagged."
     return headline, said
 
 
@@ -347,7 +347,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
-    """Raise if a matrix of the summary is not one of the classes."""
+    """Raise if a matrix of the summary does not match the classes."""
     n_classes = len(rows.classes)
     advice = f"pass ({n_classes}, {n_classes}), one row and one column per class."
     for name in ("corruption", "correlation"):
@@ -360,5 +360,5 @@ def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
 
 
 def _hash(text: str) -> str:
-    """Return the hash by which a Content-Security-Policy admits a script or style."""
+    """Return the hash by which a Content-Security-Policy allows a script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,6 +1,6 @@
-"""The data of a page: columns of the rows that it shows, their pictures, neighbours and findings.
+"""The data of a page: its rows as columns, with pictures, neighbours and findings.
 
-A row costs a few bytes, since a page may show a hundred thousand of them.
+A row takes a few bytes, because a page may have 100,000 rows.
 """
 
 import math
@@ -25,13 +25,13 @@ from twohot.base import (
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, RowFinding, readable
 from twohot.review.thumbnails import link, thumbnail
 
-# Characters of a text that a card carries; nobody reads more there, and issues.csv has it all.
+# Most characters of a text on a card; issues.csv has the whole text.
 TEXT_LIMIT = 2000
-# Of a neighbour's text: enough to see what it is about.
+# Most characters of a neighbour's text.
 NEIGHBOUR_TEXT_LIMIT = 300
-# In pixels: neighbours stand three in a line.
+# In pixels: three neighbours fit in a line.
 NEIGHBOUR_SIZE = 96
-# Rows of one kind that a page shows beside the flagged ones; findings.csv has them all.
+# Most rows per finding in a page; findings.csv has all rows.
 MOST_SHOWN = 1000
 
 # Rows, by position in the data, and their neighbours: position, and cosine in hundredths if known.
@@ -40,20 +40,20 @@ Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 @dataclass(frozen=True)
 class PictureFiles:
-    """Where pictures are, and how many of them a page carries."""
+    """Where pictures are, and how many a page embeds."""
 
-    folder: Path | None  # of the page, from which links start; None: no link would lead anywhere
-    root: Path  # of relative paths of pictures
-    limit: int  # pictures of rows that are embedded, and as many of neighbours; others are linked
-    size: int  # largest side of one, in pixels
+    folder: Path | None  # of the page, to which links are relative; None for no links
+    root: Path  # folder that picture paths are relative to
+    limit: int  # embedded pictures of rows, and as many of neighbours; others are linked
+    size: int  # longest side of a picture, in pixels
 
 
 def rows_of_page(
     flagged: IntArray, findings: Sequence[RowFinding], labelled: BoolArray
 ) -> IntArray:
-    """Return the rows that a page shows: the flagged ones, then those of other findings.
+    """Return the rows of a page: the flagged ones, then those of other findings.
 
-    Rows without a label are not shown: there is nothing to keep or to correct.
+    Rows without a label are left out: they have nothing to keep or correct.
     """
     rows = (finding.rows[labelled[finding.rows]][:MOST_SHOWN] for finding in findings)
     found = (row for part in rows for row in part.tolist())
@@ -83,7 +83,7 @@ def row_columns(rows: ReviewRows, shown: IntArray) -> dict[str, Any]:
 def row_pictures(
     rows: ReviewRows, shown: IntArray, files: PictureFiles
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the pictures of rows and their addresses, and what to say about them."""
+    """Return the pictures and links of rows, and messages about them."""
     if rows.items is None or rows.item_kind != "image":
         return {"links": None, "thumbnails": []}, []
     items = [rows.items[i] for i in shown.tolist()]
@@ -103,7 +103,7 @@ def row_pictures(
 
 
 def neighbours_by_row(evidence: Evidence | None, findings: Sequence[RowFinding]) -> dict[str, Near]:
-    """Return the rows that a page shows beside others, by kind."""
+    """Return, for each kind of neighbour, the neighbours of each row."""
     near: dict[str, Near] = {}
     if evidence is not None:
         near["nearSuggested"] = _by_row(evidence.rows, evidence.suggested)
@@ -132,11 +132,11 @@ def _by_row(rows: IntArray, nearest: NearestRows) -> Near:
 def neighbour_columns(
     rows: ReviewRows, shown: IntArray, near: Mapping[str, Near], files: PictureFiles
 ) -> dict[str, Any]:
-    """Return the neighbours of each row of a page, and what there is to show of these.
+    """Return the neighbours of each row of a page, and their ids, labels, items and pictures.
 
-    Of each kind a list per row of the page, of pairs [number of the neighbour, cosine in hundredths
-    or None]; None for a row that has none of the kind. Neighbours have their numbers in the order
-    in which a reviewer comes to them.
+    For each kind there is one list per row of the page, with pairs [number of the neighbour, cosine
+    in hundredths or None], or None for a row without neighbours of this kind. Neighbours are
+    numbered in the order of the page.
     """
     number: dict[int, int] = {}
     columns: dict[str, Any] = {kind: [] for kind in near}
@@ -150,7 +150,7 @@ def neighbour_columns(
         return {"neighbours": None}
     others = np.fromiter(number, np.intp, len(number))
     small = replace(files, size=min(files.size, NEIGHBOUR_SIZE))
-    pictures, _ = row_pictures(rows, others, small)  # of the same files: what fails was said
+    pictures, _ = row_pictures(rows, others, small)  # messages were returned for the rows
     items = _items(rows, others, NEIGHBOUR_TEXT_LIMIT) if rows.item_kind != "image" else None
     labels = rows.given_labels[others]
     neighbours = {"id": _ids(rows, others), "label": labels, "items": items}
@@ -158,14 +158,14 @@ def neighbour_columns(
 
 
 def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dict[str, Any]]:
-    """Return, of each kind of finding, what a page says and where its rows stand there."""
+    """Return, for each finding, its name, meaning, total, and positions of its rows in the page."""
     place = {row: number for number, row in enumerate(shown.tolist())}
     return [
         {
             "name": finding.name,
             "meaning": finding.meaning,
             "total": len(finding.rows),
-            # A row beyond the first ones may be there for another reason.
+            # A row beyond the limit may be in the page for another reason.
             "rows": [place[row] for row in finding.rows.tolist() if row in place],
         }
         for finding in findings
@@ -175,7 +175,7 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
 def verdict_columns(
     rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
 ) -> list[list[tuple[str, int | str | None]]] | None:
-    """Return what reviewers decided, row by row of a page: names, and codes or new classes."""
+    """Return the decisions of the reviewers for each row: pairs (name, code or new class)."""
     code = {name: number for number, name in enumerate(rows.classes)}
 
     def coded(label: str | None) -> int | str | None:
@@ -186,9 +186,9 @@ def verdict_columns(
 
 
 def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[tuple[Any, ...]]]:
-    """Return groups of classes that differ in spelling alone, the most frequent of each first.
+    """Return groups of classes that differ only in spelling, the most frequent class first.
 
-    Each class is its code, its name with blanks to be seen, and how many rows have it.
+    A class is a triple: code, name with visible blanks, number of rows.
     """
     codes = np.repeat(np.arange(len(classes)), sizes)
     groups = spelling_groups(Labels(codes, np.array(classes, dtype=object)))
@@ -200,7 +200,7 @@ def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[
 
 
 def thousandths(values: FloatArray | None) -> list[int | None] | None:
-    """Return whole numbers, which are short in a page, row by row; None for NaN."""
+    """Return values in rounded thousandths, flattened row by row; None for NaN."""
     if values is None:
         return None
     flat = np.asarray(values, dtype=np.float64).ravel().tolist()
@@ -212,7 +212,7 @@ def _ids(rows: ReviewRows, shown: IntArray) -> list[str]:
 
 
 def _items(rows: ReviewRows, shown: IntArray, limit: int) -> list[str] | None:
-    """Return what rows came from, texts cut where they are long."""
+    """Return the items of rows, with long texts cut."""
     if rows.items is None:
         return None
     items = [rows.item(i) for i in shown.tolist()]

@@ -1,7 +1,7 @@
-"""What a review needs to know: the rows of the data, and what the audit found overall.
+"""Records of a review: the rows of the data, and the summary of the audit.
 
-Labels are positions in `classes`; NO_LABEL stands where there is none. A row is *flagged* where
-`is_label_issue` holds: flagged rows are the ones a person looks at.
+Labels are positions in `classes`; NO_LABEL means no label. Rows with `is_label_issue` are
+*flagged*: a person reviews them.
 """
 
 import hashlib
@@ -25,42 +25,42 @@ from twohot.base import (
 )
 from twohot.tables import RowIds
 
-NO_ROW = -1  # in the place of the position of a row
+NO_ROW = -1  # instead of a row's position, if there is no row
 ITEM_KINDS = ("image", "text", "")
-# Digits of the hash that name a report: 80 bits, so no two reports on earth share them by chance.
+# Digits of the hash in a report's name: 80 bits, so that two reports never share a name.
 ID_DIGITS = 20
 
 
 @dataclass(frozen=True)
 class RowCounts:
-    """How many rows there are of each kind."""
+    """Numbers of rows of each kind."""
 
     n_rows: int
     n_unlabelled: int
     n_flagged: int
-    n_undecided: int  # of those that are flagged
-    full_table: str = ""  # beside the page: where all rows are, if the page has only some of them
+    n_undecided: int  # flagged rows that are a close call
+    full_table: str = ""  # folder with all rows, next to a page that has only some
     class_sizes: tuple[int, ...] = ()  # (n_classes,), rows with each given label
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ReviewRows:
-    """Every row of the data, with the verdict of the audit on its label."""
+    """All rows of the data, with the verdicts of the audit on their labels."""
 
     classes: tuple[str, ...]
-    ids: RowIds  # (n_rows,), what each row is called in the user's data
-    given_labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: none
-    suggested_labels: IntArray  # (n_rows,), what the audit takes for right
-    second_labels: IntArray  # (n_rows,), its second candidate; NO_LABEL: none
-    label_quality: FloatArray  # (n_rows,), in [0, 1], probability of being right; NaN without one
-    confidence: FloatArray  # (n_rows,), in [0, 1], of the suggestion
-    second_confidence: FloatArray  # (n_rows,), in [0, 1], of the second candidate; NaN: not known
-    is_label_issue: NDArray[np.bool_]  # (n_rows,), flagged: to be looked at
-    is_undecided: NDArray[np.bool_]  # (n_rows,), the top two candidates are close
-    items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
-    item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
-    report: str = ""  # name of the report that some of these rows are in, or that they are some of
-    # How the user's data spell some labels, and the class that each was merged into when read.
+    ids: RowIds  # (n_rows,), ids of the rows in the user's data
+    given_labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: no label
+    suggested_labels: IntArray  # (n_rows,), labels suggested by the audit
+    second_labels: IntArray  # (n_rows,), second candidates; NO_LABEL: none
+    label_quality: FloatArray  # (n_rows,), probability that the label is right; NaN: no label
+    confidence: FloatArray  # (n_rows,), probability of the suggestion
+    second_confidence: FloatArray  # (n_rows,), probability of the second candidate; NaN: unknown
+    is_label_issue: NDArray[np.bool_]  # (n_rows,), flagged for review
+    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call between two candidates
+    items: Sequence[str] | None = None  # (n_rows,), image path or text of each row
+    item_kind: str = ""  # "image" (items are paths), "text", or "" if unknown
+    report: str = ""  # name of the report that these rows were taken from
+    # Spellings in the user's data that were merged when it was read, and their classes.
     spellings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class ReviewRows:
         for name, count in Counter(self.classes).items():
             if count > 1 or not name or readable(name) != name:
                 problem = f"has {name!r} {counted(count, 'time')}"
-                advice = "name every class once, by text that is not empty and that UTF-8 can hold."
+                advice = "name every class once, by non-empty text in valid UTF-8."
                 raise ArgumentError("classes", problem, advice)
         scores = ("label_quality", "confidence", "second_confidence")
         for name in (*scores, "is_label_issue", "is_undecided", "items"):
@@ -88,7 +88,7 @@ class ReviewRows:
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
             problem = f"flags row {self.ids[unlabelled[0]]}, which has no label"
-            advice = "flag rows with a given label only (the others cannot be wrong)."
+            advice = "flag only rows with a given label."
             raise ArgumentError("is_label_issue", problem, advice)
 
     def __repr__(self) -> str:
@@ -109,17 +109,17 @@ class ReviewRows:
 
     @property
     def probability_wrong(self) -> FloatArray:
-        """(n_rows,) how probable it is that the label is wrong; NaN without one."""
+        """(n_rows,) probability that the label is wrong; NaN: no label."""
         return 1 - self.label_quality
 
     @property
     def flagged(self) -> IntArray:
-        """Positions of the flagged rows, the most suspicious first."""
+        """Positions of the flagged rows, most suspicious first."""
         positions = np.flatnonzero(self.is_label_issue)
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
     def take(self, positions: IntArray) -> "ReviewRows":
-        """Return some of the rows, of the same report."""
+        """Return some of the rows, with the name of the same report."""
         columns = {
             each.name: getattr(self, each.name)[positions]
             for each in fields(self)
@@ -130,7 +130,7 @@ class ReviewRows:
         return replace(self, ids=self.ids.take(positions), items=items, report=report, **columns)
 
     def counts(self) -> RowCounts:
-        """Return how many rows there are of each kind."""
+        """Return the numbers of rows of each kind."""
         n_undecided = int(np.sum(self.is_label_issue & self.is_undecided))
         labelled = self.given_labels[self.given_labels != NO_LABEL]
         sizes = np.bincount(labelled, minlength=len(self.classes)).tolist()
@@ -143,7 +143,7 @@ class ReviewRows:
         )
 
     def id_texts(self) -> list[str]:
-        """Return the ids as text that any file can hold."""
+        """Return the ids as valid UTF-8 text."""
         return list(self._id_texts)
 
     @cached_property
@@ -151,7 +151,7 @@ class ReviewRows:
         return [readable(text) for text in self.ids]
 
     def item(self, position: int) -> str:
-        """Return what a row came from as text that any file can hold, empty if not known."""
+        """Return the item of a row as valid UTF-8 text; empty if unknown."""
         return readable(self.items[position]) if self.items is not None else ""
 
     def label_name(self, code: int) -> str:
@@ -161,8 +161,7 @@ class ReviewRows:
     def report_id(self) -> str:
         """Return the name of the report of these rows: the same rows give the same name.
 
-        Scores do not count: they may differ in the last digit between two machines, and what a
-        person decided does not depend on them.
+        It does not depend on scores, which may differ in the last digit between machines.
         """
         return self.report or self._report_id
 
@@ -174,7 +173,7 @@ class ReviewRows:
             np.flatnonzero(self.is_label_issue).tolist(),
             None if self.items is None else [self.item(i) for i in range(self.n_rows)],
         ]
-        # A letter in front: no spreadsheet takes the name for a number and rounds it.
+        # The letter in front prevents spreadsheets from reading the name as a number.
         return "r" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:ID_DIGITS]
 
     def given_labels_digest(self) -> str:
@@ -183,19 +182,19 @@ class ReviewRows:
 
 
 def label_names_digest(names: Sequence[str]) -> str:
-    """Return the sha256 of names in their order, of labels for instance."""
+    """Return the sha256 of names in their order, such as labels."""
     return hashlib.sha256(json.dumps(names).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Method:
-    """How well one way to learn agrees with labels it has not seen."""
+    """The agreement of one method with held-out labels."""
 
     name: str
     agreement: float  # in [0, 1]
     standard_error: float = 0.0
     chosen: bool = False
-    method: str = ""  # by which it has its colour; its name by default
+    method: str = ""  # key of its colour; its name by default
 
 
 @dataclass(frozen=True)
@@ -204,55 +203,55 @@ class Curve:
 
     name: str
     points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]
-    method: str = ""  # by which it has its colour; its name by default
-    whiten: bool = False  # on half-whitened rows: open marks, a broken line
+    method: str = ""  # key of its colour; its name by default
+    whiten: bool = False  # half-whitened features: open marks, a dashed line
 
 
 @dataclass(frozen=True)
 class ChoiceCurve:
-    """What was tried on the way to the choice."""
+    """The agreement of all candidates of the choice."""
 
-    x_name: str  # what was varied, for instance "ridge", over orders of magnitude
+    x_name: str  # name of the varied parameter, such as "ridge"
     curves: tuple[Curve, ...]
-    levels: tuple[Method, ...] = ()  # what has no x: level lines
+    levels: tuple[Method, ...] = ()  # methods without x: horizontal lines
 
 
 @dataclass(frozen=True, eq=False)
 class NearestRows:
-    """The rows most alike some rows, the nearest first."""
+    """The nearest rows of some rows, nearest first."""
 
-    rows: IntArray  # (n_explained, n_nearest), positions in the data; NO_ROW: no more of them
-    alike: FloatArray  # (n_explained, n_nearest), cosines of the features; NaN without a row
+    rows: IntArray  # (n_explained, n_nearest), positions in the data; NO_ROW: no more rows
+    alike: FloatArray  # (n_explained, n_nearest), cosines of the features; NaN: no row
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """The nearest rows of two classes, for each of the rows that are explained."""
+    """The nearest rows with two labels, for each explained row."""
 
     rows: IntArray  # (n_explained,), positions in the data
-    suggested: NearestRows  # of those labelled as the suggestion says
-    given: NearestRows  # of those that have the same label as the row
+    suggested: NearestRows  # with the suggested label
+    given: NearestRows  # with the given label
 
 
 @dataclass(frozen=True, eq=False)
 class RowFinding:
-    """Rows that are worth a look for one reason."""
+    """Rows with one kind of issue."""
 
-    name: str  # of the kind, a few words
-    meaning: str  # one sentence: what it is, and what to do
-    rows: IntArray  # (n_found,), positions in the data, the most striking first
-    scores: FloatArray  # (n_found,), how striking; what it is, `meaning` says
-    related: tuple[IntArray, ...] = ()  # (n_found,) other rows that the finding is about, or empty
-    groups: IntArray | None = None  # (n_found,), numbers of groups of rows that belong together
+    name: str  # name of the issue
+    meaning: str  # what it is, and what the score is
+    rows: IntArray  # (n_found,), positions in the data, most suspicious first
+    scores: FloatArray  # (n_found,), scores as described in `meaning`
+    related: tuple[IntArray, ...] = ()  # (n_found,) related rows, such as copies; or empty
+    groups: IntArray | None = None  # (n_found,), group numbers of rows that belong together
 
 
 @dataclass(frozen=True)
 class AlikeClasses:
-    """Two classes whose rows are neighbours of each other, as if they were one."""
+    """Two overlapping classes: their rows are neighbours of each other."""
 
     first: int  # positions in the classes
     second: int
-    mixing: float  # neighbours across them, of those to expect if they were one class
+    mixing: float  # neighbours across them, relative to one class split at random
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,17 +261,17 @@ class EmbeddingMap:
     method: str  # "pca" or "umap"
     rows: IntArray  # (n_mapped,), positions in the data, ascending
     coordinates: FloatArray  # (n_mapped, 2)
-    variance: float  # share of it that two principal components hold; NaN: there is none
+    variance: float  # share explained by two principal components; NaN: no variance
     groups: Sequence[str] | None = None  # (n_mapped,), names of the groups of the rows
 
 
 @dataclass(frozen=True)
 class WrongShare:
-    """How many labels of some rows are wrong."""
+    """The expected number of wrong labels among some rows."""
 
-    name: str  # of the rows: their label, or their group
-    n_rows: int  # that have a label
-    n_wrong: float  # expected
+    name: str  # given label or group of the rows
+    n_rows: int  # rows with a label
+    n_wrong: float  # expected number of wrong labels
 
     @property
     def share(self) -> float:
@@ -282,32 +281,32 @@ class WrongShare:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReviewSummary:
-    """What the audit found overall; parts that are None or empty are not shown."""
+    """The summary of an audit. Parts that are None or empty are not shown."""
 
     title: str = "Label audit"
-    counts: RowCounts | None = None  # of all rows, where a page has only some of them
-    noise_rate: float | None = None  # estimated share of the labels that are wrong
-    noise_interval: tuple[float, float] | None = None  # the least and the most that it may be
+    counts: RowCounts | None = None  # of all rows, if a page has only some of them
+    noise_rate: float | None = None  # estimated share of wrong labels
+    noise_interval: tuple[float, float] | None = None  # lower and upper bound of noise_rate
     corruption: FloatArray | None = None  # (n_classes, n_classes), row true, column given
     methods: tuple[Method, ...] = ()
     choice: ChoiceCurve | None = None
-    correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
-    class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
-    label_shares: tuple[WrongShare, ...] = ()  # given labels, those wrong most often first
-    group_shares: tuple[WrongShare, ...] = ()  # likewise the groups of rows, if they have any
-    evidence: Evidence | None = None  # the nearest rows of those that are flagged
+    correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows
+    class_order: IntArray | None = None  # (n_classes,), order of the correlation map
+    label_shares: tuple[WrongShare, ...] = ()  # by given label, largest share first
+    group_shares: tuple[WrongShare, ...] = ()  # by group, if there are groups
+    evidence: Evidence | None = None  # nearest rows of the flagged rows
     findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
-    alike_classes: tuple[AlikeClasses, ...] = ()  # pairs that look like one
+    alike_classes: tuple[AlikeClasses, ...] = ()  # pairs of overlapping classes
     embedding_map: EmbeddingMap | None = None  # all rows, or a sample of many
-    # What reviewers decided, who do not agree: by position of the row, pairs of a reviewer's name
-    # and a label, None if excluded; the page is then there to settle these rows.
+    # Decisions of reviewers who disagree: from the position of a row to pairs of reviewer and label
+    # (None if excluded). The page is then for settling these rows.
     verdicts: Mapping[int, Sequence[tuple[str, str | None]]] = field(default_factory=dict)
-    messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
-    details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
+    messages: tuple[str, ...] = ()  # notes, as sentences
+    details: Mapping[str, str] = field(default_factory=dict)  # versions and settings
 
 
 def readable(text: str) -> str:
-    r"""Return text that UTF-8 can hold: half characters are spelt out, all else stays.
+    r"""Return text as valid UTF-8, with lone surrogates written as escapes.
 
     Examples
     --------

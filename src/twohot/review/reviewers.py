@@ -1,25 +1,26 @@
-"""Decisions of several reviewers: where they agree, how well, and what is to be settled.
+"""Decisions of several reviewers: merge them, measure agreement, list rows to settle.
 
-A row is applied if all reviewers who decided it want the same label. Where they do not, nothing is
-applied until somebody settles the row, whose decision is final.
+A decision is applied if all reviewers who decided the row chose the same label. Otherwise the row
+keeps its label until a final decision settles it.
 
-    p_o     share of the rows that two reviewers decided on which they want the same label
-    p_e     that share if each chose at random, with frequencies of their own
-    kappa   (p_o - p_e) / (1 - p_e), Cohen's: 1 is full agreement, 0 that of chance
+    p_o     share of rows with the same label, among rows that two reviewers decided
+    p_e     the same share by chance, from the label frequencies of each reviewer
+    kappa   (p_o - p_e) / (1 - p_e), Cohen's kappa: 1 is full agreement, 0 is chance
 """
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import t as student
 
-from twohot.base import NO_LABEL, ArgumentError, counted, first_few
+from twohot.base import NO_LABEL, ArgumentError, FloatArray, counted, first_few
 from twohot.review.decisions import (
     MOST_NAME,
     OPEN,
@@ -33,30 +34,30 @@ from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables import errors_named, write_csv
 
-# Labels that reviewers want, by name and None if excluded: position of the row → reviewer → label.
+# Labels chosen by reviewers, None if excluded: position of the row → reviewer → label.
 Verdicts: TypeAlias = Mapping[int, Mapping[str, str | None]]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far reviewers agree on the labels of the rows that two or more of them decided."""
+    """The agreement of reviewers on rows that two or more of them decided."""
 
     reviewers: tuple[str, ...]
-    n_rows: int  # decided by two or more
-    n_agreeing: int  # of these, rows on which all of them want the same label
-    kappa: float  # Cohen's; of more reviewers the mean over pairs, by the rows that both decided
-    interval: tuple[float, float]  # of 95 %; NaN, as kappa is, where neither is defined
+    n_rows: int  # rows decided by two or more
+    n_agreeing: int  # of these, rows with the same label from all of them
+    kappa: float  # Cohen's kappa; for more than two reviewers, the weighted mean over pairs
+    interval: tuple[float, float]  # 95 % confidence interval; NaN if undefined, like kappa
 
     def __str__(self) -> str:
         names = f"{len(self.reviewers)} reviewers ({first_few(self.reviewers)})"
         if not self.n_rows:
-            return f"Agreement of {names}: not known, because no row was decided by two of them."
+            return f"Agreement of {names}: unknown, because no row was decided by two of them."
         share = f"{self.n_agreeing / self.n_rows:.1%}"
         found = f"Agreement of {names}: {share} of {counted(self.n_rows, 'row')} decided by two"
         if len(self.reviewers) > 2:
             found += " or more"
         if np.isnan(self.kappa):
-            return f"{found}; Cohen's kappa is not defined where all chose one label."
+            return f"{found}; Cohen's kappa is undefined because all chose one label."
         low, high = self.interval
         mean = "" if len(self.reviewers) == 2 else "mean over pairs, "
         return (
@@ -67,39 +68,39 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class MergedReviews:
-    """Decisions of several reviewers as those of one, and what they do not agree on."""
+    """Merged decisions of several reviewers, and the rows on which they disagree."""
 
-    decisions: tuple[Decision, ...]  # to apply: undisputed ones, final ones, spellings and notes
+    decisions: tuple[Decision, ...]  # to apply: undisputed and final decisions, spellings and notes
     disputed: Verdicts  # rows to settle, in the order of the data
-    settled: Verdicts  # rows on which reviewers disagree and that were settled, likewise
+    settled: Verdicts  # settled rows on which reviewers disagree, likewise
     agreement: Agreement
 
 
 def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -> MergedReviews:
     """Merge the decisions of several reviewers on the same audit.
 
-    Rows that all want the same label for, and rows that one reviewer decided, are to be applied.
-    Rows on which reviewers disagree are not, unless decisions of the page to settle them are among
-    the files: these are final, and do not count for the agreement.
+    Decisions are applied if all reviewers of a row agree. Disputed rows are not applied, unless the
+    files include decisions of the page that settles them. Such decisions are final, and do not
+    count in the agreement.
 
     Parameters
     ----------
     rows : ReviewRows
-        The rows of the audit that was reviewed.
+        The rows of the reviewed audit.
     reviews : mapping of str to sequence of Decision
-        The decisions of each file, by its path. Where they do not name their reviewer, the file
-        does.
+        The decisions of each file, by its path. Decisions without a reviewer's name get the name
+        of the file. Names that differ only in case or surrounding blanks are one reviewer.
 
     Returns
     -------
     MergedReviews
-        What to apply, what to settle, and how far the reviewers agree.
+        Decisions to apply, rows to settle, and the agreement.
 
     Raises
     ------
     ValueError
-        If a file is of another audit, names a row or label that is not there, or contradicts
-        itself, or if two files have different decisions of the same reviewer.
+        If a file belongs to another audit, has an unknown row or label, or contradicts itself, or
+        if two files have different decisions of the same reviewer.
 
     Examples
     --------
@@ -123,9 +124,10 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
     {}
     """
     decisions = [(file, decision) for file, made in reviews.items() for decision in made]
-    # An error names the file, where there are several.
+    # An error names the file if there are several.
     path = {file: [Path(file)] if len(reviews) > 1 else [] for file in reviews}
     names, found = _names(reviews), _Found({}, {}, {}, {})
+    spelt: dict[str, str] = {}  # a name as it is compared → as it is first written
     with errors_named(*(each for paths in path.values() for each in paths)):
         reader = DecisionReader(rows, [decision for _, decision in decisions])
     for file, decision in decisions:
@@ -134,7 +136,9 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
                 place = reader.place(decision)
                 if decision.decision != OPEN:
                     label = reader.label(decision, place)
-                    found.add(place, decision.reviewer or names[file], label, file, decision)
+                    name = decision.reviewer.strip() or names[file]
+                    name = spelt.setdefault(name.casefold(), name)
+                    found.add(place, name, label, file, decision)
     contested = [
         (place, verdicts)
         for place, verdicts in sorted(found.verdicts.items())
@@ -148,15 +152,15 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
 
 @dataclass(frozen=True)
 class _Found:
-    """What reviewers want, collected decision by decision."""
+    """Labels chosen by reviewers, collected decision by decision."""
 
     verdicts: dict[int, dict[str, str | None]]  # position of a row → reviewer → label
-    final: dict[int, dict[str, str | None]]  # likewise of rows that were settled, by nobody
-    files: dict[tuple[int, str], str]  # of a row and a reviewer, the first file
-    of_files: dict[tuple[int, str], str | None]  # of a row and a file, the label
+    final: dict[int, dict[str, str | None]]  # likewise of settled rows, with reviewer ""
+    files: dict[tuple[int, str], str]  # (row, reviewer) → first file
+    of_files: dict[tuple[int, str], str | None]  # (row, file) → label
 
     def add(self, place: int, reviewer: str, label: str | None, file: str, made: Decision) -> None:
-        """Take a decision, or say which one it contradicts."""
+        """Add a decision; raise if it contradicts another one."""
         who = "" if made.settles else reviewer
         known = (self.final if made.settles else self.verdicts).setdefault(place, {})
         same_reviewer = known.setdefault(who, label), self.files.setdefault((place, who), file)
@@ -166,16 +170,16 @@ class _Found:
                 both = f"as {in_words(before)} in {first} and as {in_words(label)} in {file}"
                 by = f" by reviewer {who!r}" if who and first != file else ""
                 verb = "settled" if made.settles else "decided"
-                advice = "pass one file of each reviewer, the last one, and name them differently."
+                advice = "pass only the last file of each reviewer, under different names."
                 raise ArgumentError("", f"row {made.id} was {verb} twice{by}, {both}", advice)
 
 
 def _names(reviews: Mapping[str, Sequence[Decision]]) -> dict[str, str]:
-    """Return what the reviewer of each file is called who left no name."""
-    stems = Counter(Path(file).stem for file in reviews)
+    """Return default names of the reviewers, one per file."""
+    stems = Counter(Path(file).stem.casefold() for file in reviews)
     return {
-        file: Path(file).stem if stems[Path(file).stem] == 1 else file.removesuffix(".csv")
-        for file in reviews
+        file: path.stem if stems[path.stem.casefold()] == 1 else file.removesuffix(".csv")
+        for file, path in ((file, Path(file)) for file in reviews)
     }
 
 
@@ -185,7 +189,7 @@ def _kept(
     final: Verdicts,
     disputed: Verdicts,
 ) -> Iterator[Decision]:
-    """Yield the decisions to apply; of the others the notes."""
+    """Yield the decisions to apply, and the notes of other decisions."""
     for decision in decisions:
         place = -1 if decision.decision == SPELLING else reader.position[decision.id]
         if place not in disputed and (place not in final or decision.settles):
@@ -194,11 +198,11 @@ def _kept(
             yield replace(decision, decision=OPEN, label="")
 
 
-# How far they agree -------------------------------------------------------------------------------
+# Agreement ----------------------------------------------------------------------------------------
 
 
 def _agreement(verdicts: Verdicts) -> Agreement:
-    """Return how far reviewers agree."""
+    """Return the agreement of the reviewers."""
     reviewers = tuple(dict.fromkeys(name for row in verdicts.values() for name in row))
     shared = [row for row in verdicts.values() if len(row) > 1]
     n_agreeing = sum(len({*row.values()}) == 1 for row in shared)
@@ -209,56 +213,71 @@ def _agreement(verdicts: Verdicts) -> Agreement:
         if not np.isnan(estimate[0]):
             found.append(estimate)
             weights.append(len(pairs))
-    # A mean of bounds is at least as wide as the interval of the mean: pairs share reviewers.
+    # The mean of the bounds is at least as wide as the interval of the mean.
     kappa, low, high = np.average(found, axis=0, weights=weights) if found else [np.nan] * 3
     return Agreement(reviewers, len(shared), n_agreeing, float(kappa), (float(low), float(high)))
 
 
 def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
-    """Return Cohen's kappa of two labels a row, and its 95 % interval; NaN where not defined.
+    """Return Cohen's kappa of two labels per row, and its 95 % interval; NaN if undefined.
 
-    The interval is Wilson's for p_o, with p_e as it was found. This overestimates the error a
-    little (Fleiss, Cohen and Everitt, 1969), and stays open where the reviewers agree on all rows.
-    It is not defined without rows, and where both gave one and the same label to all of them.
+    The interval uses the full variance of kappa (Fleiss, Cohen and Everitt, 1969) and a quantile q
+    of Student's t. As Agresti and Coull do for a share, it counts q^2 more rows, half of them
+    agreeing, spread evenly over the labels. It has positive width even if the reviewers agree on
+    all rows, or on none. Kappa is undefined without rows, and if both reviewers gave one label to
+    all rows.
 
     Examples
     --------
     >>> pairs = [("cat", "cat")] * 20 + [("dog", "dog")] * 15 + [("cat", "dog")] * 5
     >>> [round(number, 2) for number in cohen_kappa(pairs)]
-    [0.75, 0.48, 0.89]
+    [0.75, 0.45, 0.91]
     """
-    n = len(pairs)
-    first, second = (Counter(labels) for labels in zip(*pairs, strict=True)) if n else ({}, {})
-    by_chance = sum(count * second[label] for label, count in first.items()) / max(n, 1) ** 2
-    if not n or by_chance == 1:
+    labels = {label: code for code, label in enumerate(dict.fromkeys(chain(*pairs)))}
+    if len(labels) < 2:
         return (np.nan,) * 3
-    n_same = sum(one == other for one, other in pairs)
-    interval = binomtest(n_same, n).proportion_ci(method="wilson")
-    shares = np.array([n_same / n, interval.low, interval.high])
-    kappa, low, high = ((shares - by_chance) / (1 - by_chance)).tolist()
-    return kappa, max(low, -1.0), high
+    counts = np.zeros((len(labels), len(labels)))
+    for one, other in pairs:
+        counts[labels[one], labels[other]] += 1
+    n = len(pairs)
+    quantile = float(student.ppf(0.975, max(n - 1, 1)))
+    agreeing = np.eye(len(labels))
+    more = agreeing / agreeing.sum() + (1 - agreeing) / (1 - agreeing).sum()
+    kappa = _kappa_and_variance(counts)[0]
+    centre, variance = _kappa_and_variance(counts + more * quantile**2 / 2)
+    half = quantile * math.sqrt(variance / n)
+    return kappa, max(centre - half, -1.0), min(centre + half, 1.0)
 
 
-# What is to be settled: a table, and a page ------------------------------------------------------
+def _kappa_and_variance(counts: FloatArray) -> tuple[float, float]:
+    """Return kappa of a table of two reviewers' labels, and n times its large-sample variance."""
+    shares = counts / counts.sum()
+    first, second, same = shares.sum(1), shares.sum(0), np.diag(shares)
+    p_o, p_e = float(np.trace(counts) / counts.sum()), float(first @ second)
+    either = second[:, None] + first
+    agreed = same @ ((1 - p_e) - np.diag(either) * (1 - p_o)) ** 2
+    differed = (1 - p_o) ** 2 * (np.sum(shares * either**2) - same @ np.diag(either) ** 2)
+    spread = agreed + differed - (p_o * p_e - 2 * p_e + p_o) ** 2
+    return 1 - (1 - p_o) / (1 - p_e), max(float(spread), 0.0) / (1 - p_e) ** 4
+
+
+# Rows to settle: a table and a page --------------------------------------------------------------
 
 DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", "label")
 
 
-def write_disputed(
-    path: str | os.PathLike[str],
-    rows: ReviewRows,
-    merged: MergedReviews,
-    *,
-    spreadsheet_safe: bool = False,
-) -> None:
-    """Write what each reviewer wants of the rows on which they disagree: no label if excluded."""
+def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews) -> None:
+    """Write a table of disputed rows with the label from each reviewer; empty if excluded.
+
+    It holds text of several people, so it is always safe for spreadsheets.
+    """
     ids = rows.id_texts()
     lines = (
         (ids[row], rows.item(row), *_labels(rows, row), name, label or "")
         for row, verdicts in merged.disputed.items()
         for name, label in verdicts.items()
     )
-    write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=True)
 
 
 def _labels(rows: ReviewRows, row: int) -> tuple[str, str]:
@@ -271,10 +290,10 @@ def _labels(rows: ReviewRows, row: int) -> tuple[str, str]:
 def write_settle_page(
     path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews, **page: Any
 ) -> str:
-    """Write a review page of the rows on which reviewers disagree, and what each decided.
+    """Write a review page of the rows on which reviewers disagree, with their decisions.
 
-    Rows that were settled are on it too: in the browser where that was done they are decided, so
-    that its next export has all of them and replaces the earlier one.
+    It includes rows that are settled already. The browser in which they were settled still has
+    these decisions, so its next export is complete and replaces the earlier one.
 
     Parameters
     ----------
@@ -283,14 +302,14 @@ def write_settle_page(
     rows : ReviewRows
         The rows of the audit that was reviewed.
     merged : MergedReviews
-        What `merge_reviews` returned. Rows without a given label are on no page.
+        The result of `merge_reviews`. Rows without a given label are left out.
     page
         `image_root`, `embed_limit`, `thumbnail_size` and `next_step`, as for `write_review`.
 
     Returns
     -------
     str
-        The name of its report, which its decisions carry: that of the audit and "-settled".
+        The name of its report: that of the audit with the suffix "-settled".
     """
     contested = dict(sorted({**merged.disputed, **merged.settled}.items()))
     places = [row for row in contested if rows.given_labels[row] != NO_LABEL]
@@ -301,10 +320,10 @@ def write_settle_page(
         for number, row in enumerate(places)
     }
     n_others = len(contested) - len(places)
-    left_out = f"{counted(n_others, 'row')} without a given label not shown: add a line for each."
+    left_out = f"Not shown: {counted(n_others, 'row')} without a given label. Add a line for each."
     messages = (str(merged.agreement), *[left_out] * bool(n_others))
     shown = replace(shown, report=report, is_label_issue=is_shown)
-    # How frequent a spelling is all rows say.
+    # The frequency of a spelling is counted in all rows.
     counts = replace(shown.counts(), class_sizes=rows.counts().class_sizes)
     title = "Rows to settle"
     summary = ReviewSummary(title=title, counts=counts, verdicts=verdicts, messages=messages)

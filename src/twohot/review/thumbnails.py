@@ -1,4 +1,4 @@
-"""Small pictures for a report, as data URIs; none for a picture that cannot be read."""
+"""Thumbnails for a report, as data URIs."""
 
 import base64
 import io
@@ -10,14 +10,14 @@ from urllib.parse import quote
 
 from twohot.base import load_extra, on_other_host
 
-# Pictures up to this side are kept pixel by pixel: blurred edges would be all of them.
+# Pictures up to this size are stored without loss, because blur would destroy them.
 LOSSLESS_SIDE = 64
-# Of WebP, 0 to 100: below, labels in a picture become hard to read; above, files grow fast.
+# Of WebP, 0 to 100. With less, text in pictures is hard to read; with more, files grow fast.
 QUALITY = 75
 
 
 def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
-    """Return a picture as a data URI, at most `size` pixels a side; None if it cannot be read.
+    """Return a picture of at most `size` x `size` pixels as a data URI; None if unreadable.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
     pillow = load_extra("PIL.Image", "vision", "thumbnails")
     try:
         with warnings.catch_warnings():
-            # Odd metadata is no reason to warn; a picture that unpacks to gigabytes is skipped.
+            # Ignore invalid metadata, and skip pictures that would decompress to gigabytes.
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", pillow.DecompressionBombWarning)
             return _encoded(pillow, path, size)
@@ -45,9 +45,9 @@ def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
 
 
 def link(item: str, image_root: Path, folder: Path) -> str:
-    """Return the address of a picture, seen from a folder, that no browser takes for another.
+    """Return the URL of a picture relative to a folder; empty if there is none.
 
-    Every character with a meaning in addresses is escaped, so that a path stays a path.
+    Characters with a meaning in URLs are escaped.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def link(item: str, image_root: Path, folder: Path) -> str:
     try:
         relative = Path(os.path.relpath(path, folder.absolute()))
         return quote(relative.as_posix().encode("utf-8", "surrogateescape"))
-    except ValueError:  # on another drive, or a name that no file can have
+    except ValueError:  # on another drive, or an invalid name
         return ""
 
 
@@ -71,7 +71,7 @@ def _encoded(pillow: Any, path: str | os.PathLike[str], size: int) -> str:
     operations = load_extra("PIL.ImageOps", "vision", "thumbnails")
     with pillow.open(path) as picture:
         picture.draft("RGB", (size, size))  # a JPEG is decoded at a fraction of its size
-        # Upright as the camera meant it.
+        # Rotate by the EXIF orientation.
         upright = operations.exif_transpose(picture)
         small = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
     small.thumbnail((size, size))

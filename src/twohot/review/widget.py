@@ -1,7 +1,7 @@
-"""The review in a notebook: the page in the output of a cell, its decisions at once in Python.
+"""The review in a notebook: the page as a widget, with its decisions available in Python.
 
-The page is in a frame without an origin, which can reach neither the notebook nor its server. What
-it decides comes as the text of a decisions file, and is checked as such a file is.
+The page is in a frame without an origin, which can access neither the notebook nor its server. It
+sends decisions as the text of a decision file, which is checked like a file.
 """
 
 import os
@@ -16,22 +16,22 @@ from twohot.review.page import EMBED_LIMIT, THUMBNAIL_SIZE, read_template, revie
 from twohot.review.page_data import PictureFiles
 from twohot.review.records import ReviewRows, ReviewSummary
 
-# In pixels: a screen without the notebook's own bars.
+# In pixels: fits a screen below the notebook's own bars.
 HEIGHT = 760
 LEAST_HEIGHT = 300
-# What the page says to run; the widget is a variable of the user's.
+# The next step that the page shows, for a widget named `review`.
 NEXT_STEP = "issues.apply(review.decisions)"
 
 
 class ReviewWidget:
-    """A review page that a notebook shows; the last line of a cell is enough.
+    """A review page in a notebook. Make it the last line of a cell.
 
     Attributes
     ----------
     rows : ReviewRows
-        What the page shows.
+        The rows of the page.
     widget : anywidget.AnyWidget
-        What the notebook shows, to be put into a layout of ipywidgets for instance.
+        The widget itself, for example for a layout of ipywidgets.
     """
 
     def __init__(
@@ -43,18 +43,18 @@ class ReviewWidget:
         height: int = HEIGHT,
     ) -> None:
         anywidget = load_extra("anywidget", "notebook", "reviews in a notebook")
-        traitlets = import_module("traitlets")  # that widgets are made of
+        traitlets = import_module("traitlets")  # a dependency of anywidget
         check_count("height", height, LEAST_HEIGHT)
         pictures = PictureFiles(None, Path(image_root or "."), EMBED_LIMIT, THUMBNAIL_SIZE)
         page = review_page(rows, summary, pictures, next_step=NEXT_STEP, in_notebook=True)
         content: dict[str, Any] = {
             "__module__": __name__,
             "_esm": read_template("widget.mjs"),
-            # Half characters are spelt out: no message can carry them.
+            # Lone surrogates are escaped, because messages must be valid UTF-8.
             "page": traitlets.Unicode(page.encode("utf-8", "backslashreplace").decode()),
             "height": traitlets.Int(height),
             "decisions": traitlets.Unicode(""),
-            "kept": traitlets.List([]),  # what the page would store in a browser
+            "kept": traitlets.List([]),  # entries that the page would store in a browser
         }
         for name in ("page", "height", "decisions", "kept"):
             content[name].tag(sync=True)
@@ -69,16 +69,16 @@ class ReviewWidget:
 
     @property
     def decisions(self) -> list[Decision]:
-        """What was decided so far, in the order of the data; `issues.apply` takes it.
+        """The decisions made so far, in the order of the data, for `issues.apply`.
 
         Raises
         ------
         ValueError
-            If the page sent what is no file of decisions for these rows.
+            If the page sent an invalid decision file.
         """
         if not self.widget.decisions:
             return []
-        with TemporaryDirectory() as folder:  # by the checks of the file
+        with TemporaryDirectory() as folder:  # to use the checks of a file
             file = Path(folder) / "decisions.csv"
             file.write_bytes(self.widget.decisions.encode("utf-8", "backslashreplace"))
             decisions = read_decisions(file)

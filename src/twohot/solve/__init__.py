@@ -1,4 +1,4 @@
-"""Minimise one loss over `Rows`: targets in, coefficients and a certificate of the optimum out."""
+"""Minimise a loss over `Rows`; return the coefficients and a certificate of their optimality."""
 
 from twohot.solve.lbfgs import Solution as Solution
 from twohot.solve.loss_kernels import Targets as Targets

@@ -1,8 +1,8 @@
-"""A model of the curvature that can be inverted: one metric for each class.
+"""An invertible model of the curvature: one metric per class.
 
 The second derivative of cross-entropy with respect to the coefficients of class k is
-mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. Along the principal axes, and with the rows weighted by
-p_ik taken as spread like all rows around their own mean m_k, it is about
+mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. Assume that the rows weighted by p_ik have the covariance
+of all rows around their own mean m_k. Along the principal axes it is then about
 
     D_k = diag(h_k · variances + l2) + h_k m_k m_kᵀ,     h_k = mean_i v_i p_ik (1 - p_ik).
 
@@ -53,12 +53,12 @@ def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def metrics_at_zero(problem: FitProblem) -> ClassMetrics:
-    """Return the metric of cross-entropy at zero, where outputs are uniform; the same for all."""
+    """Return the metric of cross-entropy at zero, where outputs are uniform; one for all."""
     return _metrics(problem, np.full((1, 1), 1 / len(problem.target_moment)), None)
 
 
 def metrics_at(problem: FitProblem, evaluation: Evaluation) -> ClassMetrics:
-    """Return the metrics where a pass has been made."""
+    """Return the metrics at an evaluated point."""
     return _metrics(problem, evaluation.curvature[:, np.newaxis], evaluation.means)
 
 
@@ -72,60 +72,59 @@ def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | Non
     )
 
 
-# The curvature that past steps have measured, for all classes together and for each class ---------
+# The curvature measured by past steps, for all classes together and for each class ----------------
 # Each step s measures the curvature along it, y ≈ H s. Every pair (s, y) is used twice.
 #
-# Class by class: with the metrics D_k above, H is nearly block diagonal, and
-# inside a block a dozen directions stay that D_k does not know: the ways in which the rows of this
-# one class differ. A pair (s, y) holds a pair (s_k, y_k) for every class at once, so the two-loop
-# recursion of L-BFGS, with its inner products taken class by class, learns these directions in all
-# K blocks from the same few passes. Over all classes at once there are K dozens of them, more than
-# a history can hold.
+# Class by class: with the metrics D_k above, H is nearly block diagonal. Inside a block there
+# remain about a dozen directions that D_k does not model, in which the rows of the class differ. A
+# pair (s, y) contains a pair (s_k, y_k) for every class. So the two-loop recursion of L-BFGS, with
+# inner products per class, learns these directions in all K blocks from the same few passes. Over
+# all classes together there are K dozens of them, more than a history can hold.
 #
-# Over all classes: the usual recursion on the last few pairs is applied around it and corrects for
+# Over all classes: the usual recursion on the last few pairs is wrapped around it and corrects for
 # the coupling between classes.
 #
-# Adding one vector to the coefficients of all classes changes no output. The recursion is kept in
-# the space where classes sum to zero by projecting before and after, which keeps it symmetric.
+# Adding the same vector to the coefficients of all classes changes no output. Projections before
+# and after keep the recursion in the space where classes sum to zero, and keep it symmetric.
 
-CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
+CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little and cost memory
 OVERALL_PAIRS = 10  # pairs of the overall recursion
 
-MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts as used by all
+MOST_CLASSES = 0.9  # share of classes from which on a pair counts as used by all
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
     """A step and the change of the gradient along it, both divided by the length of the step.
 
-    The curvature that they measure is the same, and their squares stay within float32's range.
+    This does not change the curvature, and keeps the squares in float32's range.
     """
 
     step: FloatArray  # (K, d)
     change: FloatArray  # (K, d)
-    overall: Any  # 1/(step · change), a number in the precision of the passes
-    by_class: FloatArray  # (K, 1), the same of each class; zero where its own pair is not used
+    overall: Any  # 1/(step · change), in the precision of the passes
+    by_class: FloatArray  # (K, 1), the same per class; zero if its pair is not used
 
 
 @dataclass(eq=False)
 class History:
-    """The last pairs. Those of each class may serve the next fit on the same rows and penalty.
+    """The last pairs. The next fit on the same rows and penalty may reuse those of each class.
 
-    A direction need not be exact, so it is computed in the precision of the passes.
+    Directions are computed in the precision of the passes, because they need not be exact.
     """
 
     dtype: np.dtype[Any]
     pairs: deque[Pair] = field(default_factory=lambda: deque(maxlen=CLASS_PAIRS))
-    n_overall: int = 0  # how many of the newest pairs belong to this fit
+    n_overall: int = 0  # number of the newest pairs that belong to this fit
     pause: int = 0  # steps until the pairs of each class are used again
 
     def add(
         self, step: FloatArray, change: FloatArray, metrics: ClassMetrics, least: float
     ) -> None:
-        """Keep a pair, if there is curvature along it.
+        """Store a pair if the curvature along it is positive.
 
-        A class uses its own pair if the curvature along it is more than the share `least` of the
-        curvature by its metric.
+        A class uses its own pair if the curvature along it exceeds `least` times the curvature by
+        its metric.
         """
         length = float(np.linalg.norm(step))
         if length == 0:
@@ -141,12 +140,12 @@ class History:
         self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
 
     def forget(self) -> None:
-        """Drop all pairs: they have led nowhere."""
+        """Drop all pairs, because their directions failed."""
         self.pairs.clear()
         self.n_overall = 0
 
     def solve(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
-        """Return about H⁻¹ vector."""
+        """Return an approximation of H⁻¹ vector."""
         length = float(np.linalg.norm(vector))
         if length == 0:
             return vector
@@ -158,14 +157,15 @@ class History:
             np.vdot,
             lambda rest: self._scale(metrics) * self._solve_by_class(rest, metrics),
         )
-        # Steps that were tiny have sums over the classes that are not, for their length.
+        # After division by their length, tiny steps may have sums over the classes that are not
+        # zero.
         return _centred(solution.astype(np.float64)) * length
 
     def _scale(self, metrics: ClassMetrics) -> FloatArray:
-        """Return how far the class-wise solution is off along the newest step.
+        """Return the factor by which the class-wise solution is wrong along the newest step.
 
-        It is exact there for every class that uses the newest pair. If nearly all do, the scale is
-        one without a computation.
+        It is exact for every class that uses the newest pair. If nearly all do, the factor is one
+        without a computation.
         """
         if self.n_overall == 0:
             return np.ones((), self.dtype)
@@ -177,7 +177,7 @@ class History:
         return scale
 
     def _solve_by_class(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
-        """Return about H⁻¹ vector, as if classes did not touch."""
+        """Return an approximation of H⁻¹ vector that ignores the coupling between classes."""
         pairs = [] if self.pause else list(self.pairs)
         weights = [pair.by_class for pair in pairs]
         solution = _two_loops(_centred(vector), pairs, weights, class_inner, metrics.solve)
@@ -185,7 +185,7 @@ class History:
 
 
 def _centred(vector: FloatArray) -> FloatArray:
-    """Return a vector whose classes sum to zero."""
+    """Return the vector projected so that classes sum to zero."""
     return np.asarray(vector - vector.mean(axis=0))
 
 

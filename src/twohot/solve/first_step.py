@@ -1,14 +1,14 @@
-"""The first step of a fit by cross-entropy from zero: how long it is, found on some of the rows.
+"""The first step of a cross-entropy fit from zero; a sample of the rows gives its length.
 
-At zero all outputs are uniform, and Newton's step by the metric there is known without a pass.
-Further out classes compete for rows, so that it leads too far, mostly two to four times. Along it,
-to coefficients t · W, the slope of the objective is
+At zero all outputs are uniform, and Newton's step by the metric there is known without a pass. It
+is too long, mostly by a factor of two to four, because classes then compete for rows. Along it, at
+coefficients t · W, the slope of the objective is
 
     mean_i v_i Σ_k (p_ik(t z_i) - 1/K) z_ik - ⟨W, B⟩ + t · Σ l2 W²,    z_i = W x_i,
 
-with B the moment of the targets less 1/K. It rises with t. Its first term is taken from some of the
-rows, which is little work beside a pass. A first step that has to be shortened would cost a pass,
-and the curvature measured along it.
+where B is the moment of the targets less 1/K. It increases with t. Its first term is estimated from
+a sample of the rows, which is cheap compared with a pass. A first step that is too long would cost
+a pass, and its measured curvature would be of little use.
 """
 
 import numpy as np
@@ -20,15 +20,17 @@ from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.loss_kernels import deviation
 from twohot.solve.objective import FitProblem
 
-# Of many rows a share is read, and at most so many: the length need not be exact. Of few rows all
-# are read, so that a row of weight two counts exactly as two rows, and one of weight zero as none.
-# With very many classes fewer rows are read, because every row has a number for each class.
+# With many rows a share of them is read, up to a maximum: the length need not be exact. With few
+# rows all are read, so that a row of weight two counts exactly as two rows, and one of weight zero
+# not at all. With very many classes fewer rows are read, because every row has one number per
+# class.
 SAMPLED_ROWS, SAMPLED_SHARE = 1_000, 0.1
 SAMPLED_CELLS, LEAST_ROWS = 200_000, 100
 FEW_ROWS, FEW_CELLS = 2_000, 1_000_000
 
-# Root mean square of the logits up to which outputs are so nearly uniform that Newton's step is
-# right, and a sample of the rows gives no better one: in late rounds, with large penalties.
+# If the root mean square of the logits is smaller, outputs are nearly uniform: Newton's step is
+# right, and a sample of the rows cannot improve it. This happens in late rounds with large
+# penalties.
 TINY_LOGITS = 0.1
 
 LONGEST = 2.0  # multiple of Newton's step
@@ -36,15 +38,15 @@ PRECISION = 0.02
 
 
 def first_coef(problem: FitProblem) -> FloatArray:
-    """Return where a first step from zero leads."""
-    # Targets less 1/K: the gradient at zero is their moment with its sign changed.
+    """Return the coefficients after the first step from zero."""
+    # The gradient at zero is minus the moment of the targets less 1/K.
     step = metrics_at_zero(problem).solve(problem.target_moment)
     mean_square = float(np.sum(problem.axes.variances * step**2)) / len(step)
     return step if mean_square <= TINY_LOGITS**2 else _suited_length(problem, step) * step
 
 
 def _suited_length(problem: FitProblem, step: FloatArray) -> float:
-    """Return the multiple of a step at which the objective on some rows is least."""
+    """Return the multiple of a step that minimises the objective on a sample of the rows."""
     logits, weights = _sample(problem, step)
     if not weights.any():
         return 1.0
@@ -62,7 +64,7 @@ def _suited_length(problem: FitProblem, step: FloatArray) -> float:
 
 
 def _sample(problem: FitProblem, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the logits of some rows, and their weights, in float64."""
+    """Return the logits and weights of a sample of the rows, in float64."""
     rows = problem.rows
     taken = rows.take(_sampled(rows, len(coef)))
     parts = list(taken.map(logits_and_weights, problem.coordinates.on_rows(coef)))
@@ -72,7 +74,7 @@ def _sample(problem: FitProblem, coef: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def _sampled(rows: Rows, n_classes: int) -> IntArray:
-    """Return which rows are looked at, of weight zero none."""
+    """Return the sampled rows; rows of weight zero are left out."""
     weights = rows.given_weights
     counted = np.arange(rows.n_samples) if weights is None else np.flatnonzero(weights)
     n_rows = len(counted)

@@ -1,8 +1,8 @@
-"""The loop: directions from preconditioned L-BFGS, and steps along them (solve.steps).
+"""The minimiser: directions from preconditioned L-BFGS, and steps along them (solve.steps).
 
 The curvature comes from solve.curvature: a model of it, and past steps. The tolerance is relative
 to the gradient at zero coefficients of the same fit: the targets of late rounds are nearly uniform,
-and a tolerance that did not shrink with them would stop at zero.
+and a fit with an absolute tolerance would stop at zero.
 """
 
 from collections.abc import Callable
@@ -15,25 +15,25 @@ from twohot.solve.first_step import first_coef
 from twohot.solve.objective import Evaluation, Objective
 from twohot.solve.steps import KEPT_LOGITS, choose_steps
 
-# After a step that had to be shortened, the pairs of each class are set aside for so many steps:
+# After a step had to be shortened, the class-wise pairs are not used for this many steps, because
 # the curvature changes too fast for them. Without this, fits at a small penalty stall.
 PAUSE = 3
 
-# Below this relative gradient rounding may be all that is left; a fit that then makes so many
-# steps without a gradient clearly smaller than before has met its floor.
+# Below this relative gradient, only rounding may be left. A fit stops after PATIENCE steps there
+# without a clearly smaller gradient.
 FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 PATIENCE = 12
 
-MOST_TRIALS = 25  # of one step, each shorter; 0.1²⁵ of a step is nothing
-FEW_TRIALS = 4  # where rounding may be all that is left
+MOST_TRIALS = 25  # lengths tried per step, each shorter; 0.1²⁵ of a step is negligible
+FEW_TRIALS = 4  # if only rounding may be left
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where a fit ended, and whether that is the optimum."""
+    """The end of a fit, and whether it is the optimum."""
 
     evaluation: Evaluation  # at the end
-    n_iter: int  # directions tried
+    n_iter: int  # number of directions
     gradient_norm: float  # relative to the norm of the gradient at zero
     converged: bool
 
@@ -49,9 +49,9 @@ def minimize(
     kept_logits: int = KEPT_LOGITS,
     callback: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Minimise an objective from an evaluated start, by at least `min_iter` steps.
+    """Minimise an objective from an evaluated start, with at least `min_iter` steps.
 
-    Without a start it begins one step from zero (solve.first_step), before any direction is tried.
+    Without a start it begins after one step from zero (solve.first_step).
 
     `callback` is called after every step with the iterations, passes and relative gradient so far.
     """
@@ -68,7 +68,7 @@ def minimize(
         metrics = metrics_at(problem, here)
         norm = smallest = float(np.linalg.norm(here.gradient)) / scale
         while (norm > tol or n_iter < min_iter) and n_iter < max_iter and stalled < PATIENCE:
-            # 1. A direction from the curvature seen so far.
+            # 1. A direction from the curvature measured so far.
             direction = -history.solve(here.gradient, metrics)
             # 2. A step along it.
             at_floor = smallest <= FLOOR[problem.rows.dtype]
@@ -79,7 +79,7 @@ def minimize(
                     break
                 history.forget()
                 continue
-            # 3. The curvature that the step has measured.
+            # 3. The curvature measured by the step.
             metrics = metrics_at(problem, there)
             history.pause = max(0, history.pause - 1)
             if shortened and history.pairs:

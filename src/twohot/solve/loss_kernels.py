@@ -1,7 +1,7 @@
-"""The losses on one block of rows; see solve.losses for the formulas. All but softmax are kernels.
+"""The losses on one block of rows; see solve.losses for the formulas. Most are kernels.
 
-A kernel is a function of a block and small shared arrays (see `twohot.rows.rows`). What is fitted
-is asked for block by block, through `targets.of(block)`.
+A kernel is a function of a block and small shared arrays (see `twohot.rows.rows`). The targets are
+requested block by block, through `targets.of(block)`.
 """
 
 from typing import Any, Protocol
@@ -12,21 +12,21 @@ import scipy.sparse as sp
 from twohot.base import FloatArray, IntArray, Matrix
 from twohot.rows import Block, Terms, scale_rows
 
-# Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
+# Below this, use exp(z) - 1, which costs ten times as much as exp(z).
 SMALL_LOGIT = 0.1
 
-# Beyond this, exp(z) may overflow in float32, or vanish.
+# Beyond this, exp(z) may overflow or underflow in float32.
 LARGE_LOGIT = 60.0
 
-LOGITS = "logits"  # of a fit that keeps them, beside the rows
+LOGITS = "logits"  # name of stored logits
 
 
 class Targets(Protocol):
-    """What the rows of a fit are to be predicted as: small, so that it can go with a kernel."""
+    """The targets of a fit, as a small object that can be sent with a kernel."""
 
     @property
     def name(self) -> str:
-        """What the targets are."""
+        """Kind of the targets."""
         ...
 
     def of(self, block: Block) -> Matrix:
@@ -35,9 +35,9 @@ class Targets(Protocol):
 
 
 def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn logits into outputs, in place, and return them with each row's logsumexp (rows, 1).
+    """Convert logits to outputs, in place; return them and the logsumexp of each row (rows, 1).
 
-    There is no need to shift them unless some are large.
+    Logits are shifted only if some are large.
     """
     largest: FloatArray | float = 0.0
     if not (logits.max(initial=0) <= LARGE_LOGIT and logits.min(initial=0) >= -LARGE_LOGIT):
@@ -50,10 +50,10 @@ def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn logits into outputs less 1/K, in place; return them and each row's logsumexp.
+    """Convert logits to outputs less 1/K, in place; return them and the logsumexp of each row.
 
-    Where all logits are small, so is the deviation, and it is taken from exp(z) - 1: the difference
-    of two rounded outputs would keep none of its digits.
+    If all logits are small, the result is computed from exp(z) - 1: the difference of two rounded
+    outputs would lose all digits.
     """
     n_classes = logits.shape[1]
     if logits.max() > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
@@ -68,17 +68,17 @@ def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def row_sums(matrix: FloatArray) -> FloatArray:
-    """Return the sum of each row, (rows, 1): as a product, a fifth of the time of a sum."""
+    """Return the sum of each row, (rows, 1), as a matrix product: five times as fast as a sum."""
     return np.asarray(matrix @ np.ones((matrix.shape[1], 1), matrix.dtype))
 
 
 def column_sums(matrix: FloatArray) -> FloatArray:
-    """Return the sum of each column, (columns,), as a product too."""
+    """Return the sum of each column, (columns,), as a matrix product."""
     return np.asarray(np.ones(len(matrix), matrix.dtype) @ matrix)
 
 
 def logits_of(block: Block, coef: FloatArray | None) -> FloatArray:
-    """Return the logits of a block, to be overwritten; without coefficients those that are kept."""
+    """Return the logits of a block, which may be overwritten; stored ones if `coef` is None."""
     return block.columns[LOGITS].copy() if coef is None else block.project(coef)
 
 
@@ -106,7 +106,7 @@ def generalized_terms(
 ) -> Terms:
     """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
 
-    The last adds to the second what makes Σ v a p xᵀ. It takes no matrix product.
+    The sum of the second and the last is Σ v a p xᵀ. The last takes no matrix product.
     """
     wanted = targets.of(block)
     if block.weights is not None:
@@ -133,19 +133,19 @@ def generalized_terms(
     return *terms, block.gather(credited)
 
 
-# The losses where only logits move: all that the length of a step depends on ----------------------
-# Blocks are of logits z, with what a direction adds to them beside: where class k goes length_k
-# along the direction, they become z + length∘change. See solve.steps. All functions here are
-# kernels, of the lengths and the order up to which derivatives are wanted, 1 or 2.
+# The losses as functions of the logits, for the search for step lengths ---------------------------
+# Blocks hold logits z, and the change of z by a direction. If class k moves by length_k along the
+# direction, the logits become z + length∘change. See solve.steps. All functions here are kernels,
+# with the lengths and the highest order of derivatives, 1 or 2, as arguments.
 
 CHANGE = "logit change"
 
 
 def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
-    """Return Σ v logsumexp and its slope in the length of each class, at order 2 its curvature.
+    """Return Σ v logsumexp and its slopes by the length of each class; at order 2 its curvature.
 
-    With p the outputs and c the change, the slope is Σ v p∘c, and the curvature
-    diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ, whose first term is returned on its own, too.
+    With outputs p and changes c, the slope is Σ v p∘c, and the curvature
+    diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ, whose first term is also returned alone.
     """
     change = block.columns[CHANGE]
     moved, log_sum = softmax(block.x + lengths * change)
@@ -164,10 +164,10 @@ def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
 def generalized_along(
     block: Block, lengths: FloatArray, order: int, targets: Targets, power: float
 ) -> Terms:
-    """Return -Σ v a/q and its slope in the length of each class, at order 2 its curvature.
+    """Return -Σ v a/q and its slopes by the length of each class; at order 2 its curvature.
 
-    With the credits r = t∘p^q of a row and a = Σ r, the second derivative in its logits is
-    a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). Σ v a p∘c² is returned on its own, too.
+    With r = t∘p^q of a row and a = Σ r, the second derivative by its logits is
+    a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). Σ v a p∘c² is also returned alone.
     """
     change = block.columns[CHANGE]
     p, _ = softmax(block.x + lengths * change)

@@ -1,4 +1,4 @@
-"""The losses that a probe may be fitted by, each with its kernel, its start and its tolerances.
+"""The losses of the probes, each with its kernel, start and tolerances.
 
 With logits z_i = W x_i, outputs p_i = softmax(z_i), targets t_i (rows that sum to one) and row
 weights v_i of mean one,
@@ -7,17 +7,17 @@ weights v_i of mean one,
     generalised cross-entropy   ℓ_i =  Σ_k t_ik (1 - p_ik^q) / q,    0 < q ≤ 1
     f(W) = mean_i v_i ℓ_i + ½·l2·‖W‖²,    no penalty on an intercept.
 
-With respect to the logits, and with the agreement a_i = Σ_k t_ik p_ik^q,
+The derivatives by the logits, with a_i = Σ_k t_ik p_ik^q, are
 
     cross-entropy               ∂ℓ_i/∂z_ij = p_ij - t_ij
     generalised cross-entropy   ∂ℓ_i/∂z_ij = a_i p_ij - t_ij p_ij^q.
 
-Cross-entropy is linear in the targets, so that they enter only through their moment:
+Cross-entropy is linear in the targets, so they enter only through their moment B:
 
     f(W) = mean_i v_i logsumexp(z_i) + ½·l2·‖W‖² - ⟨W, B⟩,    B = Tᵀ V X / N
     grad = M(W) + l2·W - B,                                   M(W) = Pᵀ V X / N.
 
-A new loss is a subclass of `Loss` here and an entry of `LOSSES`; nothing else knows their names.
+To add a loss, write a subclass of `Loss` and an entry of `LOSSES`; nothing else needs a change.
 """
 
 from abc import ABC, abstractmethod
@@ -36,10 +36,10 @@ from twohot.solve.loss_kernels import (
 )
 from twohot.solve.objective import Evaluation, FitProblem
 
-# The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
+# Smallest curvature of a class, because the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10
 
-# A class with less than this share of the outputs has no mean to speak of.
+# The mean of a class with less than this share of the outputs is not defined.
 LEAST_MASS = 1e-12
 
 # Below this power, (1 - p^q)/q is cross-entropy to the precision of float32.
@@ -49,37 +49,36 @@ USUAL_POWER = 0.7
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """What a fit minimises, beside the penalty."""
+    """The loss that a fit minimises, without the penalty."""
 
     name: ClassVar[str]
-    is_robust: ClassVar[bool]  # whether what one wrong label can cost is bounded
-    is_usual: ClassVar[bool] = False  # left out of the names of recipes
-    default_ridge: ClassVar[float]  # at which one fit did best on many noisy sets of embeddings
-    # Relative gradients at which candidates are compared, on given labels and on a teacher's
-    # outputs. Tighter ones change no comparison: on real features test accuracy moves by about
-    # 0.1 points.
+    is_robust: ClassVar[bool]  # whether the loss of one wrong label is bounded
+    is_usual: ClassVar[bool] = False  # omitted from the names of recipes
+    default_ridge: ClassVar[float]  # best for one fit on many noisy sets of embeddings
+    # Tolerances for comparing candidates, on given labels and on a teacher's outputs. Tighter ones
+    # change no comparison: on real features test accuracy changes by about 0.1 points.
     coarse_tol: ClassVar[float]
     coarse_student_tol: ClassVar[float]
-    starts_from: ClassVar["Loss | None"] = None  # whose fit it starts from; None: it is convex
+    starts_from: ClassVar["Loss | None"] = None  # the loss whose fit is the start; None: convex
 
     @property
     def is_convex(self) -> bool:
-        """Whether there is one optimum, wherever a fit starts."""
+        """Whether the loss is convex, so that the optimum does not depend on the start."""
         return self.starts_from is None
 
     @abstractmethod
     def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
 
-        Half of one where the logits are kept beside the rows.
+        It takes half a pass if `kept` says that the logits are stored with the rows.
         """
 
     def scale_at_zero(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return how large the gradient at zero coefficients is, relative to cross-entropy's."""
+        """Return the size of the gradient at zero coefficients, relative to cross-entropy."""
         return 1.0
 
     def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
-        """Return the gradient at zero coefficients, where outputs are uniform; takes no pass."""
+        """Return the gradient at zero coefficients, where outputs are uniform, without a pass."""
         scale = self.scale_at_zero(len(problem.target_moment))
         return np.asarray(-scale * problem.target_moment)
 
@@ -87,28 +86,28 @@ class Loss(ABC):
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
         """Return the kernel along a direction (solve.loss_kernels) and its other shared arguments.
 
-        None if the loss of a row depends on more than its logits and attached columns.
+        None if the loss of a row depends on more than its logits and stored columns.
         """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
-        """Return the evaluation where other targets were evaluated, if that takes no pass."""
+        """Return the evaluation at a point known for other targets, if this takes no pass."""
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the loss as JSON has it; `loss_from_json` reads it."""
+        """Return the loss as JSON; `loss_from_json` reads it."""
         return {"name": self.name, **asdict(self)}
 
 
 @dataclass(frozen=True)
 class CrossEntropy(Loss):
-    """Cross-entropy of any targets, given their moment."""
+    """Cross-entropy with any targets, which enter through their moment."""
 
     name = "ce"
     is_robust = False
     is_usual = True
     default_ridge = 50.0
     coarse_tol = 3e-2
-    coarse_student_tol = 1e-2  # students differ from their teacher by little
+    coarse_student_tol = 1e-2  # students differ little from their teacher
 
     def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows, or half of one."""
@@ -131,11 +130,11 @@ class CrossEntropy(Loss):
         return self._with_targets(problem, known, moment)
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:
-        """Return the evaluation where other targets were evaluated, without a pass."""
+        """Return the evaluation at a point known for other targets, without a pass."""
         return None if known.moment is None else self._with_targets(problem, known, known.moment)
 
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:  # noqa: ARG002
-        """Return the kernel that takes logits along a direction."""
+        """Return the kernel along a direction."""
         return cross_entropy_along, ()
 
     def _with_targets(
@@ -152,7 +151,7 @@ class CrossEntropy(Loss):
 
 @dataclass(frozen=True)
 class GeneralizedCrossEntropy(Loss):
-    """Generalised cross-entropy, which bounds what one wrong label can cost. Not convex."""
+    """Generalised cross-entropy, which bounds the loss of one wrong label. Not convex."""
 
     gce_power: float = USUAL_POWER
 
@@ -170,7 +169,7 @@ class GeneralizedCrossEntropy(Loss):
         sums = rows.sum(generalized_terms, on_rows, problem.targets, self.gce_power)
         agreement, moment, curvature, mass, *credited = (term / rows.n_samples for term in sums)
         moment = coordinates.along_axes(moment)
-        means = problem.means  # dense targets give no better ones
+        means = problem.means  # dense targets cannot improve them
         if credited:
             means = _class_means(moment + coordinates.along_axes(credited[0]), mass)
         return Evaluation(
@@ -182,11 +181,11 @@ class GeneralizedCrossEntropy(Loss):
         )
 
     def scale_at_zero(self, n_classes: int) -> float:
-        """Return p^q of uniform outputs p = 1/K, by which the gradient is smaller."""
+        """Return p^q for uniform outputs p = 1/K, the factor by which the gradient is smaller."""
         return float(n_classes**-self.gce_power)
 
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return the kernel that takes logits along a direction, unless targets take the rows."""
+        """Return the kernel along a direction, unless the targets are computed from the rows."""
         if problem.targets.name == "outputs":
             return None
         return generalized_along, (problem.targets, self.gce_power)
@@ -198,14 +197,14 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def make_loss(argument: str, name: str, gce_power: float = USUAL_POWER) -> Loss:
-    """Return the loss that an argument names; its fields are parameters of the probes."""
+    """Return the loss that `argument` selects; its fields are parameters of the probes."""
     kind = LOSSES[check_choice(argument, name, tuple(LOSSES))]
     given = {"gce_power": check_within("gce_power", gce_power, LEAST_POWER, 1)}
     return kind(**{each.name: given[each.name] for each in fields(kind)})
 
 
 def loss_from_json(record: dict[str, Any]) -> Loss:
-    """Return the loss that `to_json` wrote; anything may be raised if it did not."""
+    """Return the loss that `to_json` wrote; other input may raise any exception."""
     parameters = dict(record)
     return LOSSES[parameters.pop("name")](**parameters)
 

@@ -1,11 +1,10 @@
-"""The problem of a fit, and what one pass over the rows computes for it.
+"""The problem of a fit, and the result of one pass over the rows.
 
 Conventions
 -----------
-Coefficients, moments and gradients (K, d) are along the d principal axes that are kept of the rows
+Coefficients, moments and gradients (K, d) are along the d principal axes of the rows that are kept
 (see rows.principal_axes). All moments are those of the deviation from the uniform output,
-(P - 1/K)ᵀ V X / N. It is what late rounds consist of: there P - 1/K is small, and the rounding of
-1/K would drown it.
+(P - 1/K)ᵀ V X / N. In late rounds P - 1/K is so small that the rounding of 1/K would exceed it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from twohot.solve.losses import Loss
 
 
-# Roundings, relative to its largest term, that a sum over all rows may be off by.
+# Rounding error of a sum over all rows, in roundings of its largest term.
 MOMENT_ROUNDING = 10
 
 
@@ -37,7 +36,7 @@ class FitProblem:
 
     @property
     def rows(self) -> Rows:
-        """What the passes run over."""
+        """The rows."""
         return self.coordinates.rows
 
     @property
@@ -52,20 +51,20 @@ class FitProblem:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What one pass at `coef` computes."""
+    """The result of one pass at `coef`."""
 
     coef: FloatArray  # (K, d)
     value: float  # the objective
     gradient: FloatArray  # (K, d)
     curvature: FloatArray  # (K,), mean second derivative with respect to the logit of a class
-    means: FloatArray | None  # (K, d), mean row of each class, by the weights of its curvature
+    means: FloatArray | None  # (K, d), mean row of each class, weighted by curvature
     moment: FloatArray | None = None  # (K, d), of the outputs' deviation (cross-entropy)
     log_partition: float = 0.0  # mean logsumexp of the logits (cross-entropy)
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """A loss on the rows of a problem: what is minimised."""
+    """A loss on the rows of a problem, to be minimised."""
 
     problem: FitProblem
     loss: "Loss"
@@ -73,19 +72,19 @@ class Objective:
     def evaluate(self, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
 
-        Half of one where the logits at these coefficients are kept beside the rows.
+        It takes half a pass if `kept` says that the logits are stored with the rows.
         """
         return self.loss.evaluate(self.problem, coef, kept=kept)
 
     def gradient_at_zero(self) -> FloatArray:
-        """Return the gradient at zero coefficients, which takes no pass."""
+        """Return the gradient at zero coefficients, without a pass."""
         return self.loss.gradient_at_zero(self.problem)
 
 
 def pose(
     coordinates: Coordinates, targets: Targets, l2: float, last: Evaluation | None
 ) -> FitProblem:
-    """Return the problem of a round, after the round that it learns from or starts at, if any."""
+    """Return the problem of a round, given the end of the previous round, if any."""
     rows = coordinates.rows
     penalty = np.full(len(coordinates.axes.variances), l2)
     if rows.intercept:
@@ -101,7 +100,7 @@ def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
     """Return (T - 1/K)ᵀ V X / N along the axes, in one read of the rows.
 
     If rows sum to one only up to rounding, all classes share a part of the moment that no
-    coefficients can fit. It is subtracted, and a moment that is rounding alone becomes zero.
+    coefficients can fit. It is subtracted, and a moment of the size of rounding is set to zero.
     """
     rows = coordinates.rows
     (total,) = rows.sum(target_terms, targets, rows.dtype)

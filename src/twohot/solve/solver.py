@@ -1,4 +1,4 @@
-"""One fit after another on the same rows: where each starts, and how it is solved."""
+"""A sequence of fits on the same rows: their starts and settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,25 +14,25 @@ from twohot.solve.losses import Loss
 from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.steps import KEPT_LOGITS
 
-# Tolerance of a fit that is only the start for another loss. From here the other fit ends where it
-# would if it started from the optimum, after fewer passes.
+# Tolerance of a fit that is only the start for another loss. The other fit then ends at the same
+# point as from the optimum, after fewer passes in total.
 START_TOLERANCE = 3e-2
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """How every fit of an estimator is solved."""
+    """The settings of all fits of an estimator."""
 
     tol: float  # of the gradient, relative to its norm at zero
     max_iter: int
-    start: str | FloatArray = "teacher"  # of a loss that is not convex; or "zero", or coefficients
-    min_iter: int = 0  # steps to take even where the start is within the tolerance
-    kept_logits: int = KEPT_LOGITS  # bytes up to which logits of all rows are kept
+    start: str | FloatArray = "teacher"  # for non-convex losses; or "zero", or coefficients
+    min_iter: int = 0  # minimum steps, even if the start is within the tolerance
+    kept_logits: int = KEPT_LOGITS  # maximum bytes for storing the logits of all rows
 
 
 @dataclass(eq=False)
 class Solver:
-    """Fits on the same rows. What one learns of the curvature serves the next of its penalty."""
+    """Fits on the same rows; a fit reuses the curvature of the last fit with the same penalty."""
 
     coordinates: Coordinates
     settings: Settings
@@ -43,18 +43,18 @@ class Solver:
     def fit(
         self, loss: Loss, targets: Targets, l2: float, last: Evaluation | None = None
     ) -> Solution:
-        """Fit targets, started from the last round if that is of use.
+        """Return the solution for some targets, with a warm start from the last round if it helps.
 
-        A convex objective starts from the last round, from coefficients that the settings hold, or,
-        if zero has the smaller gradient, one step from there. For any other the start matters, and
-        is where the settings say: "teacher" is the last round, or in the first round a fit of the
-        same targets by the loss it starts from.
+        A convex objective starts from the last round, from coefficients in the settings, or, if the
+        gradient at zero is smaller, one step from zero. For other objectives the start matters and
+        follows the settings: "teacher" is the last round, or in the first round a fit of the same
+        targets by the loss `starts_from`.
         """
         problem = pose(self.coordinates, targets, l2, last)
         if loss.starts_from is None:
             return self._fit_convex(Objective(problem, loss), l2, last)
         if last is None and _is(self.settings.start, "teacher"):
-            # A fit that is only a start.
+            # This fit is only a start.
             coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
             solver = Solver(self.coordinates, coarse)
             convex = Objective(problem, loss.starts_from)

@@ -1,7 +1,7 @@
-"""How far a step goes along a direction: one length for all classes, or one for each.
+"""Step lengths along a direction: one length for all classes, or one per class.
 
-With one length for all (`WholeSteps`), every length that is tried takes a pass over the rows. With
-one for each class (`ClassSteps`), lengths are found without a pass, from the logits of all rows.
+With one length for all (`WholeSteps`), every trial length takes a pass over the rows. With one per
+class (`ClassSteps`), lengths are found without a pass, from the logits of all rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,46 +18,45 @@ from twohot.solve.curvature import class_inner
 from twohot.solve.loss_kernels import CHANGE, LOGITS
 from twohot.solve.objective import Evaluation, Objective
 
-# A step whose slope at its end is steeper than this share of the slope at its start has gone
-# too far. Looser than a line search would be: a second pass costs more than a longer step loses.
+# A step is too long if the slope at its end is steeper than this share of the slope at its start.
+# This is looser than in a line search: a second pass costs more than a longer step loses.
 STEEPEST_END = 0.9
 
-# Directions are computed class by class, as if classes did not compete for rows, so steps of a
-# convex fit overshoot by a factor that changes slowly. FIRST_LENGTH is the first guess of the
-# length that suits them (after the step from zero, whose length is found: see solve.first_step),
-# NEWEST the weight of the newest step in later guesses. (A fit that is not convex overshoots and
-# falls short by turns.) If the root mean square of the logits is below SMALL_LOGITS, outputs are
-# nearly uniform and no class competes with another.
+# Directions ignore that classes compete for rows, so steps of a convex fit overshoot by a factor
+# that changes slowly. FIRST_LENGTH is the first guess of the right length (after the step from
+# zero, see solve.first_step). NEWEST is the weight of the newest step in later guesses. (A fit that
+# is not convex overshoots and falls short alternately.) If the root mean square of the logits is
+# below SMALL_LOGITS, outputs are nearly uniform and classes do not compete.
 FIRST_LENGTH, NEWEST = 0.5, 0.3
 SMALL_LOGITS = 0.5
-SHORTEST = 0.3  # what a single bad step may leave
+SHORTEST = 0.3  # smallest factor after one bad step
 
-# Values of the objective closer than this, relative, may differ by rounding alone.
+# Relative differences of objective values below this may be rounding.
 VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
 
 @dataclass(eq=False)
 class WholeSteps:
-    """One length for all classes: the one that suited the last steps, if it leads down."""
+    """One length for all classes: that of the last steps, shortened if the objective rises."""
 
     objective: Objective
-    # Share of the curvature of its metric from which on a class uses its own pair. Less tells of
-    # the coupling to other classes, not of the class's own block, and would let the class leap.
+    # A class uses its own pair from this share of the curvature of its metric on. Smaller values
+    # come from the coupling to other classes, and would lead to too large steps.
     least_class_curvature: float = 0.3
     usual_length: float | None = None  # tried first; None before the first step
 
     def begin(self, coef: FloatArray) -> Evaluation:
-        """Return the evaluation where the steps begin."""
+        """Return the evaluation at the start."""
         return self.objective.evaluate(coef)
 
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int
     ) -> tuple[Evaluation | None, bool]:
-        """Return the evaluation one step on, and whether the step had to be shortened.
+        """Return the evaluation after a step, and whether the step had to be shortened.
 
-        None if the direction does not lead down, or no part of it does. Accepted where the slope
-        along the direction is not steeply upwards, and the value has not risen (which only an
-        objective that is not convex can do without the former).
+        None if no step along the direction decreases the objective. A step is accepted if the slope
+        at its end is not steeply upwards and the value has not risen (without the former, this
+        happens only if the objective is not convex).
         """
         slope = float(np.vdot(here.gradient, direction))
         if slope >= 0:
@@ -75,46 +74,46 @@ class WholeSteps:
         return None, True
 
     def _first_length(self, end: FloatArray) -> float:
-        """Return the length to try first, of a step that would end at some coefficients."""
+        """Return the first trial length of a step that would end at `end`."""
         logits = np.sqrt(np.sum(self.objective.problem.axes.variances * end**2) / len(end))
         competing = self.objective.loss.is_convex and logits > SMALL_LOGITS
         return FIRST_LENGTH if competing else 1.0
 
     def _learn(self, usual: float, suited: float) -> None:
-        """Let the length that would have suited a step count for the next."""
+        """Update the first trial length by the length that would have been right."""
         if self.objective.loss.is_convex:
             self.usual_length = min(max(usual + NEWEST * (suited - usual), SHORTEST), 1.0)
 
 
-# How far each class goes along a direction: Newton's method on K lengths --------------------------
+# One length per class along a direction: Newton's method on K lengths -----------------------------
 # As a function of the lengths t, and less a constant, the objective is
 #
 #     loss(t) + fixed · t + ½ Σ_k bend_k t_k²,
 #
-# the mean loss at the logits, what is linear in the coefficients, and the penalty.
+# the mean loss at the logits, the linear terms of the coefficients, and the penalty.
 
-MOST_LOOKS = 6  # at the objective along a direction; mostly one is enough
-MOST_SHORTER = 25  # looks until any length leads down; 0.4²⁵ of a step is nothing
-GOOD_SLOPE = 0.2  # share of the slopes that may be left
-SHORTER = 0.4  # factor of a step that leads up
+MOST_LOOKS = 6  # evaluations along a direction; one is usually enough
+MOST_SHORTER = 25  # evaluations until the objective decreases; 0.4²⁵ of a step is negligible
+GOOD_SLOPE = 0.2  # remaining share of the slopes at which the search ends
+SHORTER = 0.4  # factor of a step that increases the objective
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
     """The objective along a direction."""
 
-    # Mean loss at some lengths, its slopes (K,), at order 2 its curvature (K, K), and that of each
-    # class by itself (K,).
+    # Mean loss at some lengths, its slopes (K,), and at order 2 its curvature (K, K) and the part
+    # of each class alone (K,).
     terms: Callable[[FloatArray, int], Terms]
-    slope: FloatArray  # (K,), of the objective at no length
+    slope: FloatArray  # (K,), of the objective at length zero
     bend: FloatArray  # (K,), of the penalty
-    reach: FloatArray  # (K,), the largest length of each class
+    reach: FloatArray  # (K,), maximum length of each class
     rounding: float  # of values, relative
-    least_bend: float  # least curvature, relative to that of each class by itself
+    least_bend: float  # smallest curvature, relative to that of each class alone
 
 
 def search_lengths(line: Line) -> FloatArray:
-    """Return the length of each class; zeros if none leads down."""
+    """Return the length of each class; zeros if the objective does not decrease."""
     lengths = np.zeros_like(line.slope)
     terms = line.terms(lengths, 2)
     fixed = line.slope - terms[1]
@@ -137,7 +136,7 @@ def search_lengths(line: Line) -> FloatArray:
 
 
 def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
-    """Return how the lengths are to change: down, also where the objective bends down."""
+    """Return the change of the lengths: a descent direction, also if the curvature is negative."""
     curvature, by_itself = terms[2] + np.diag(line.bend), terms[3] + line.bend
     unit = 1 / np.sqrt(np.maximum(by_itself, np.finfo(np.float64).tiny))
     bends, axes = sl.eigh(curvature * unit * unit[:, np.newaxis])
@@ -145,47 +144,47 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
     return np.asarray(-unit * (axes @ (axes.T @ (unit * slope) / bends)))
 
 
-# A length for each class: how far a step goes, found without a pass -------------------------------
-# Logits are linear in the coefficients. If the logits of all rows are kept, one product over the
+# One length per class, found without a pass -------------------------------------------------------
+# Logits are linear in the coefficients. If the logits of all rows are stored, one product over the
 # rows gives their change along a direction D, and the objective along
 #
 #     W + diag(t) D,    t a length for each class,
 #
-# is known for any t: with logits Z + (X Dᵀ) diag(t). Newton's method on these K lengths takes the
-# coupling between the classes into account, which no model of single classes can. One more
-# product, of the outputs there, makes the gradient. So every step takes exactly one pass, and each
-# class goes as far as it can.
+# is known for any t, with logits Z + (X Dᵀ) diag(t). Newton's method on these K lengths accounts
+# for the coupling between the classes, which a model per class cannot. One more product gives the
+# gradient at the new outputs. So every step takes exactly one pass, and each class moves by its
+# best length.
 #
-# Near the end of a fit that is not convex, the coefficients of a few classes at a time still move
-# while all others are done. There a length for each class saves passes, even if it costs as much.
+# Near the end of a fit that is not convex, only the coefficients of a few classes still move. There
+# a length per class saves passes, even if the search costs as much.
 
-# Logits of all rows are kept if they take no more than this. So much again is what a direction
-# adds to them.
+# Logits of all rows are stored if they take no more bytes than this. Their change by a direction
+# takes as much again.
 KEPT_LOGITS = 2**24
 
-# Features for each class from which on the search for lengths is cheap beside a pass. It takes a
-# fifth of one for 20 features a class, and four fifths for 5, which is more than it saves.
+# Features per class from which on the search for lengths is cheap. It takes a fifth of a pass for
+# 20 features per class, and four fifths for 5, which is more than it saves.
 LEAST_FEATURES = 10
 
-# The same for the end of a fit that is not convex, from this relative gradient on: with 4 features
-# a class it saves a fifth of the passes there, for about the same processor time. Down to it steps
-# are those of any other fit: where a fit to a coarse tolerance ends is part of what it is.
+# The same for the end of a fit that is not convex, below this relative gradient: with 4 features
+# per class it saves a fifth of the passes there, for about the same processor time. Above it the
+# steps are those of other fits, because the results of coarse fits must not change.
 LEAST_LATE_FEATURES = 3
 LATE_GRADIENT = 0.03
 
-# Least curvature in the lengths, relative to that of each class by itself: where the objective is
-# convex, what rounding may take away; elsewhere what keeps steps within reach of the curvature.
+# Smallest curvature in the lengths, relative to that of each class alone: a bound on rounding if
+# the objective is convex; otherwise it limits steps to where the curvature is valid.
 LEAST_BEND = {"convex": 1e-4, "other": 0.03}
 
-# The most that a step may add to a logit: the intercept of a class without rows would fall until
-# rounding stops it, and beyond this the class has no probability left. And the largest length of a
+# Maximum change of a logit by a step: the intercept of a class without rows would decrease until
+# rounding stops it, and beyond this the class has no probability left. And the maximum length of a
 # class whose logits hardly change.
 MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
 
 
 @contextmanager
 def choose_steps(objective: Objective, most_bytes: int, tol: float) -> "Iterator[Steps]":
-    """Give a length to each class where logits can be kept, at least in the end, or one to all.
+    """Yield the kind of steps: a length per class if logits can be stored, else one length for all.
 
     `tol` is the relative gradient that the fit is to reach.
     """
@@ -207,18 +206,18 @@ def choose_steps(objective: Objective, most_bytes: int, tol: float) -> "Iterator
 
 
 class ClassSteps:
-    """A length for each class."""
+    """One length per class."""
 
-    # Lengths of their own keep classes from leaping, so that nearly every pair serves.
+    # With a length per class, no step is too large, so that nearly every pair is usable.
     least_class_curvature = 0.05
 
     def __init__(self, objective: Objective, kernel: Kernel, shared: tuple[Any, ...]) -> None:
         self.objective = objective
         self._kernel, self._shared = kernel, shared
-        self._kept: Rows | None = None  # logits, from the first step on
+        self._kept: Rows | None = None  # logits, after the first step
 
     def begin(self, coef: FloatArray) -> Evaluation:
-        """Return the evaluation where the steps begin; the logits there are kept."""
+        """Return the evaluation at the start, and store the logits there."""
         self._kept = self._logits_at(coef)
         return self.objective.evaluate(coef, kept=True)
 
@@ -228,7 +227,7 @@ class ClassSteps:
         direction: FloatArray,
         most_trials: int,  # noqa: ARG002
     ) -> tuple[Evaluation | None, bool]:
-        """Return the evaluation one step on; None if no lengths lead down."""
+        """Return the evaluation after a step; None if the objective does not decrease."""
         problem = self.objective.problem
         if self._kept is None:
             self._kept = self._logits_at(here.coef)
@@ -263,7 +262,7 @@ class ClassSteps:
         )
 
     def _logits_at(self, coef: FloatArray) -> Rows:
-        """Keep the logits beside the rows, and return them as rows of their own."""
+        """Store the logits with the rows, and return them as `Rows`."""
         problem, rows = self.objective.problem, self.objective.problem.rows
         if coef.any():
             rows.derive(LOGITS, logits_at, problem.coordinates.on_rows(coef))
@@ -281,7 +280,7 @@ class ClassSteps:
 
 
 class LateClassSteps(WholeSteps):
-    """One length for all classes down to a small gradient, and from there on one for each."""
+    """One length for all classes until the gradient is small, then one per class."""
 
     def __init__(self, objective: Objective, late: ClassSteps) -> None:
         super().__init__(objective)
@@ -291,10 +290,10 @@ class LateClassSteps(WholeSteps):
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int
     ) -> tuple[Evaluation | None, bool]:
-        """Return the evaluation one step on, and whether the step had to be shortened."""
+        """Return the evaluation after a step, and whether the step had to be shortened."""
         if np.linalg.norm(here.gradient) > self._small:
             return super().take(here, direction, most_trials)
-        self._small = np.inf  # no later step goes back
+        self._small = np.inf  # stay with one length per class
         self.least_class_curvature = self._late.least_class_curvature
         return self._late.take(here, direction, most_trials)
 

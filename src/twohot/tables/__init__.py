@@ -18,6 +18,7 @@ from twohot.tables.csv_file import DELIMITERS as DELIMITERS
 from twohot.tables.csv_file import SAFE_COLUMN as SAFE_COLUMN
 from twohot.tables.csv_file import csv_columns as csv_columns
 from twohot.tables.csv_file import find_delimiter as find_delimiter
+from twohot.tables.csv_file import guarded as guarded
 from twohot.tables.csv_file import read_csv as read_csv
 from twohot.tables.csv_file import unguarded as unguarded
 from twohot.tables.csv_file import write_csv as write_csv

@@ -1,9 +1,8 @@
-"""Closed forms for every round of self-distillation, what they guarantee, and where they end.
+"""Closed forms for every round of self-distillation, their guarantees and their limits.
 
-From a handful of numbers, without data: what a round outputs, how many rounds until every training
-label is right, how much noise it tolerates, which penalty to take, and how far the linear theory is
-from the exact softmax. `docs/theory.md` leads from each formula of the paper to the
-function that computes it.
+A few numbers, without data, give: the outputs of a round, the rounds until every training label is
+right, the tolerated noise, the penalty to choose, and the error of the linear theory relative to
+the exact softmax. `docs/theory.md` lists the function that computes each formula of the paper.
 """
 
 from twohot.theory.averaging import (

@@ -1,11 +1,11 @@
-"""Label averaging: what a round of self-distillation does to the labels (Theorem 3.1).
+"""Label averaging: the effect of a round of self-distillation on the labels (Theorem 3.1).
 
 With the softmax linearised at zero logits, σ(v) ≈ 1/K + v/K, the outputs of round t are
 
     Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
 
-which is kernel ridge regression repeated t times. There are four ways to compute it, each with
-the cost its input allows:
+which is kernel ridge regression repeated t times. There are four ways to compute it, for different
+inputs and costs:
 
     `average_labels`                 the inverse form: one factorisation, t solves
     `LabelAveraging.from_gram`       the eigen form: Φ = V diag(λ) Vᵀ, factors (λ/(x + λ))ᵗ
@@ -13,8 +13,8 @@ the cost its input allows:
                                      than the features is formed
     `ClassReduction`                 the class form for a `CorrelationModel`: K × K, any n
 
-Outputs sum to one but may leave [0, 1] for a general Gram matrix; they are not clipped, since
-that would break the law above.
+Outputs sum to one but may leave [0, 1] for a general Gram matrix. They are not clipped, because the
+formula would then no longer hold.
 """
 
 from dataclasses import dataclass
@@ -40,16 +40,16 @@ def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1
     [0.9839, 0.5455]
     """
     given = checks.real_array(eigenvalues, "eigenvalues")
-    checks.psd_eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
+    checks.psd_eigenvalues(np.sort(given, axis=None), "eigenvalues are not those of a Gram matrix")
     values, ridge = np.maximum(given, 0.0), check_positive("ridge", ridge)
     return power_of_ratio(values, ridge=ridge, n_rounds=checks.round_count(n_rounds))
 
 
 def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatArray:
-    """Return (values / (ridge + values)) ** n_rounds to all its digits, however many rounds.
+    """Return (values / (ridge + values)) ** n_rounds to full precision, for any number of rounds.
 
-    A ratio near 1 is a rounded number, and its power multiplies the error of rounding by the
-    rounds. Its logarithm, -log(1 + ridge/values), keeps its digits.
+    A power multiplies the rounding error of a ratio near 1 by the number of rounds. The logarithm,
+    -log(1 + ridge/values), is computed without this error.
     """
     if n_rounds <= 1:
         return np.asarray((values / (ridge + values)) ** n_rounds)
@@ -58,7 +58,7 @@ def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatA
 
 
 def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-    """Predict round `n_rounds` on the training samples, by solves with the Gram matrix.
+    """Return the outputs of a round on the training samples, by solves with the Gram matrix.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
     deviations = rows - 1 / n_classes
     for _ in range(checks.round_count(n_rounds)):
-        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹; the product form keeps small outputs accurate.
+        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹, but the product is accurate for small outputs.
         deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
     return np.asarray(1 / n_classes + deviations)
 
@@ -94,11 +94,11 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
 def sample_coefficients(
     targets: ArrayLike, outputs: ArrayLike, *, l2: float, temperature: float = 1.0
 ) -> FloatArray:
-    """Coefficients α of a fitted round, coef = αᵀ features (eq. 3).
+    """Return the coefficients α of a fitted round, coef = αᵀ features (eq. 3).
 
-    They follow from its targets and outputs alone, α = (targets - outputs) / (n_samples * l2),
-    for the exact softmax and for its linearisation. A temperature τ, with the loss scaled by τ²,
-    leaves every output as it is and multiplies the coefficients by τ (appendix on temperature).
+    They follow from targets and outputs, α = (targets - outputs) / (n_samples * l2), for the exact
+    softmax and for its linearisation. A temperature τ, with the loss scaled by τ², changes no
+    output and multiplies the coefficients by τ (appendix on temperature).
 
     Examples
     --------
@@ -115,7 +115,7 @@ def sample_coefficients(
 
 @dataclass(frozen=True, eq=False)
 class LabelAveraging:
-    """Label averaging of one data set, diagonalised once and used for every penalty and round.
+    """Label averaging of one dataset, diagonalised once for all penalties and rounds.
 
     Examples
     --------
@@ -134,34 +134,34 @@ class LabelAveraging:
 
     @classmethod
     def from_gram(cls, gram: ArrayLike) -> Self:
-        """Diagonalise a Gram matrix; unseen samples then cannot be predicted."""
+        """Diagonalise a Gram matrix; unseen samples cannot be predicted without features."""
         values, vectors = np.linalg.eigh(checks.symmetric_matrix(gram, "gram"))
         kept = checks.psd_eigenvalues(values, NOT_A_GRAM_MATRIX)
         return cls(kept[::-1], vectors[:, ::-1], None)
 
     @classmethod
     def from_features(cls, features: ArrayLike) -> Self:
-        """Diagonalise through the features; memory of the order of the features."""
+        """Diagonalise by a singular value decomposition of the features, without a Gram matrix."""
         rows = checks.real_array(features, "features", ndim=2)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
         return cls(singular**2, left, right.T)
 
     def matrix(self, *, ridge: float, n_rounds: int) -> FloatArray:
-        """(n_samples, n_samples) averaging matrix Φ⁽ᵗ⁾, for looking at small data sets."""
+        """Return the averaging matrix Φ⁽ᵗ⁾ (n_samples, n_samples), for small datasets."""
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
-        if n_rounds == 0:  # the identity, also where there are no features
+        if n_rounds == 0:  # the identity, also without features
             return np.eye(self.eigenvectors.shape[0])
         return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
 
     def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-        """Predict round `n_rounds` on the training samples; round 0 returns the targets."""
+        """Return the outputs of a round on the training samples; round 0 returns the targets."""
         deviations = self.deviations(targets, l2=l2, n_rounds=n_rounds)
         return np.asarray(deviations + 1 / deviations.shape[1])
 
     def deviations(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-        """Return outputs minus 1/n_classes; take labels from these in late rounds.
+        """Return outputs minus 1/n_classes; in late rounds, predict labels from these.
 
-        Outputs become uniform to the last digit after enough rounds; deviations keep theirs.
+        After enough rounds outputs are uniform up to rounding; deviations keep full precision.
         """
         rows, ridge = self._rows_and_ridge(targets, l2)
         given: FloatArray = rows - 1 / rows.shape[1]
@@ -178,10 +178,10 @@ class LabelAveraging:
         n_rounds: int,
         temperature: float = 1.0,
     ) -> FloatArray:
-        """(n_classes, n_features) coefficients of round `n_rounds`, 1 or later."""
+        """Return the coefficients (n_classes, n_features) of round `n_rounds`, at least 1."""
         if self.directions is None:
             raise ValueError(
-                "coefficients and unseen samples need the features; build with from_features."
+                "coefficients and unseen samples need the features; use from_features."
             )
         rows, ridge = self._rows_and_ridge(targets, l2)
         before = checks.round_count(n_rounds, 1) - 1
@@ -196,7 +196,7 @@ class LabelAveraging:
     def unseen_outputs(
         self, features: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int
     ) -> FloatArray:
-        """Predict round `n_rounds` for samples that were not trained on."""
+        """Return the outputs of round `n_rounds` for unseen samples."""
         coef = self.coef(targets, l2=l2, n_rounds=n_rounds)
         rows = checks.real_array(features, "features", ndim=2)
         if rows.shape[1] != coef.shape[1]:
@@ -208,20 +208,20 @@ class LabelAveraging:
         return rows, rows.size * checks.scale_number("l2", l2)
 
 
-# Label averaging between class means: the class form of `averaging`, K × K whatever n -------------
+# Label averaging between class means: the class form of `averaging`, K × K for any n --------------
 
 
-# Eigenvalues of a K × K matrix come out within a few K ε of the largest.
+# Relative error of the eigenvalues of a K × K matrix, per K.
 EIGEN_ERROR = 8 * float(np.finfo(np.float64).eps)
 
 
 class ClassReduction:
-    """Label averaging between class means, at a cost that does not depend on n.
+    """Label averaging between class means, at a cost independent of n.
 
     Means of class targets M (n_classes, n_labels) become Fᵗ(M - 1/K) + 1/K with
     F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the symmetric class Gram matrix
-    B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). What a sample's target
-    has beyond its class mean shrinks by f(δ_a) per round and never mixes.
+    B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). The deviation of a sample's
+    target from its class mean shrinks by f(δ_a) per round and does not mix with others.
 
     Examples
     --------
@@ -241,22 +241,22 @@ class ClassReduction:
         self.root = np.sqrt(model.class_sizes)
         self._correlation = model.correlation
         values, self.vectors = np.linalg.eigh(model.class_gram())
-        # What an eigenvalue may be off by. One that is no larger may as well be zero, and is: at a
-        # small ridge the rest of a singular correlation would pass for a class mean.
+        # Error of the eigenvalues. Eigenvalues that are not larger are set to zero: at a small
+        # ridge the rounding error of a singular correlation would look like a class mean.
         self.error = EIGEN_ERROR * values.size * float(np.abs(values).max())
         self.values = np.where(values > self.error, values, 0.0)
 
     def class_means(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""
+        """Return the deviations of class means from uniform after some rounds: Fᵗ deviations."""
         power = checks.round_count(n_rounds)
         factors = power_of_ratio(self.values, ridge=self.ridge, n_rounds=power)
         return self.filtered(factors, deviations)
 
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Return what class means keep beyond single labels: (Fᵗ - diag(f_aᵗ)) deviations.
+        """Return class means less single labels, (Fᵗ - diag(f_aᵗ)) deviations.
 
-        At a small ridge both keep nearly all, and the difference is taken where it is exact,
-        between an eigenvalue and δ_a.
+        At a small ridge both are nearly equal, so the difference is computed exactly, from an
+        eigenvalue and δ_a.
         """
         power, own = checks.round_count(n_rounds), self.own_part[:, None]
         if power == 0:
@@ -266,10 +266,10 @@ class ClassReduction:
         return self.filtered(-np.sign(self.values - own) * kept * lost, deviations)
 
     def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
-        """Deviations of an unseen sample of each class, from those of the given targets.
+        """Return the deviations of an unseen sample of each class, given those of the targets.
 
-        It is W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x, with the difference of nearly equal means taken inside the
-        eigenbasis, where (1 - f)/x = 1/(x + λ) exactly.
+        They are W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x. The difference of nearly equal means is taken in the
+        eigenbasis, where (1 - f)/x = 1/(x + λ) is exact.
         """
         before = self.class_means(deviations, n_rounds=checks.round_count(n_rounds, 1) - 1)
         change = self.filtered(1 / (self.ridge + self.values), before)
@@ -285,7 +285,7 @@ class ClassReduction:
 
 
 def log_gap(values: FloatArray, others: FloatArray, ridge: float) -> FloatArray:
-    """Return |log f(values) - log f(others)|, f(z) = z/(ridge + z); infinite where one is zero."""
+    """Return |log f(values) - log f(others)|, f(z) = z/(ridge + z); infinite if one is zero."""
     smaller, larger = np.minimum(values, others), np.maximum(values, others)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = ridge * (larger - smaller) / (smaller * (ridge + larger))

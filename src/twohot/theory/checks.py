@@ -1,7 +1,7 @@
-"""What the theory checks beyond `twohot.base`: matrices, levels of correlation, class sizes.
+"""Validation of the theory's arguments: matrices, levels of correlation, class sizes.
 
-Each check returns the input as the array or number the formulas work with, so that no formula has
-to look at its arguments a second time.
+Each check returns the input as the array or number that the formulas use, so that no formula checks
+its arguments again.
 """
 
 import reprlib
@@ -24,26 +24,26 @@ from twohot.base import (
     check_within,
 )
 
-# Two triangles of one Gram matrix computed by BLAS agree to a few ulp; what differs by more was
-# never symmetric.
+# The two triangles of a Gram matrix computed by BLAS agree to a few ulp; a matrix with a larger
+# difference is not symmetric.
 SYMMETRY_TOLERANCE = 1e-8
-# A PSD matrix of a few thousand rows has computed eigenvalues down to about -1e-14 of the largest.
+# The computed eigenvalues of a PSD matrix of a few thousand rows may be -1e-14 of the largest.
 PSD_TOLERANCE = 1e-12
 
 
-# Penalties, class sizes and squared norms lie between these. The formulas multiply at most five of
-# them, and 1e300 is a number where 1e310 is none.
+# Range of penalties, class sizes and squared norms. The formulas multiply at most five of them, and
+# 1e300 is finite.
 SMALLEST, LARGEST = 1e-60, 1e60
-# A round is a whole number, and float64 holds each of them up to 9e15.
+# Rounds are whole numbers, which float64 represents exactly up to 9e15.
 MOST_ROUNDS = 10**15
 
-# The theory is about two classes or more.
+# The theory needs at least two classes.
 corruption_matrix = partial(check_corruption, least=2)
 superclass_map = partial(check_superclass, least=2)
 
 
 def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> FloatArray:
-    """Return `values` as finite float64 numbers; of `ndim` dimensions and not empty, if given."""
+    """Return `values` as a finite float64 array; `ndim` requires its dimensions, and a sample."""
     array = as_array(values)
     if array.dtype.kind not in "biuf":
         shown = reprlib.repr(values)
@@ -56,44 +56,46 @@ def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floa
 
 
 def scale_number(name: str, value: float) -> float:
-    """Return a penalty, a class size or a squared norm, of a size the formulas can multiply."""
+    """Return a penalty, a class size or a squared norm in the range of the formulas."""
     if SMALLEST <= check_positive(name, value) <= LARGEST:
         return float(value)
-    advice = f"pass a number from {SMALLEST:g} to {LARGEST:g}; others overflow or vanish."
+    advice = f"pass a number from {SMALLEST:g} to {LARGEST:g}; others overflow or underflow."
     raise ArgumentError({name: value}, "is out of range", advice)
 
 
 def round_count(n_rounds: int, minimum: int = 0, *, name: str = "n_rounds") -> int:
-    """Return a number of rounds that float64 can hold."""
+    """Return a number of rounds that float64 represents exactly."""
     if check_count(name, n_rounds, minimum) <= MOST_ROUNDS:
         return int(n_rounds)
-    advice = "pass at most 10**15; rounds_until_right answers for all later rounds at once."
+    advice = "pass at most 10**15; rounds_until_right covers all later rounds."
     raise ArgumentError({name: n_rounds}, "is out of range", advice)
 
 
 def instance(value: object, kind: Any, name: str, hint: str) -> None:
-    """Check that `value` is of the kind that is asked for."""
+    """Raise unless `value` is an instance of `kind`."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}; {hint}.")
 
 
 def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
-    """Return a square matrix that equals its transpose, rounding averaged away."""
+    """Return a square matrix made exactly symmetric; raise unless it is so up to rounding."""
     matrix = real_array(values, name, ndim=2)
     if len(matrix) != len(matrix.T):
         raise ValueError(f"{name} must be square, got shape {matrix.shape}.")
     asymmetry = float(np.abs(matrix - matrix.T).max(initial=0.0))
     if asymmetry > SYMMETRY_TOLERANCE * max(1.0, float(np.abs(matrix).max(initial=0.0))):
         problem = f"it differs from its transpose by up to {asymmetry:.3g}"
-        raise ValueError(f"{name} must be symmetric, but {problem}; average the two if meant.")
+        raise ValueError(
+            f"{name} must be symmetric, but {problem}; average the two if this is intended."
+        )
     return (matrix + matrix.T) / 2
 
 
 def psd_eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
-    """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
+    """Return the eigenvalues of a PSD matrix; rounding below zero is set to zero."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
         found = f"it has the eigenvalue {ascending[0]:.6g}"
-        raise ValueError(f"{problem}: {found}, and features have none below 0.")
+        raise ValueError(f"{problem}: {found}, which features cannot have.")
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
 
@@ -105,7 +107,7 @@ def per_class(
     above: float = -np.inf,
     below: float = np.inf,
 ) -> FloatArray:
-    """Return one number per class, inside the bounds; a single number is used for all classes."""
+    """Return one number per class, between bounds; a single number applies to all classes."""
     given = real_array(values, name)
     if given.shape not in {(), (n_classes,)}:
         raise ValueError(f"{name} must be one number or {n_classes} numbers, not {given.shape}.")
@@ -128,21 +130,21 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
 
 
 def ordered_levels(**levels: float) -> list[float]:
-    """Return levels of correlation, 1 > same_class > same_superclass >= elsewhere (if given)."""
+    """Return levels of correlation; raise unless 1 > same_class > same_superclass >= elsewhere."""
     values = [check_within(name, level, -1, 1) for name, level in levels.items()]
     c, d, *e = values
     if not 1 > c > d >= min(e, default=d):
-        why = "the nearer two samples are, the more they correlate, and by less than 1"
+        why = "closer samples must correlate more, and by less than 1"
         advice = f"{why}: same_class > same_superclass >= elsewhere."
         raise ArgumentError(levels, "are out of order", advice)
     return values
 
 
 def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
-    """Return soft targets, one row per sample, rows sum to one."""
+    """Return soft targets, one row per sample; raise unless rows sum to one."""
     rows = real_array(targets, "targets")
     if rows.ndim != 2 or len(rows) != n_samples or rows.shape[1] < 2:
-        needed = f"{n_samples} rows, one a sample, and a column for each of 2 classes or more"
+        needed = f"{n_samples} rows, one per sample, and one column per class (at least 2)"
         advice = "use np.eye(n_classes)[labels] for labels"
         raise ValueError(f"targets must have {needed}, got shape {rows.shape}; {advice}.")
     worst = float(np.abs(rows.sum(axis=1) - 1).max())

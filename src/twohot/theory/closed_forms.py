@@ -1,13 +1,13 @@
 """The paper's closed forms: Lemma 4.1 (eq. 13 and 14), and Cases I-V, one function each.
 
-With p, q, r_s what one round keeps, E_a the mean given label of class a (row a of the corruption
-matrix) and Ē_s that of superclass s = h(a), the lemma is
+With the shrinkages p, q, r_s of one round, the mean given label E_a of class a (row a of the
+corruption matrix) and the mean Ē_s of superclass s = h(a), the lemma is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
-Cases III and IV are the lemma; the others are it with terms removed or added. Each is written out
-for n samples in every true class and is independent of the general form in `averaging`, so that
-each is a check of the other. None needs balanced given labels.
+Cases III and IV are the lemma; the other cases remove or add terms. Each is written out for n
+samples in every true class and does not use the general form in `averaging`, so that each is a
+check of the other. None needs balanced given labels.
 
 Conventions: returned arrays have axes [true class, given label, label].
 """
@@ -28,22 +28,22 @@ NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite (r
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """How much of each part of the labels one round, or several, keep (eq. 14)."""
+    """Factors by which one or several rounds shrink each part of the labels (eq. 14)."""
 
-    own: float  # p: what a label has beyond the mean of its true class
-    class_mean: float  # q: what the class mean has beyond the superclass mean
-    superclass_mean: FloatArray  # (n_superclasses,) r_s: what that has beyond uniform
-    # log(q/p): p and q keep few of its digits where both are near 1, and none where both vanish.
+    own: float  # p: of a label's deviation from the mean of its true class
+    class_mean: float  # q: of the class mean's deviation from the superclass mean
+    superclass_mean: FloatArray  # (n_superclasses,) r_s: of its deviation from uniform
+    # log(q/p): p and q have few of its digits if both are near 1, and none if both underflow.
     log_separation: float
 
     @property
     def separation(self) -> float:
-        """q/p: how much faster a round forgets single labels than class means."""
+        """q/p: ratio of the shrinkages of class means and single labels."""
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_separation))
 
     def after(self, n_rounds: int) -> "Shrinkage":
-        """Return what `n_rounds` equal rounds keep."""
+        """Return the shrinkage of `n_rounds` equal rounds."""
         power = checks.round_count(n_rounds)
         return Shrinkage(
             self.own**power,
@@ -54,9 +54,11 @@ class Shrinkage:
 
     @staticmethod
     def product(rounds: Sequence["Shrinkage"]) -> "Shrinkage":
-        """Return what rounds with different features keep together (the corollary)."""
+        """Return the combined shrinkage of rounds with different features (the corollary)."""
         if len({each.superclass_mean.size for each in rounds}) != 1:
-            raise ValueError("rounds must hold one Shrinkage or more, of the same superclasses.")
+            raise ValueError(
+                "rounds must hold at least one Shrinkage, all of the same superclasses."
+            )
         return Shrinkage(
             float(np.prod([each.own for each in rounds])),
             float(np.prod([each.class_mean for each in rounds])),
@@ -100,7 +102,7 @@ def shrinkage(
 
 
 def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinkage) -> FloatArray:
-    """Lemma 4.1: outputs from what the rounds so far keep; with `Shrinkage.product`, the corollary.
+    """Return the outputs by Lemma 4.1 or, with `Shrinkage.product`, by the corollary.
 
     Examples
     --------
@@ -114,7 +116,7 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
     groups = checks.superclass_map(superclass, len(shares))
     known, listed = kept.superclass_mean.size, groups.max() + 1
     if known != listed:
-        problem = f"kept is of {known} superclass(es), superclass lists {listed}"
+        problem = f"kept has {known} superclass(es) and superclass lists {listed}"
         raise ValueError(f"{problem}; they must be the same.")
     r = kept.superclass_mean[groups][:, None]
     rest = (r - kept.class_mean) * superclass_means(shares, groups)[groups] + (1 - r) / groups.size
@@ -128,7 +130,7 @@ def balanced_ridge(n_classes: int, n_per_class: float, l2: float) -> float:
 
 
 def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
-    """(n_superclasses, n_labels) mean over the classes of each superclass."""
+    """Return the mean (n_superclasses, n_labels) over the classes of each superclass."""
     members = np.arange(groups.max() + 1)[:, None] == groups[None, :]
     return np.asarray((members @ shares) / members.sum(axis=1, keepdims=True))
 
@@ -177,7 +179,7 @@ def case_2_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case II: as Case I with p_a, q_a of each class.
+    """Case II: as Case I, with p_a and q_a for each class.
 
     Examples
     --------
@@ -271,8 +273,8 @@ def case_5_outputs(
 ) -> FloatArray:
     """Case V, corrected: superclasses of any sizes with a correlation between them.
 
-    Superclass means mix through a matrix A of one row per superclass instead of shrinking each
-    by itself as printed. With K_i classes in superclass i, n samples a class, ridge x,
+    Superclass means mix through a matrix A with one row per superclass; as printed, each shrinks
+    alone. With K_i classes in superclass i, n samples per class and ridge x,
 
         A = (1 - c + n(c - d)) I + n(d - e) diag(K_i) + n e √(K_i K_j),    f(z) = z/(x + z),
         y = pᵗ e(b) + (qᵗ - pᵗ) E_a + Σ_j √(K_j/K_s) [f(A)ᵗ - qᵗ]_sj (Ē_j - 1/K) + (1 - qᵗ)/K.

@@ -1,15 +1,15 @@
-"""Class-correlation models: the description of a data set that the theory works with.
+"""Class-correlation models: the theory's description of a dataset.
 
     ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
     ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
 
-The Gram matrix of such a data set is P W Pᵀ + diag(δ), with P the samples' one-hot true classes,
-W = `correlation` and δ_a = squared_norms[a] - W_aa, what a sample shares with itself alone. It has
+The Gram matrix of such a dataset is P W Pᵀ + diag(δ), with P the samples' one-hot true classes,
+W = `correlation` and δ_a = squared_norms[a] - W_aa, the part that no two samples share. It has
 
     one eigenvalue δ_a per class, n_a - 1 times   (directions inside class a), and
     the K eigenvalues of  √n W √n + diag(δ)       (directions between class means),
 
-so all that follows costs O(K³), whatever the number of samples.
+so the cost is O(K³) for any number of samples.
 
 Conventions: samples are rows; classes, labels and superclasses count from 0.
 """
@@ -39,18 +39,18 @@ class Spectrum:
         return float(self.between.min() - self.within.max())
 
     def values(self) -> FloatArray:
-        """All eigenvalues, largest first, one a sample; for whole class sizes."""
+        """All eigenvalues, largest first, one per sample; class sizes must be whole."""
         within = np.repeat(self.within, checks.whole_sizes(self.class_sizes) - 1)
         return np.sort(np.concatenate([self.between, within]))[::-1]
 
 
 @dataclass(frozen=True, eq=False)
 class CorrelationModel:
-    """A data set as the theory sees it: correlations between classes, class sizes, norms.
+    """A dataset as described by the theory: correlations between classes, class sizes, norms.
 
-    Use `from_correlation` for any symmetric correlation, `case_1` … `case_5` for the paper's
-    five cases. Class sizes may be imbalanced and real; the correlation may be negative, and
-    indefinite as long as the Gram matrix of the data set is not.
+    Use `from_correlation` for any symmetric correlation, `case_1` … `case_5` for the paper's five
+    cases. Class sizes may be imbalanced and real. The correlation may be negative, and indefinite
+    if the Gram matrix of the dataset is not.
 
     Examples
     --------
@@ -82,10 +82,10 @@ class CorrelationModel:
             worst = int(self.own_part.argmin())
             raise ValueError(
                 f"correlation[{worst}, {worst}] = {correlation[worst, worst]:g} must not exceed"
-                f" squared_norms[{worst}] = {norms[worst]:g}: no features correlate more with each"
-                " other than with themselves."
+                f" squared_norms[{worst}] = {norms[worst]:g}: features cannot correlate more with"
+                " each other than with themselves."
             )
-        advice = "raise the diagonal of correlation or shrink what is off it"
+        advice = "raise the diagonal of correlation or reduce the other entries"
         problem = f"the Gram matrix of this correlation is not positive semidefinite ({advice})"
         checks.psd_eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem)
 
@@ -107,14 +107,14 @@ class CorrelationModel:
 
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
-        """Case I: samples correlate inside their class only."""
+        """Case I: samples correlate only within their class."""
         n_classes = check_count("n_classes", n_classes, 2)
         level = check_within("same_class", same_class, 0, 1)
         return cls.case_2(same_class=np.full(n_classes, level), n_per_class=n_per_class)
 
     @classmethod
     def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
-        """Case II: as Case I, with a correlation of its own for every class."""
+        """Case II: as Case I, with one correlation per class."""
         n_classes = len(checks.real_array(same_class, "same_class", ndim=1))
         levels = checks.per_class(same_class, "same_class", n_classes, above=0, below=1)
         sizes = checks.per_class(n_per_class, "n_per_class", n_classes, above=0)
@@ -130,7 +130,7 @@ class CorrelationModel:
             superclass=np.zeros(n_classes, dtype=int),
             same_class=same_class,
             same_superclass=same_superclass,
-            elsewhere=same_superclass,  # there is no elsewhere
+            elsewhere=same_superclass,  # not used with a single superclass
             n_per_class=n_per_class,
         )
 
@@ -143,7 +143,7 @@ class CorrelationModel:
         same_superclass: float,
         n_per_class: ArrayLike,
     ) -> Self:
-        """Case IV, the paper's main model: nothing is shared between superclasses."""
+        """Case IV, the paper's main model: no correlation between superclasses."""
         return cls.case_5(
             superclass=superclass,
             same_class=same_class,
@@ -164,8 +164,8 @@ class CorrelationModel:
     ) -> Self:
         """Case V: one correlation inside classes, one inside superclasses, one elsewhere.
 
-        The paper asks for elsewhere >= 0; centred features have it below zero, which is allowed
-        as long as the Gram matrix stays positive semidefinite.
+        The paper requires elsewhere >= 0. Centred features have a negative value, which is allowed
+        if the Gram matrix is positive semidefinite.
         """
         groups = checks.superclass_map(superclass)
         c, d, e = checks.ordered_levels(
@@ -188,18 +188,18 @@ class CorrelationModel:
 
     @property
     def own_part(self) -> FloatArray:
-        """(n_classes,) squared norm minus correlation: what a sample shares with itself alone."""
+        """Squared norm minus correlation (n_classes,): the part that no two samples share."""
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
-        """Return the penalty on the scale of the Gram matrix: n_classes * n_samples * l2.
+        """Return the penalty in units of the Gram matrix: n_classes * n_samples * l2.
 
         Divide it by the squared norm to compare features that are not of unit norm.
         """
         return self.n_classes * self.n_samples * checks.scale_number("l2", l2)
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
-        """Return the same correlations with other class sizes; one number for equal classes."""
+        """Return the model with other class sizes; one number means equal classes."""
         return replace(self, class_sizes=as_array(class_sizes))
 
     def class_gram(self) -> FloatArray:
@@ -225,30 +225,30 @@ class CorrelationModel:
 
 
 def check_model(model: object, name: str = "model") -> None:
-    """Check that a model came where one is asked for, and not a matrix."""
+    """Raise unless the argument is a model (and not a matrix)."""
     hint = "build one with CorrelationModel.case_1 … case_5 or CorrelationModel.from_correlation"
     checks.instance(model, CorrelationModel, name, hint)
 
 
-# Gram matrices that depart from a class model: how far the leading subspace turns, and repair -----
-# The top K eigenvectors of a class model's Gram matrix are its classes. Davis and Kahan bound how
-# far a perturbation E turns them: with the gap λ_K - λ_{K+1} of the unperturbed matrix,
+# Perturbed Gram matrices: rotation of the leading subspace, and repair ----------------------------
+# The top K eigenvectors of a class model's Gram matrix represent its classes. Davis and Kahan bound
+# their rotation by a perturbation E: with the gap λ_K - λ_{K+1} of the unperturbed matrix,
 #
 #     sin θ ≤ 2 ‖E‖ / (λ_K - λ_{K+1}),
 #
-# θ the largest principal angle between the two leading subspaces and ‖·‖ the spectral norm. (The
-# classical bound has ‖E‖ over the gap between λ_K and the *perturbed* λ_{K+1}; with Weyl's
-# inequality it gives the form above where that is below 1, and above 1 there is nothing to show.)
+# where θ is the largest principal angle between the two leading subspaces and ‖·‖ the spectral
+# norm. (The classical bound has ‖E‖ over the gap between λ_K and the *perturbed* λ_{K+1}. With
+# Weyl's inequality this implies the form above if that is below 1; otherwise it is trivial.)
 
 
 @dataclass(frozen=True)
 class SubspaceShift:
-    """How far a perturbation turned the leading eigenvectors; see `davis_kahan`."""
+    """Rotation of the leading eigenvectors by a perturbation; see `davis_kahan`."""
 
     eigengap: float  # λ_K - λ_{K+1} of the unperturbed Gram matrix
     perturbation_norm: float  # spectral norm of the perturbation
     sin_angle: float  # sine of the largest principal angle between the leading subspaces
-    bound: float  # what Davis and Kahan allow the sine to be; 1 or more is no bound
+    bound: float  # bound of the sine by Davis and Kahan; trivial if at least 1
 
 
 def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> SubspaceShift:
@@ -278,10 +278,10 @@ def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> Sub
 
 
 def repair_gram(gram: ArrayLike) -> FloatArray:
-    """Return a nearby Gram matrix: negative eigenvalues cut off, then scaled to unit diagonal.
+    """Return a nearby Gram matrix: without negative eigenvalues, and with unit diagonal.
 
-    A perturbed Gram matrix is rarely positive semidefinite, and only one that is belongs to
-    features and has a unique solution in every round.
+    A perturbed Gram matrix is rarely positive semidefinite. Only a positive semidefinite matrix
+    belongs to features and has a unique solution in every round.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     root = np.sqrt(np.maximum(np.diag(clipped), 0.0))
     if root.min() == 0:
         worst = int(root.argmin())
-        raise ValueError(f"gram cannot be repaired: sample {worst} has no norm left; remove it.")
+        raise ValueError(f"gram cannot be repaired: sample {worst} has norm zero; remove it.")
     repaired = clipped / np.outer(root, root)
     np.fill_diagonal(repaired, 1.0)
     return np.asarray((repaired + repaired.T) / 2)

@@ -1,4 +1,4 @@
-"""The exact softmax on any data set: a Newton solver for a round's fixed point.
+"""The exact softmax on any dataset: a Newton solver for the fixed point of a round.
 
 Round t minimises, over coefficients β in the eigenbasis of the Gram matrix Φ = F Fᵀ,
 
@@ -7,8 +7,8 @@ Round t minimises, over coefficients β in the eigenbasis of the Gram matrix Φ 
     H d  = l2 d + Fᵀ J (F d) / N,      J_i = diag(σ_i) - σ_i σ_iᵀ,
 
 whose optimum is the fixed point y = σ(Φ (u - y) / (N l2)) that the paper's Algorithm 1 seeks.
-The Newton system is solved by conjugate gradients. H at uniform outputs is diagonal in this
-basis, l2 + λ_i/(N K), and preconditions it.
+The Newton system is solved by conjugate gradients. At uniform outputs H is diagonal in this basis,
+l2 + λ_i/(N K); this is the preconditioner.
 """
 
 from dataclasses import dataclass
@@ -24,32 +24,32 @@ from twohot.theory import checks
 from twohot.theory.averaging import LabelAveraging
 
 # Damped Newton for the exact softmax, shared by the dense and the population solver ---------------
-# Both minimise a round's objective, mean cross-entropy + ½ l2 ‖coef‖², over what it depends on:
-# logits and a dual variable that carries the penalty, both linear in the coefficients. A step from
-# zero coefficients has σ at uniform and is therefore exactly the linear theory of `averaging`;
-# the steps after it correct the theory.
+# Both minimise a round's objective, mean cross-entropy + ½ l2 ‖coef‖², as a function of the logits
+# and of a dual variable for the penalty, both linear in the coefficients. The first step from zero
+# coefficients has σ at uniform and therefore equals the linear theory of `averaging`; later steps
+# correct it.
 #
-# Targets and outputs are carried as deviations from uniform, 1/K: late rounds differ from it by
-# less than the last digit of 1/K, and which label is on top is still known.
+# Targets and outputs are stored as deviations from uniform, 1/K: in late rounds they are smaller
+# than the last digit of 1/K, and still determine the top label.
 
 
-# Newton doubles the digits: once a full step moves the logits by no more than this fraction, the
-# next would move them by about 1e-16. Logits and not outputs, which stop moving early where they
-# saturate.
+# Newton's method doubles the digits: if a full step changes the logits by at most this fraction,
+# the next would change them by about 1e-16. The test uses logits because saturated outputs stop
+# changing early.
 STEP_TOLERANCE = 1e-8
-# Provided that the fixed point holds to this fraction of the targets: at a vanishing penalty huge
-# logits move by small fractions anywhere.
+# The fixed point must also hold to this fraction of the targets: at a tiny penalty, huge logits
+# change by small fractions anywhere.
 SETTLED_RESIDUAL = 1e-8
-# At a tiny penalty, logits are targets minus outputs times a huge number, and rounding of the
-# outputs moves them by more than that fraction for ever. Where steps no longer shrink and the fixed
-# point holds to this fraction of the targets, none can improve it.
+# At a tiny penalty, logits are targets minus outputs times a huge number, so rounding of the
+# outputs always changes them by more than that fraction. If steps no longer shrink and the fixed
+# point holds to this fraction of the targets, no step can improve it.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
-# Armijo's constant; any small number serves.
+# Armijo's constant; any small number works.
 SUFFICIENT_DECREASE = 1e-4
-# Below this decrease, rounding decides a comparison of objective values; Newton is then long in
-# its region of quadratic convergence and full steps are safe.
+# Below this decrease, comparisons of objective values are rounding. Newton's method then converges
+# quadratically, and full steps are safe.
 TRUSTED_DECREASE = 1e-11
-# Halvings before a step is given up: 2⁻³⁰ of a Newton step means the model is not convex.
+# Maximum number of halvings: if 2⁻³⁰ of a Newton step fails, the model is not convex.
 MAX_HALVINGS = 30
 
 
@@ -63,12 +63,12 @@ class Direction:
 
 
 class Problem(Protocol):
-    """A round's objective as damped Newton needs it."""
+    """A round's objective, for damped Newton."""
 
     targets: FloatArray  # deviations from uniform
 
     def start(self) -> tuple[FloatArray, FloatArray]:
-        """Logits and dual variable of zero coefficients."""
+        """Return the logits and the dual variable at zero coefficients."""
 
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
         """Objective."""
@@ -77,12 +77,12 @@ class Problem(Protocol):
         """Newton direction."""
 
     def residual(self, logits: FloatArray) -> float:
-        """Largest error of the fixed point, on the scale of the targets."""
+        """Return the largest error of the fixed point, relative to the targets."""
 
 
 @dataclass(frozen=True, eq=False)
 class NewtonResult:
-    """Where damped Newton ended."""
+    """The result of damped Newton."""
 
     logits: FloatArray
     dual: FloatArray
@@ -93,7 +93,7 @@ class NewtonResult:
 
 
 def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
-    """Minimise by Newton steps, halved until the objective falls."""
+    """Minimise by Newton steps, halved until the objective decreases."""
     logits, dual = problem.start()
     size_of_targets = float(np.abs(problem.targets).max())
     converged, n_steps, moved = False, 0, np.inf
@@ -113,16 +113,16 @@ def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
 
 
 def softmax_deviations(logits: FloatArray) -> FloatArray:
-    """Return softmax(logits) - 1/K with all its digits, however near to uniform it is."""
+    """Return softmax(logits) - 1/K to full precision, even if it is nearly zero."""
     grown = np.expm1(logits - logits.max(axis=-1, keepdims=True))
     n_classes = logits.shape[-1]
     above = grown - grown.mean(axis=-1, keepdims=True)
     deviations = above / (n_classes + grown.sum(axis=-1, keepdims=True))
-    return np.asarray(np.maximum(deviations, -1 / n_classes))  # no output is negative by rounding
+    return np.asarray(np.maximum(deviations, -1 / n_classes))  # rounding may make it smaller
 
 
 def cross_entropy(logits: FloatArray, targets: FloatArray) -> FloatArray:
-    """Cross-entropy of every row of logits with its target, given as deviations."""
+    """Return the cross-entropy of each row; targets are given as deviations."""
     centred = logits - logits.mean(axis=-1, keepdims=True)
     return np.asarray(logsumexp(centred, axis=-1) - (targets * centred).sum(axis=-1))
 
@@ -140,17 +140,17 @@ def _step_size(problem: Problem, logits: FloatArray, dual: FloatArray, step: Dir
     return size
 
 
-# Newton's own convergence is quadratic only if its systems are solved to the order of the
-# gradient. The first needs no more than this, the last are solved to rounding.
+# Newton's method converges quadratically only if its systems are solved to the order of the
+# gradient. The first system needs only this tolerance; the last ones are solved to rounding.
 LOOSEST_SYSTEM, TIGHTEST_SYSTEM = 1e-3, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxRound:
-    """One round of the exact softmax on a data set."""
+    """One round of the exact softmax on a dataset."""
 
     outputs: FloatArray  # (n_samples, n_classes)
-    logits: FloatArray  # (n_samples, n_classes); take labels from these in late rounds
+    logits: FloatArray  # (n_samples, n_classes); in late rounds, predict labels from these
     coef_norm: float  # ‖coef‖, the same in every basis
     residual: float  # largest error of logits = Φ (targets - outputs)/(N l2), per unit slope of it
     n_steps: int  # Newton steps
@@ -165,18 +165,18 @@ def softmax_rounds(
     n_rounds: int,
     max_steps: int = 50,
 ) -> list[SoftmaxRound]:
-    """Exact outputs of rounds 1 … `n_rounds`, each from zero coefficients.
+    """Return the exact rounds 1 … `n_rounds`, each started from zero coefficients.
 
     Parameters
     ----------
     averaging : LabelAveraging
-        The data set, from a Gram matrix or from features.
+        The dataset, from a Gram matrix or from features.
     targets, l2
         As for `average_labels`.
     n_rounds : int
-        How many rounds; each learns the outputs of the one before.
+        Number of rounds; each is trained on the outputs of the previous one.
     max_steps : int
-        Newton steps a round may take; five or six are usual.
+        Maximum number of Newton steps per round; five or six are usual.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class _DenseProblem:
         self.targets = targets  # minus uniform
         self.l2 = l2
         self.n_samples, self.n_classes = targets.shape
-        # H at uniform outputs, one number per direction.
+        # The diagonal of H at uniform outputs.
         self.curvature = l2 + eigenvalues / (self.n_samples * self.n_classes)
         self.slope = float(eigenvalues.max()) / (self.n_samples * l2)
         self.first_gradient = float(np.linalg.norm(self._gradient(*self.start())))
@@ -235,7 +235,7 @@ class _DenseProblem:
     def _gradient(self, logits: FloatArray, dual: FloatArray) -> FloatArray:
         wrong = softmax_deviations(logits) - self.targets
         gradient = self.l2 * dual + self.basis.T @ wrong / self.n_samples
-        # Its sum over labels is rounding, which a tiny penalty, all there is against it, blows up.
+        # Its sum over labels is rounding, which a tiny penalty would amplify.
         return np.asarray(gradient - gradient.mean(axis=1, keepdims=True))
 
     def _solve(self, outputs: FloatArray, right: FloatArray) -> FloatArray:

@@ -1,19 +1,19 @@
-"""The exact softmax per type: a round's fixed point at any number of samples, up to 10⁸ and more.
+"""The exact softmax per type: the fixed point of a round for any number of samples.
 
 All samples of a type (true class a, given label b) have the same logits at the optimum,
 
     v(a, b) = κ_a (u - σ(v)) + M_a,       κ_a = δ_a / (N l2),
     M_a     = Σ_c W_ac ζ_c,               ζ_c = Σ_b m(c, b) (u - σ(v)) / (N l2),
 
-where m counts the samples of a type, u is its target, and M_a is what every sample of class a,
-seen or unseen, gets from all others. Newton for given logits, with J = diag(σ) - σσᵀ: each type
-moves by
+where m counts the samples of a type, u is its target, and M_a is the contribution of all other
+samples to a sample of class a, seen or unseen. In a Newton step from given logits, with J = diag(σ)
+- σσᵀ, the logits of a type change by
 
     dv = H (M⁺_a - c),    c = v - κ_a (u - σ),    H = (I + κ_a J)⁻¹,
 
 and the new M⁺ solves M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac (ζ_c + Σ_b m J H c / (N l2)) with
-G_c = Σ_b m J H / (N l2), K(K-1) equations. Solving for M⁺ rather than for its change keeps the
-digits that M - W ζ loses at large n, where 10⁻¹⁶ in an output is 10⁻⁷ in ζ.
+G_c = Σ_b m J H / (N l2), K(K-1) equations. Solving for M⁺ and not for its change keeps the digits
+that M - W ζ loses at large n, where 10⁻¹⁶ in an output is 10⁻⁷ in ζ.
 
 With g = 1/(1 + κσ) and w = σg, elementwise, Sherman-Morrison gives for any z
 
@@ -43,7 +43,7 @@ from twohot.theory.label_leads import Leads
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
 from twohot.theory.partial_labels import TieRule, candidate_targets
 
-# An estimate of an error, from a single step, counts this many times before a margin is trusted.
+# Safety factor for the estimate of an error from a single step.
 SAFETY = 16
 
 
@@ -66,10 +66,10 @@ def population_rounds(
     n_rounds: int,
     max_steps: int = 100,
 ) -> list[PopulationRound]:
-    """Exact softmax outputs of rounds 1 … `n_rounds`, per true class and given label.
+    """Return the exact softmax rounds 1 … `n_rounds`, per true class and given label.
 
-    The cost depends on the number of classes only: milliseconds a round for 10, some tenths of a
-    second for 30.
+    The cost depends only on the number of classes: milliseconds per round for 10 classes, some
+    tenths of a second for 30.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def population_partial_labels(
     ties: TieRule = "spread",
     max_steps: int = 100,
 ) -> PopulationRound:
-    """Exact softmax outputs of the partial-label student, per true class and given label.
+    """Return the exact round of the partial-label student, per true class and given label.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def population_partial_labels(
     check_model(model)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     given = one_hot_types(model.n_classes) - 1 / model.n_classes
-    # By logits: at a small penalty all outputs but one are zero to the last digit.
+    # Rank by logits: at a small penalty all outputs but one underflow.
     logits = _newton(model, shares, given, l2=l2, max_steps=max_steps)[1].logits
     targets = candidate_targets(logits, n_candidates=n_candidates, ties=ties)
     return _solve(model, shares, targets - 1 / model.n_classes, l2=l2, max_steps=max_steps)
@@ -125,7 +125,7 @@ def softmax_error(
     n_rounds: int,
     max_steps: int = 100,
 ) -> FloatArray:
-    """(n_rounds,) largest difference between linear and exact outputs, over types that occur.
+    """Return the largest difference (n_rounds,) of linear and exact outputs, over occurring types.
 
     Examples
     --------
@@ -137,8 +137,8 @@ def softmax_error(
     linear = outputs_by_round(model, corruption, l2=l2, n_rounds=n_rounds)
     exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds, max_steps=max_steps)
     if not all(fitted.converged for fitted in exact):
-        problem = f"the exact softmax was not reached in {max_steps} Newton steps at l2={l2}"
-        raise RuntimeError(f"{problem}; raise max_steps, or look at population_rounds.")
+        problem = f"the exact softmax did not converge in {max_steps} Newton steps at l2={l2}"
+        raise RuntimeError(f"{problem}; raise max_steps, or inspect population_rounds.")
     return np.array(
         [
             np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
@@ -171,10 +171,10 @@ def _solve(
 
 
 def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
-    """(n_classes, n_classes) what outputs may be off by: what one more Newton step would change.
+    """Return the error (n_classes, n_classes) of outputs: the change by one more Newton step.
 
-    That is what rounding leaves of a solution. Where the step happens to be none, a rounding of the
-    logits is left, which moves outputs by that times how far they are from each other.
+    This is the effect of rounding. If that step is zero, the error is a rounding of the logits
+    times their range.
     """
     further = problem.direction(result.logits, result.dual).logits
     moved = softmax_deviations(result.logits + further) - result.deviations
@@ -195,7 +195,7 @@ class _TypeProblem:
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)
         self.kappa = (model.own_part / self.scale)[:, None, None]
         self.slope = float(model.spectrum().between.max()) / self.scale
-        # An orthonormal basis of the vectors that sum to zero: the only logits that matter.
+        # An orthonormal basis of the vectors that sum to zero: only these parts of logits matter.
         self.zero_sum = scipy.linalg.helmert(model.n_classes)  # (n_classes - 1, n_classes)
 
     def start(self) -> tuple[FloatArray, FloatArray]:
@@ -225,7 +225,7 @@ class _TypeProblem:
         return Direction(step, dual_step, float(slope))
 
     def _others(self, weights: FloatArray, total: FloatArray, zeta: FloatArray) -> FloatArray:
-        """Solve M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac ζ_c among vectors that sum to zero."""
+        """Solve M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac ζ_c for vectors that sum to zero."""
         n_classes, size = len(zeta), len(zeta) - 1
         diagonal = np.einsum("ab,abk->ak", self.mass, weights)
         scaled = weights * (self.mass[:, :, None] / total)
@@ -240,7 +240,7 @@ class _TypeProblem:
         return np.asarray(solved @ self.zero_sum)
 
     def from_others(self, logits: FloatArray) -> FloatArray:
-        """(n_classes, n_classes) M = v - κ (u - σ), which all types of a class agree on."""
+        """Return M = v - κ (u - σ) (n_classes, n_classes), equal for all types of a class."""
         return np.asarray((logits - self.kappa * self._gap(logits)).mean(axis=1))
 
     def residual(self, logits: FloatArray) -> float:

@@ -1,8 +1,8 @@
-"""Whether every training sample is right, read off predicted outputs.
+"""Decide whether every training sample is right, from predicted outputs.
 
-`judge` looks at outputs of any model, linear or exact, and decides for every class whether the true
-label is on top for every type that occurs. Ties are reported: a margin that its own rounding could
-turn around decides nothing. `theorem_4_1` answers without outputs, `lasting_rounds` for any round.
+`judge` takes the outputs of any model, linear or exact, and decides for every class whether the
+true label is on top for every type that occurs. A margin within its rounding error is a tie.
+`theorem_4_1` needs no outputs; `rounds_until_right` covers any number of rounds.
 """
 
 import math
@@ -34,10 +34,10 @@ from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
 
 class Verdict(StrEnum):
-    """What is true of all samples of a class."""
+    """The result for all samples of a class."""
 
     RIGHT = "right"
-    TIE = "tie"  # the true label shares the top, for at least one type, and never loses
+    TIE = "tie"  # the true label ties for at least one type, and never loses
     WRONG = "wrong"
 
 
@@ -59,12 +59,12 @@ class Guarantee(ClassVerdicts):
 
     margins: FloatArray  # (n_classes,) smallest margin of the true label over types that occur
     tightest_label: IntArray  # (n_classes,) given label of the samples with that margin
-    weakest_class: int  # the class with the smallest margin, the first to break
-    accuracy: float  # share of samples strictly right
+    weakest_class: int  # the class with the smallest margin
+    accuracy: float  # share of samples that are right without a tie
 
 
 def judge(predicted: TypeOutputs) -> Guarantee:
-    """Judge predicted outputs: whether the true label is on top for every type that occurs.
+    """Return whether the true label is on top for every type that occurs, per class.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def judge(predicted: TypeOutputs) -> Guarantee:
     >>> [str(verdict) for verdict in guarantee.verdicts], guarantee.weakest_class
     (['wrong', 'wrong', 'wrong'], 1)
     """
-    hint = "pass what type_outputs or partial_label_outputs return, or an exact round's `predicted`"
+    hint = "pass the result of type_outputs or partial_label_outputs, or a round's `predicted`"
     checks.instance(predicted, TypeOutputs, "predicted", hint)
     margins, ranks = (
         np.where(predicted.occurs, each, np.inf)
@@ -93,30 +93,30 @@ def judge(predicted: TypeOutputs) -> Guarantee:
 
 
 def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
-    """Return a verdict per class; what is neither right nor wrong is a tie."""
+    """Return a verdict per class; a class that is neither right nor wrong is a tie."""
     chosen = np.select([right, wrong], [Verdict.RIGHT, Verdict.WRONG], Verdict.TIE)
     return tuple(Verdict(each) for each in chosen)
 
 
-# How much label noise a predicted model tolerates, for any kind of corruption --------------------
+# The label noise that a predicted model tolerates, for any kind of corruption ---------------------
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseTolerance:
-    """Noise rates at which each class is right; NaN where there is none."""
+    """Noise rates at which each class is right; NaN if there is none."""
 
-    lowest: FloatArray  # (n_classes,) rate from which on the class is right, mostly 0
-    highest: FloatArray  # (n_classes,) rate up to which it then stays right
+    lowest: FloatArray  # (n_classes,) lowest rate at which the class is right, mostly 0
+    highest: FloatArray  # (n_classes,) rate up to which it stays right from there
 
     @property
     def overall(self) -> float:
-        """Largest rate up to which every class stays right; NaN if they never all are."""
+        """Largest rate up to which every class stays right; NaN if there is none."""
         together = self.highest.min() >= self.lowest.max()
         return float(self.highest.min()) if together else float("nan")
 
     @property
     def weakest_class(self) -> int:
-        """The class that breaks first as noise grows, or one that never is right."""
+        """The class that fails first as noise increases, or one that is never right."""
         return int(np.nan_to_num(self.highest, nan=-1.0).argmin())
 
 
@@ -127,20 +127,20 @@ def noise_tolerated(
     step: float = 0.02,
     resolution: float = 1e-9,
 ) -> NoiseTolerance:
-    """Largest noise rate at which each class is right, for one kind of corruption.
+    """Return the largest noise rate at which each class is right, for one kind of corruption.
 
-    Rates 0, step, 2 step, … 1 are tried, then the edges of the first range of rates that work
-    are bisected: the partial-label student may fail without noise and work with some.
+    Rates 0, step, 2 step, … 1 are evaluated, then the edges of the first range of rates that work
+    are bisected: the partial-label student may fail without noise and succeed with some.
 
     Parameters
     ----------
     corruption_at : callable
-        Corruption matrix at a noise rate between 0 and 1: symmetric, superclass, your own.
+        Returns the corruption matrix at a noise rate between 0 and 1.
     predict : callable
-        Outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with all else
-        fixed, or the `predicted` of the exact `population_rounds`.
+        Returns the outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with
+        the other arguments fixed, or the `predicted` of the exact `population_rounds`.
     step, resolution : float
-        Spacing of the rates tried first; width to which the edges are bisected.
+        Spacing of the rates evaluated first; width to which the edges are bisected.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def noise_tolerated(
     checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
     checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
 
-    @cache  # classes that break together ask for the same rates
+    @cache  # classes may evaluate the same rates
     def works(rate: float) -> tuple[bool, ...]:
         shares = checks.corruption_matrix(corruption_at(rate))
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
@@ -166,7 +166,7 @@ def noise_tolerated(
     def edge(label: int, inside: float, outside: float) -> float:
         while abs(outside - inside) > width:
             middle = (inside + outside) / 2
-            if middle in {inside, outside}:  # no number lies between them
+            if middle in {inside, outside}:  # the numbers are adjacent
                 break
             inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
         return inside
@@ -181,10 +181,10 @@ def noise_tolerated(
     return NoiseTolerance(lowest, highest)
 
 
-# How far a prediction may be off because class correlations are estimated from a few rows ---------
-# `prediction_bound` needs a handful of numbers and is proved, and wide. `prediction_spread` needs
-# the rows and is an estimate: a half of n rows differs from all of them as these differ from the
-# truth, since the variance of a mean of n/2 rows, drawn from n without replacement, is
+# Errors of predictions whose class correlations are estimated from a few rows ---------------------
+# `prediction_bound` needs a few numbers and is a proved but wide bound. `prediction_spread` needs
+# the rows and is an estimate: a half of n rows differs from all rows as these differ from the
+# population, because the variance of a mean of n/2 rows, drawn from n without replacement, is
 # σ²(2/n - 1/n) = σ²/n.
 #
 # The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
@@ -200,27 +200,27 @@ def noise_tolerated(
 #     ‖Q‖ ≤ 4 √(τ δ_max L) + 4 τ L,            L = K ln 9 + ln(6/α),
 #     |δ̂_a - δ_a| ≤ 2 √(τ δ_a M) + 2 τ M,      M = ln(6 K/α) / (n_a - 1).
 #
-# ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from what is known. As
+# ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from known quantities. As
 # f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹, f(z) = z/(x + z), and f ≤ m = f(λ_max(B̂) + β),
 #
 #     ‖f(B̂)ᵗ - f(B)ᵗ‖ ≤ t mᵗ⁻¹ x β / ((x + λ_min(B̂)) (x + max(λ_min(B̂) - β, 0))).
 
 
-# A net of directions in K dimensions of width 1/4 has at most 9ᴷ of them, and a quadratic form is
-# at most twice its largest value on it.
+# A net of width 1/4 of the directions in K dimensions has at most 9ᴷ points, and a quadratic form
+# is at most twice its largest value on the net.
 NET_SIZE, NET_FACTOR = 9, 2
-FEWEST_HALVED = 4  # rows of a class whose halves have pairs
+FEWEST_HALVED = 4  # fewest rows of a class whose halves have pairs
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionBound:
-    """What predictions may be off by; see `prediction_bound` and `prediction_spread`."""
+    """The error of predictions; see `prediction_bound` and `prediction_spread`."""
 
     outputs: FloatArray  # (n_classes,) largest error of an output of the samples of each class
     gram_error: float  # β, the error of the class Gram matrix in the spectral norm
     accuracy: float  # predicted share of training samples that are right
-    lowest_accuracy: float  # share that is right whatever the error
-    highest_accuracy: float  # one minus the share that is wrong whatever the error
+    lowest_accuracy: float  # share that is right for any such error
+    highest_accuracy: float  # one minus the share that is wrong for any such error
     confidence: float  # probability that all of this holds
 
 
@@ -233,17 +233,17 @@ def prediction_bound(
     within_norm: float,
     confidence: float = 0.95,
 ) -> PredictionBound:
-    """Bound the error of `type_outputs` that comes from estimated correlations.
+    """Bound the error of `type_outputs` due to estimated correlations.
 
-    The bound is about the theory's prediction for the distribution that the rows are from. It says
-    nothing about how well the linear theory describes a trained classifier, which is
-    `softmax_error`, nor about noise in the true classes.
+    The bound concerns the theory's prediction for the distribution of the rows. It does not include
+    the error of the linear theory itself, for which see `softmax_error`, nor errors in the true
+    classes.
 
     Parameters
     ----------
     model : CorrelationModel
-        Correlations estimated from rows of known classes, with the numbers of these rows:
-        mean products of pairs of different rows, and mean squared norms.
+        Correlations estimated from rows of known classes, with their numbers of rows: mean products
+        of pairs of different rows, and mean squared norms.
     corruption, l2, n_rounds
         As for `type_outputs`.
     within_norm : float
@@ -277,7 +277,7 @@ def prediction_bound(
     level = _confidence(confidence)
     norm = checks.scale_number("within_norm", within_norm)
     if model.class_sizes.min() < 2:
-        advice = "correlations inside a class need pairs: drop classes of fewer than 2 rows."
+        advice = "correlations within a class need pairs: drop classes with fewer than 2 rows."
         raise ArgumentError("model", "has a class with fewer than 2 rows", advice)
     reduction = ClassReduction(model, l2=l2)
     gram_error = _gram_error(model, norm, 1 - level)
@@ -285,7 +285,7 @@ def prediction_bound(
         reduction.root[:, None] * (shares - 1 / len(shares)), axis=0
     ).max(initial=0.0)
     of_own = _own_error(model, reduction, norm, 1 - level, power)
-    # Neither part of an output can be off by more than 1: both are averages of labels.
+    # The error of each part of an output is at most 1: both are averages of labels.
     outputs = np.minimum(of_own + of_means / reduction.root, 1.0)
     return _bound(after_rounds(reduction, shares, power), outputs, gram_error, level)
 
@@ -301,22 +301,22 @@ def prediction_spread(
     n_draws: int = 100,
     random_state: RandomState = 0,
 ) -> PredictionBound:
-    """Estimate the error of `type_outputs` that comes from these rows being few.
+    """Estimate the error of `type_outputs` due to the small number of rows.
 
     Correlations are estimated from all rows, and again from random halves of each class. The error
-    is that which the share `confidence` of the halves does not exceed, one number for all classes.
-    As `prediction_bound`, it is about the prediction, not about a trained classifier.
+    is the quantile `confidence` of the differences, one number for all classes. Like
+    `prediction_bound`, it concerns the prediction, not a trained classifier.
 
     Parameters
     ----------
     features : (n_samples, n_features)
-        As the classifier is trained on them, centred and of unit norm for instance.
+        Prepared as for training, for instance centred and of unit norm.
     true_labels : (n_samples,)
         Codes of the true classes, at least four rows of each.
     corruption, l2, n_rounds
         As for `type_outputs`.
     confidence : float
-        Share of data sets for which the error is to be large enough, above 0 and below 1.
+        Share of datasets for which the estimate is large enough, above 0 and below 1.
     n_draws : int
         Number of halves.
     random_state : int or numpy generator, optional
@@ -340,7 +340,7 @@ def prediction_spread(
     groups = [rows[codes == label] for label in range(len(shares))]
     if min(map(len, groups)) < FEWEST_HALVED:
         few = f"has a class with fewer than {FEWEST_HALVED} rows"
-        advice = "half of them need pairs: drop such classes, or add rows."
+        advice = "each half needs pairs: drop such classes, or add rows."
         raise ArgumentError("true_labels", few, advice)
     power, level = checks.round_count(n_rounds), _confidence(confidence)
     generator, sizes = check_generator(random_state), [len(each) for each in groups]
@@ -358,10 +358,10 @@ def prediction_spread(
 
 
 def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> CorrelationModel:
-    """Return the model of so many rows a class, with the correlations of those in `groups`.
+    """Return a model with class sizes `sizes` and the correlations of the rows in `groups`.
 
-    Mean products are of pairs of different rows, so that they are right on average. Negative
-    eigenvalues, which only noise makes, are cut off.
+    Mean products are of pairs of different rows, so that they are unbiased. Negative eigenvalues,
+    which can only be noise, are set to zero.
     """
     counts = np.array([len(each) for each in groups])
     means = np.array([each.mean(axis=0) for each in groups])
@@ -379,7 +379,7 @@ def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> Correlatio
 
 
 def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
-    """Return the largest difference of an output, without the table of all of them."""
+    """Return the largest difference of outputs, without the table of all outputs."""
     own = (one.own - other.own)[:, None]
     elsewhere = one.shared - other.shared - own / len(own)  # than at the given label
     return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))
@@ -389,14 +389,14 @@ def _confidence(confidence: float) -> float:
     level = check_within("confidence", confidence, 0, 1)
     if 0 < level < 1:
         return level
-    advice = "pass a probability above 0 and below 1; 1 takes an infinite bound."
+    advice = "pass a probability above 0 and below 1; 1 would need an infinite bound."
     raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
 
 
 def _bound(
     predicted: TypeOutputs, outputs: FloatArray, gram_error: float, level: float
 ) -> PredictionBound:
-    """Return the record, with the accuracies that errors of the outputs leave open."""
+    """Return the record, with the accuracies that are possible with such errors of the outputs."""
     weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
     margins, apart = predicted.margins(), 2 * outputs[:, None]  # of two outputs
     accuracy = predicted.accuracy()
@@ -424,7 +424,7 @@ def _gram_error(model: CorrelationModel, norm: float, risk: float) -> float:
 
 
 def _power_error(reduction: ClassReduction, gram_error: float, n_rounds: int) -> float:
-    """Return the bound on ‖f(B̂)ᵗ - f(B)ᵗ‖, which is never more than 1."""
+    """Return the bound on ‖f(B̂)ᵗ - f(B)ᵗ‖, at most 1."""
     ridge, least = reduction.ridge, float(reduction.values.min())
     below = (ridge + least) * (ridge + max(least - gram_error, 0.0))
     largest = np.asarray(reduction.values.max() + gram_error)
@@ -435,7 +435,7 @@ def _power_error(reduction: ClassReduction, gram_error: float, n_rounds: int) ->
 def _own_error(
     model: CorrelationModel, reduction: ClassReduction, norm: float, risk: float, n_rounds: int
 ) -> FloatArray:
-    """(n_classes,) bound on |f(δ̂)ᵗ - f(δ)ᵗ|, by the ends of the interval that δ is in."""
+    """Return a bound (n_classes,) on |f(δ̂)ᵗ - f(δ)ᵗ|, from the ends of the interval of δ."""
     own = model.own_part
     spread = norm * math.log(6 * model.n_classes / risk) / (model.class_sizes - 1)
     off = 2 * np.sqrt(own * spread) + 2 * spread

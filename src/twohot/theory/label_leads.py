@@ -1,19 +1,19 @@
-"""By how much a sample's true label leads each other label, in coordinates that lose no digits.
+"""The lead of a sample's true label over each other label, without loss of digits.
 
-After t rounds, a sample of true class a with the target u puts a ahead of label l by
+After t rounds, the lead of a over label l, for a sample of true class a with the target u, is
 
     f_aᵗ (u_a - u_l) + Σ_i w_i (φ_iᵗ - f_aᵗ),    w_i = n_a^-½ v_i[a] · v_iᵀ √n (E[:, a] - E[:, l]),
 
 with eigenpairs λ_i, v_i of the class Gram matrix, φ_i = λ_i/(x + λ_i), f_a = δ_a/(x + δ_a) and the
-mean targets E of the classes. Rounding must not pass for evidence here, nor hide any:
+mean targets E of the classes. Rounding must neither decide a sign nor hide one:
 
-* Labels are subtracted first. What two labels have in common drops out before it is multiplied.
-* Equal eigenvalues are taken together. Their eigenvectors are arbitrary, their projection is not.
-* A weight within its own rounding error is zero. An error of 10⁻¹⁷ in a direction that fades slowly
-  would otherwise outgrow every margin in a direction that fades fast.
-* What is left has an error bound, which follows from those of eigenvalues and weights.
-* Powers are taken relative to that of the largest base in the lead, from logarithms. A lead of
-  10⁻¹⁰⁰⁰ is no number, and still has a sign.
+* Labels are subtracted first, so that common terms cancel before they are multiplied.
+* Equal eigenvalues are merged. Their eigenvectors are arbitrary, their projection is not.
+* A weight within its rounding error is set to zero. Otherwise an error of 10⁻¹⁷ in a direction that
+  decays slowly would exceed every margin in a direction that decays fast.
+* The rest has an error bound, which follows from those of eigenvalues and weights.
+* Powers are computed from logarithms, relative to that of the largest base in the lead. A lead of
+  10⁻¹⁰⁰⁰ underflows, but its sign is known.
 
 Divided by the power of the largest base, which changes no sign, every part stays bounded:
 
@@ -21,9 +21,10 @@ Divided by the power of the largest base, which changes no sign, every part stay
     M_i(t) = |φ_iᵗ - f_aᵗ| / baseᵗ = exp(-t a_i) (1 - exp(-t b_i)),
     g = log(base / f_a),   a_i = log(base / max(φ_i, f_a)),   b_i = |log(φ_i / f_a)|.
 
-F falls, M_i rises and then falls. In rounds s … e, F lies between F(e) and F(s), M_i between the
-smaller of M_i(s) and M_i(e), and exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations decide any
-number of rounds (`PowerSums`), and in the end the largest base decides all that are left.
+F decreases, M_i increases and then decreases. In rounds s … e, F lies between F(e) and F(s), M_i
+between the smaller of M_i(s) and M_i(e), and exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations
+decide any number of rounds (`PowerSums`), and finally the largest base decides all remaining
+rounds.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -37,11 +38,11 @@ import numpy as np
 from twohot.base import FloatArray, IntArray
 from twohot.theory.averaging import EIGEN_ERROR, ClassReduction, log_gap
 
-# Eigenvalues closer than this many of their errors are taken for equal.
+# Eigenvalues closer than this many of their errors count as equal.
 EQUAL_EIGENVALUES = 64
-# Of a power of a ratio, per round: the ratio and the power are each good to an ulp or two.
+# Relative error of a power of a ratio, per round: an ulp or two each for ratio and power.
 POWER_ERROR = 8 * float(np.finfo(np.float64).eps)
-# Exponents beyond this are a power of nothing; kept finite so that zero times them is zero.
+# Exponents are bounded by this so that zero times them is zero.
 STEEP = 1e18
 
 
@@ -49,21 +50,21 @@ STEEP = 1e18
 class Leads:
     """Lead of the true label over every label: own · (the own row's lead) + ahead, and its error.
 
-    All but `log_scale` are to be multiplied by exp(log_scale). Arrays broadcast to types.
+    Multiply all but `log_scale` by exp(log_scale). Arrays broadcast to types.
     """
 
     own: FloatArray  # (n_classes, 1, n_classes) weight of a type's own row
-    ahead: FloatArray  # (n_classes, 1 or n_classes, n_classes) from all but the own row
-    error: FloatArray  # what `ahead` may be off by
-    own_error: FloatArray  # what `own` may be off by
+    ahead: FloatArray  # (n_classes, 1 or n_classes, n_classes) from all other terms
+    error: FloatArray  # error of `ahead`
+    own_error: FloatArray  # error of `own`
     log_scale: FloatArray  # (n_classes, 1, n_classes) of the largest power in the lead
-    means: "MeanLeads | None" = None  # for rows that are their class mean
+    means: "MeanLeads | None" = None  # for rows equal to their class mean
 
     @classmethod
     def of_shared(
         cls, own: FloatArray, shared: FloatArray, error: FloatArray, *, log_scale: float = 0.0
     ) -> Self:
-        """Return the leads of outputs own[a] * row + shared[a], each class off by its `error`."""
+        """Return the leads of outputs own[a] * row + shared[a], with one `error` per class."""
         ahead = np.diag(shared)[:, None] - shared
         scale, none = np.full((1, 1, 1), log_scale), np.zeros((1, 1, 1))
         return cls(own[:, None, None], ahead[:, None, :], error[:, None, None], none, scale)
@@ -71,13 +72,13 @@ class Leads:
 
 @dataclass(frozen=True, eq=False)
 class MeanLeads:
-    """Leads of class means where they fade faster than own labels, f_a > φ_i.
+    """Leads of class means that decay faster than own labels, f_a > φ_i.
 
-    Samples whose row is the class mean have no f_a in their lead. Left in, it would cancel against
-    the sum, and in late rounds leave nothing but its rounding.
+    If the row of a sample is the class mean, f_a is not in its lead. As a term, it would cancel in
+    the sum, and in late rounds leave only rounding.
     """
 
-    rows: FloatArray  # (n_classes, 1, n_classes) the mean row's lead; NaN where f_a is not above
+    rows: FloatArray  # (n_classes, 1, n_classes) the mean row's lead; NaN if f_a ≤ φ_i
     ahead: FloatArray  # (n_classes, 1, n_classes) Σ_i w_i φ_iᵗ over exp(log_scale)
     error: FloatArray  # (n_classes, 1, n_classes)
     log_scale: FloatArray  # (n_classes, 1, n_classes)
@@ -85,7 +86,7 @@ class MeanLeads:
 
 @dataclass(frozen=True, eq=False)
 class PowerRange:
-    """Least and most of F and M in a range of rounds, and what each may be off by."""
+    """Bounds of F and M in a range of rounds, and their errors."""
 
     own_least: float
     own_most: float
@@ -99,8 +100,8 @@ class PowerRange:
 class Powers:
     """F and M of one true class at any round, relative to the power of the largest base.
 
-    An eigenvalue's own error moves its logarithm by dlog φ/dλ = x/(λ (x + λ)), times t in the
-    power. An error of the base alone changes no sign; it moves the others relative to it.
+    The error of an eigenvalue changes log φ by dlog φ/dλ = x/(λ (x + λ)) per unit, times t in the
+    power. An error of the base alone changes no sign, only the others relative to it.
     """
 
     signs: FloatArray  # (n_values,) of φ - f_a
@@ -112,7 +113,7 @@ class Powers:
     gap_drifts: FloatArray  # (n_values,) and of φ
 
     def between(self, first: float, last: float) -> PowerRange:
-        """Bound the powers in rounds `first` … `last`; for a single round they are exact."""
+        """Return bounds of the powers in rounds `first` … `last`, exact for a single round."""
         ends = [np.exp(-t * self.rates) * -np.expm1(-t * self.gaps) for t in (first, last)]
         fallen, own = np.exp(-first * self.rates), float(np.exp(-first * self.own_rate))
         most = fallen * -np.expm1(-last * self.gaps)
@@ -133,8 +134,8 @@ class LabelLeads:
 
     Examples
     --------
-    After 16 rounds a superclass mean that is uniform up to rounding has outgrown the class means,
-    and is still no evidence:
+    After 16 rounds a superclass mean that is uniform up to rounding exceeds the class means, and is
+    still not evidence:
 
     >>> from twohot.theory import CorrelationModel
     >>> model = CorrelationModel.case_3(
@@ -163,7 +164,7 @@ class LabelLeads:
         self._angles = np.maximum(turned, EIGEN_ERROR * values.size)
 
     def weights(self, true_class: int) -> tuple[FloatArray, FloatArray]:
-        """(n_values, n_classes) w of one class by label, zero where it may be, and their errors."""
+        """Return w (n_values, n_classes) of one class by label, zero within rounding, and error."""
         reduction, a = self.reduction, true_class
         apart = self._along[:, a, None] - self._along
         products = reduction.vectors[a, :, None] / reduction.root[a] * apart
@@ -171,7 +172,7 @@ class LabelLeads:
         sizes = (self._norms[a] + self._norms) / reduction.root[a]
         errors = self._angles[:, None] * sizes
         weights[np.abs(weights) <= errors] = 0.0
-        # φ_i = f_a: a term of nothing, whatever its weight.
+        # φ_i = f_a: the term is zero for any weight.
         weights[np.abs(self.values - reduction.own_part[a]) <= self._value_errors] = 0.0
         errors[weights == 0] = 0.0
         return weights, errors
@@ -182,11 +183,11 @@ class LabelLeads:
         own, base = np.full_like(values, own_part), np.full_like(values, top)
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = ridge / (values * (ridge + values)) * self._value_errors
-        slopes = np.where(values > 0, slopes, 0.0)  # zero is zero
+        slopes = np.where(values > 0, slopes, 0.0)  # zero is exact
         base_drift = float(slopes[values == top].sum())
-        larger = np.minimum(np.maximum(values, own), top)  # above it there are no weights
+        larger = np.minimum(np.maximum(values, own), top)  # weights above it are zero
         above = np.where(values > own_part, slopes, 0.0)
-        own_rate = log_gap(own, base, ridge)[0] if own_part > 0 else STEEP  # zero is zero
+        own_rate = log_gap(own, base, ridge)[0] if own_part > 0 else STEEP  # zero is exact
         return Powers(
             signs=np.sign(values - own_part),
             own_rate=float(own_rate),
@@ -214,7 +215,7 @@ class LabelLeads:
         return Leads(found[0], found[1], found[2], found[3], found[4], of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
-        """(n_classes,) what differences of `ClassReduction.gained` between labels may be off by."""
+        """Return the error (n_classes,) of differences of `ClassReduction.gained` by label."""
         found, top = np.empty(len(self.reduction.own)), float(self.values.max())
         for a, root in enumerate(self.reduction.root):
             at = self.powers(self.reduction.own_part[a], top).between(n_rounds, n_rounds)
@@ -225,7 +226,7 @@ class LabelLeads:
     def _leads(
         self, own_part: float, top: float, weights: FloatArray, errors: FloatArray, n_rounds: int
     ) -> FloatArray:
-        """(5, n_labels) the first five fields of `Leads` for labels whose largest base is `top`."""
+        """Return the first five fields of `Leads`, (5, n_labels), for the largest base `top`."""
         powers = self.powers(own_part, top)
         at = powers.between(n_rounds, n_rounds)
         found = np.empty((5, weights.shape[1]))
@@ -243,36 +244,36 @@ class LabelLeads:
 
 
 def _distinct(ascending: FloatArray, width: float) -> IntArray:
-    """Return where each run of values no more than `width` apart begins."""
+    """Return the starts of runs of values whose neighbours differ by at most `width`."""
     return np.concatenate([[0], 1 + np.flatnonzero(np.diff(ascending) > width)])
 
 
 def _largest(weights: FloatArray, values: FloatArray) -> FloatArray:
-    """(n_labels,) largest eigenvalue with a weight; zero if there is none."""
+    """Return the largest eigenvalue with a weight (n_labels,); zero if there is none."""
     return np.asarray(np.where(weights != 0, values[:, None], 0.0).max(axis=0))
 
 
-# The sign of a lead as rounds go by: bounds over many rounds at once, and what it ends in ---------
+# The sign of a lead over many rounds --------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class PowerSums:
     """Leads u F(t) ± Σ_i w_i M_i(t) of one class over the labels whose largest base is the same.
 
-    Each is that of the given label which is worst for it, and u = -1, 0 or 1.
+    For each label it is the lead under the worst given label, with u = -1, 0 or 1.
     """
 
     powers: Powers
     units: FloatArray  # (n_labels,) u
     weights: FloatArray  # (n_values, n_labels) w, its sign that of the gap
     errors: FloatArray  # (n_values, n_labels) of the weights
-    bases: FloatArray  # (n_labels,) coefficient of the largest base, zero if it may be
+    bases: FloatArray  # (n_labels,) coefficient of the largest base, zero within rounding
     settled: float  # round from which on the sign is that of `bases`
 
     def right(self, first: float, last: float) -> bool | None:
-        """Whether all leads are positive in rounds `first` … `last`; None if that is not clear.
+        """Return whether all leads are positive in rounds `first` … `last`; None if undecided.
 
-        False means that one of them is positive in no round. A single round is always clear.
+        False means that one of them is positive in no round. A single round is always decided.
         """
         found = self.powers.between(float(first), float(last))
         positive, negative = np.maximum(self.weights, 0), np.maximum(-self.weights, 0)
@@ -288,7 +289,7 @@ class PowerSums:
 
     @cached_property
     def ends_right(self) -> bool:
-        """Whether all leads are positive from round `settled` on."""
+        """Return whether all leads are positive from round `settled` on."""
         return bool((self.bases > 0).all())
 
 
@@ -298,7 +299,7 @@ def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> 
     units = _worst_units(shares[true_class], true_class)
     tops = _largest(weights, leads.values)
     own_parts = np.full_like(tops, leads.reduction.own_part[true_class])
-    # Where f_a is the largest base and its coefficient u - Σ w is none, there is no f_a.
+    # If f_a is the largest base and its coefficient u - Σ w is zero, f_a drops out.
     left = np.abs(units - weights.sum(axis=0)) > errors.sum(axis=0) + POWER_ERROR
     own_parts = np.where(left | (own_parts <= tops), own_parts, 0.0)
     tops = np.maximum(tops, own_parts)
@@ -316,7 +317,7 @@ def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> 
 
 
 def _worst_units(shares: FloatArray, true_class: int) -> FloatArray:
-    """(n_classes,) u_a - u_l for the worst given label against label l, of those that occur."""
+    """Return u_a - u_l (n_classes,) for the worst occurring given label against label l."""
     occurs = shares > 0
     others = occurs.copy()
     others[true_class] = False
@@ -327,9 +328,9 @@ def _worst_units(shares: FloatArray, true_class: int) -> FloatArray:
 def _ends(
     powers: Powers, units: FloatArray, weights: FloatArray, errors: FloatArray
 ) -> tuple[FloatArray, float]:
-    """(n_labels,) coefficients of the largest base, zero where they may be, and when they decide.
+    """Return the coefficients (n_labels,) of the largest base, and the round from which it decides.
 
-    That is from the round on in which all other terms together stay below half of it.
+    They are zero within rounding. From that round on, all other terms together are less than half.
     """
     own_weights = units - weights.sum(axis=0)
     if powers.own_rate == 0:

@@ -1,12 +1,12 @@
 """Predicted outputs of every round and of unseen samples.
 
-All samples of one true class a that were given one label b are alike to the theory: a *type*.
+The theory treats all samples of true class a with the given label b alike: they are a *type*.
 With u the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after
 t rounds (see `ClassReduction`), its output after t rounds is
 
     y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a),
 
-which is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K, and so keeps its digits at any ridge.
+which is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K, an accurate form for any ridge.
 
 Given labels are u = e(b); the `partial_label_student` has u = its candidate set and t = 1.
 
@@ -30,15 +30,15 @@ from twohot.theory.label_leads import LabelLeads, Leads
 
 @dataclass(frozen=True, eq=False)
 class TypeOutputs:
-    """Outputs per type: own[a] * rows[a, b] + shared[a], up to a number all labels have in common.
+    """Outputs per type: own[a] * rows[a, b] + shared[a], up to a constant that all labels share.
 
-    They are kept as deviations from uniform, so that late rounds lose no digits, and in this
-    factored form, so that a round of one-hot labels costs K² numbers; the table of all K³ is
-    made when asked for.
+    They are stored as deviations from uniform, so that late rounds keep full precision, and in this
+    factored form, so that a round of one-hot labels needs K² numbers. The table of all K³ is
+    computed on request.
     """
 
     own: FloatArray  # (n_classes,) weight of a type's own row
-    shared: FloatArray  # (n_classes, n_classes) what all samples of a true class have in common
+    shared: FloatArray  # (n_classes, n_classes) common to all samples of a true class
     rows: FloatArray  # (n_classes, n_classes, n_classes) a type's own row: target or deviation
     corruption: FloatArray  # (n_classes, n_classes) share of each type in its true class
     class_sizes: FloatArray  # (n_classes,) samples per true class
@@ -47,19 +47,19 @@ class TypeOutputs:
 
     @cached_property
     def scores(self) -> FloatArray:
-        """(n_classes, n_classes, n_classes) outputs up to a number a row, to rank labels by."""
+        """Outputs (n_classes, n_classes, n_classes) up to a constant per row, to rank labels."""
         table = self.own[:, None, None] * self.rows
         table += self.shared[:, None, :]
         return np.asarray(table)
 
     @property
     def deviations(self) -> FloatArray:
-        """(n_classes, n_classes, n_classes) outputs minus 1/n_classes."""
+        """Outputs minus 1/n_classes, (n_classes, n_classes, n_classes)."""
         uniform = self.row_sum * self.own / len(self.own)
         return np.asarray(self.scores - uniform[:, None, None])
 
     def of(self, true_labels: ArrayLike, given_labels: ArrayLike) -> FloatArray:
-        """(n_samples, n_classes) outputs of samples with these true and given labels."""
+        """Return the outputs (n_samples, n_classes) of samples with these true and given labels."""
         true, given = as_array(true_labels), as_array(given_labels)
         for name, labels in (("true_labels", true), ("given_labels", given)):
             check_codes(name, labels, true.size, len(self.own), least=0)
@@ -74,11 +74,11 @@ class TypeOutputs:
 
     @property
     def occurs(self) -> BoolArray:
-        """(n_classes, n_classes) which types have samples."""
+        """Whether each type has samples, (n_classes, n_classes)."""
         return self.corruption > 0
 
     def _lead(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Lead of the true label over each label, its error, and the logarithm of their scale."""
+        """Return the lead of the true label over each label, its error, and the log-scale."""
         classes, leads = np.arange(len(self.own)), self.leads()
         beyond = self.rows[classes, :, classes][:, :, None] - self.rows
         lead = leads.own * beyond + leads.ahead
@@ -99,7 +99,7 @@ class TypeOutputs:
         right[classes, :, classes], wrong[classes, :, classes] = True, False
         with np.errstate(divide="ignore"):
             sizes = np.log(np.abs(lead)) + log_scale
-        # In the order of the leads, and numbers where the leads are too small to be.
+        # Same order as the leads, but finite if these underflow.
         largest = sizes.max() if lead.any() else 0.0
         ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
         values = lead * np.exp(log_scale)
@@ -112,41 +112,41 @@ class TypeOutputs:
         )
 
     def margins_over_labels(self) -> FloatArray:
-        """(n,) margins of the types that occur, over every other label."""
+        """Margins (n,) of the types that occur, over every other label."""
         lead, _, log_scale = self._lead()
         others = ~np.eye(len(lead), dtype=bool)[:, None, :] & self.occurs[:, :, None]
         return np.asarray((lead * np.exp(log_scale))[others])
 
     def margins(self) -> FloatArray:
-        """(n_classes, n_classes) output at the true label minus the largest other output.
+        """Output at the true label minus the largest other output, (n_classes, n_classes).
 
-        In very late rounds a margin below the smallest float, 1e-308, is zero here. `right`,
+        In very late rounds, margins below the smallest float, 1e-308, are zero here. `right`,
         `wrong` and `margin_ranks` still have its sign.
         """
         return self._margins.values.copy()
 
     def margin_ranks(self) -> FloatArray:
-        """(n_classes, n_classes) numbers in the order of the margins, also of those below 1e-308.
+        """Numbers (n_classes, n_classes) in the order of the margins, also of those below 1e-308.
 
-        They have the signs of the margins.
+        They have the same signs as the margins.
         """
         return self._margins.ranks.copy()
 
     @property
     def right(self) -> BoolArray:
-        """(n_classes, n_classes) types whose true label is on top by more than rounding."""
+        """Whether the true label of each type is on top by more than rounding."""
         return self._margins.right.copy()
 
     @property
     def wrong(self) -> BoolArray:
-        """(n_classes, n_classes) types with another label on top by more than rounding."""
+        """Whether another label of each type is on top by more than rounding."""
         return self._margins.wrong.copy()
 
     def class_accuracy(self) -> FloatArray:
-        """(n_classes,) share of samples whose true label is strictly on top; ties do not count."""
+        """Share of samples (n_classes,) whose true label is strictly on top; ties do not count."""
         right = np.where(self.right, self.corruption, 0.0).sum(axis=1)
         rest = np.where(self.right, 0.0, self.corruption).sum(axis=1)
-        return np.asarray(right / (right + rest))  # 1 if there is no rest, however shares round
+        return np.asarray(right / (right + rest))  # exactly 1 if there is no rest
 
     def accuracy(self) -> float:
         """Share of all training samples whose true label is strictly on top."""
@@ -164,14 +164,14 @@ class _Margins:
 
 
 def one_hot_types(n_classes: int) -> FloatArray:
-    """Targets of all types under the given labels, [a, b] = e(b), as a view of K² numbers."""
+    """Return the given labels as targets of all types, [a, b] = e(b), as a view of K² numbers."""
     return np.broadcast_to(np.eye(n_classes), (n_classes,) * 3)
 
 
 def type_outputs(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> TypeOutputs:
-    """Predict round `n_rounds` on the training samples, per true class and given label.
+    """Return the outputs of a round on the training samples, per true class and given label.
 
     Parameters
     ----------
@@ -183,11 +183,11 @@ def type_outputs(
         Penalty: mean cross-entropy + ½ l2 ‖coef‖².
     n_rounds : int
         0 for the given labels, 1 for the teacher, 2 and up for the students. Verdicts hold for any
-        number up to 10**15; outputs of very late rounds are uniform to the last digit.
+        number up to 10**15; outputs of very late rounds are uniform up to rounding.
 
     Examples
     --------
-    What do the teacher and the third round say of a sample of class 0 that was labelled 1?
+    Outputs of the teacher and of round 3 for a sample of class 0 with the given label 1:
 
     >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=100)
     >>> corruption = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
@@ -205,7 +205,7 @@ def type_outputs(
 def outputs_by_round(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> list[TypeOutputs]:
-    """Predict rounds 1 … `n_rounds`, the class correlation diagonalised once.
+    """Return the outputs of rounds 1 … `n_rounds`, with one diagonalisation.
 
     Examples
     --------
@@ -223,10 +223,10 @@ def outputs_by_round(
 def evolving_outputs(
     models: Sequence[CorrelationModel], corruption: ArrayLike, *, l2: float
 ) -> TypeOutputs:
-    """Predict as many rounds as there are models, round i with the features of model i.
+    """Return the outputs after one round per model, round i with the features of model i.
 
-    This is the paper's corollary on feature learning for any correlation: powers of one round
-    become products over the rounds. The class sizes of all models must agree.
+    This is the paper's corollary on feature learning, for any correlation: powers of one round
+    become products over the rounds. All models must have the same class sizes.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def evolving_outputs(
         check_model(model, "each of models")
     first = models[0]
     if any(not np.array_equal(model.class_sizes, first.class_sizes) for model in models):
-        raise ValueError("models must agree in class_sizes: rounds see the same samples.")
+        raise ValueError("models must have the same class_sizes: rounds use the same samples.")
     shares = checks.corruption_matrix(corruption, first.n_classes)
     own: FloatArray = np.ones(first.n_classes)
     means: FloatArray = shares - 1 / first.n_classes
@@ -254,11 +254,11 @@ def evolving_outputs(
         own = own * reduction.own
         means = reduction.class_means(means)
         largest *= float(reduction.values.max() / (reduction.ridge + reduction.values.max()))
-        # Kept near 1 by a factor of its own, so that many rounds do not vanish.
+        # Rescaled to about 1, so that many rounds do not underflow.
         scale = max(float(own.max()), float(np.abs(means).max())) or 1.0
         own, means, largest = own / scale, means / scale, largest / scale
         log_scale += math.log(scale)
-    # Rounds have no eigenvectors in common. Each rounds what none shrinks less than its largest
+    # Rounds do not share eigenvectors. The rounding error of each is relative to its largest
     # eigenvalue, on the scale √n of the class Gram matrix.
     root = np.sqrt(first.class_sizes)
     size = np.linalg.norm(root[:, None] * shares) * largest / root + own
@@ -272,11 +272,11 @@ def evolving_outputs(
 def unseen_outputs(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> FloatArray:
-    """(n_classes, n_classes) outputs of round `n_rounds` for an unseen sample of each class.
+    """Return the outputs (n_classes, n_classes) of a round for an unseen sample of each class.
 
-    An unseen sample has no label to memorise: with balanced labels it is right from the teacher
-    on wherever its class keeps more labels than any other label takes. The theorems are about
-    training samples.
+    An unseen sample has no given label to memorise. With balanced labels, the teacher is right on
+    it if its class keeps more labels than any other label gets. The theorems concern training
+    samples.
 
     Examples
     --------
@@ -307,24 +307,24 @@ def after_rounds(
     return TypeOutputs(own, shared, targets, shares, sizes, leads)
 
 
-# Rounds on mixed targets: a share ξ of the given label, and 1 - ξ of the round before -------------
-# Round t fits ξ Y⁽⁰⁾ + (1 - ξ) Y⁽ᵗ⁻¹⁾. If one round keeps f = λ/(x + λ) of a direction, t rounds
-# keep
+# Rounds on mixed targets: ξ times the given label plus 1 - ξ times the previous round -------------
+# Round t fits ξ Y⁽⁰⁾ + (1 - ξ) Y⁽ᵗ⁻¹⁾. If one round shrinks a direction by f = λ/(x + λ), t rounds
+# shrink it by
 #
 #     c_t = f (ξ + (1 - ξ) c_{t-1}),  c_0 = 1,   so   c_t = c + ((1 - ξ) f)ᵗ (1 - c),
 #     c   = ξ f / (1 - (1 - ξ) f) = λ / (x/ξ + λ).
 #
-# * ξ = 1 is the teacher in every round, ξ = 0 plain rounds.
+# * ξ = 1 gives the teacher in every round, ξ = 0 plain rounds.
 # * Two rounds are the mixture ξ Y⁽¹⁾ + (1 - ξ) Y⁽²⁾ of the outputs of teacher and student.
-# * Infinitely many rounds are the teacher at the penalty l2/ξ, and nothing else.
+# * Infinitely many rounds equal the teacher at the penalty l2/ξ.
 #
 # A margin of two rounds is linear in ξ, so the smallest of several is concave in it: the best ξ is
-# 0, 1, or where two samples have the same margin.
+# 0, 1, or a point where two samples have the same margin.
 
 
 @dataclass(frozen=True)
 class BestMix:
-    """The ξ of two rounds that leaves the largest smallest margin; see `best_mix`."""
+    """The ξ of two rounds with the largest minimum margin; see `best_mix`."""
 
     mix: float  # share of the given label, ξ
     margin: float  # smallest margin of a training sample at ξ
@@ -333,14 +333,14 @@ class BestMix:
 
     @property
     def gain(self) -> float:
-        """By how much the margin is above that of the better of teacher and student."""
+        """Margin minus that of the better of teacher and student."""
         return self.margin - max(self.margin_of_teacher, self.margin_of_student)
 
 
 def mixed_outputs(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int, mix: float
 ) -> TypeOutputs:
-    """Predict round `n_rounds` of rounds on mixed targets.
+    """Return the outputs of round `n_rounds` on mixed targets.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def mixed_outputs(
 
     Examples
     --------
-    Very many rounds at ξ = 0.25 are the teacher at four times the penalty:
+    Very many rounds at ξ = 0.25 equal the teacher at four times the penalty:
 
     >>> from twohot.theory import type_outputs
     >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=100)
@@ -374,11 +374,11 @@ def mixed_outputs(
 
 
 def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> BestMix:
-    """Return the ξ of two rounds at which the smallest margin of a training sample is largest.
+    """Return the ξ of two rounds that maximises the smallest margin of a training sample.
 
     Examples
     --------
-    A small penalty leaves noise for the student to average, a large one does not:
+    At a small penalty the student averages remaining noise, at a large one there is none left:
 
     >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=[40, 100, 200])
     >>> corruption = 0.7 * np.eye(3) + 0.1 * np.ones((3, 3))
@@ -397,9 +397,9 @@ def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> Be
 
 
 def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
-    """Return where between 0 and 1 the lowest of several lines is highest.
+    """Return the point between 0 and 1 where the minimum of several lines is largest.
 
-    The lowest line is followed from 0 on, over its crossings, as long as it rises.
+    The lowest line is followed from 0 over its crossings as long as it increases.
     """
     slopes, where = at_one - at_zero, 0.0
     lowest = np.lexsort((slopes, at_zero))[0]
@@ -414,7 +414,7 @@ def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
 
 
 def _kept(values: FloatArray, *, ridge: float, n_rounds: int, mix: float) -> FloatArray:
-    """Return c_t of directions with these eigenvalues."""
+    """Return c_t for directions with these eigenvalues."""
     last = values / (ridge / mix + values) if mix else np.zeros_like(values)
     faded = power_of_ratio(values, ridge=ridge, n_rounds=n_rounds)
     if n_rounds:

@@ -1,14 +1,14 @@
-"""The partial-label student, and when it is right: Theorem 5.1 corrected.
+"""The partial-label student, and the condition for it to be right: Theorem 5.1 corrected.
 
-The printed theorem states that every training sample is right wherever C_kk > C_kk' for all
-k' ≠ k. That is enough for the teacher's top two to contain the truth, and not enough for the
-student. With ỹ = argmax_{j ≠ k} C_kj it fails when
+The printed theorem states that every training sample is right if C_kk > C_kk' for all k' ≠ k. This
+puts the truth among the teacher's top two, but is not sufficient for the student. With
+ỹ = argmax_{j ≠ k} C_kj it fails if
 
 * the given label b drops out of the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples given b
   have the candidates {k, ỹ} and not {k, b};
-* the candidates of a superclass do not average to uniform, which they almost never do;
+* the candidates of a superclass do not average to uniform, which is the usual case;
 * C_kk + C_kỹ = 1: with a single confusable class, k and ỹ tie;
-* two labels tie for the second place, as all do when there is no noise.
+* two labels tie for the second place, as all do without noise.
 
 For any class correlation, class sizes and corruption C, and any number k of candidates, with
 f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`) and M = (F - f)(C - 1/K):
@@ -53,14 +53,14 @@ from twohot.theory.outputs import TypeOutputs, after_rounds
 
 TieRule = Literal["spread", "lowest"]
 
-# Outputs of unknown origin are tied if they differ by no more than this fraction of their range.
+# The user's outputs tie if they differ by at most this fraction of their range.
 TIE_TOLERANCE = 1e-10
 
 
 def candidate_targets(
     outputs: ArrayLike, *, n_candidates: int = 2, ties: TieRule = "spread"
 ) -> FloatArray:
-    """Targets of the partial-label student: weight 1/n_candidates on each row's top labels.
+    """Return the targets of the partial-label student: weight 1/n_candidates on the top labels.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def candidate_targets(
     n_candidates : int
         Size of the candidate set; the paper's student has 2.
     ties : {"spread", "lowest"}
-        What to do with labels tied for the last place: share its weight among them, or take the
-        lowest label as an `argsort` would.
+        How labels tied for the last place are handled: they share its weight, or the lowest label
+        gets it, as with `argsort`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def candidate_targets(
 def ranked_targets(
     scores: FloatArray, slack: FloatArray, *, n_candidates: int, ties: TieRule
 ) -> FloatArray:
-    """Return candidate targets by scores of which those within `slack` of each other are tied."""
+    """Return candidate targets by scores; scores within `slack` of each other tie."""
     places = check_class_count("n_candidates", n_candidates, scores.shape[-1])
     check_choice("ties", ties, get_args(TieRule))
     return top_shares(scores, places, slack, lowest=ties == "lowest")
@@ -105,7 +105,7 @@ def partial_label_outputs(
     n_candidates: int = 2,
     ties: TieRule = "spread",
 ) -> TypeOutputs:
-    """Predict the partial-label student: one fit on the teacher's top labels (eq. 16).
+    """Return the outputs of the partial-label student: a fit on the teacher's top labels (eq. 16).
 
     Examples
     --------
@@ -132,37 +132,37 @@ def candidates_of_types(
     n_candidates: int,
     ties: TieRule,
 ) -> FloatArray:
-    """(n_classes, n_classes, n_classes) candidate targets of every type, from the teacher's."""
-    # All but the given label are ranked by what the class gained, which a small ridge makes small.
+    """Return the candidate targets of every type, given the teacher's outputs."""
+    # All but the given label are ranked by `gained`, which is small at a small ridge.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
     return ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
 
 
 @dataclass(frozen=True, eq=False)
 class PartialLabelCondition(ClassVerdicts):
-    """The condition of every class and rival label; see `partial_label_condition`."""
+    """The condition for every class and rival label; see `partial_label_condition`."""
 
     slack: FloatArray  # (n_classes, n_labels) left side of the condition; infinite at l = a
     own_candidates: FloatArray  # (n_classes, n_labels) its first term
     own_class: FloatArray  # (n_classes, n_labels) its second term
     other_classes: FloatArray  # (n_classes, n_labels) its third term
     # (n_classes, n_labels) teacher's output at the truth less the k-th largest of the others, for
-    # samples given each label: positive if the truth is a candidate. Infinite where none occur.
+    # samples with each given label: positive if the truth is a candidate. Infinite without samples.
     truth_slack: FloatArray
 
     @property
     def class_slack(self) -> FloatArray:
-        """(n_classes,) smallest slack of each class: positive if all its samples are right."""
+        """Smallest slack of each class (n_classes,): positive if all its samples are right."""
         return np.asarray(self.slack.min(axis=1))
 
     @property
     def rival(self) -> IntArray:
-        """(n_classes,) label with the smallest slack: what a class is taken for, if anything."""
+        """Label with the smallest slack (n_classes,): the prediction, if a class is wrong."""
         return np.asarray(self.slack.argmin(axis=1))
 
     @property
     def truth_is_candidate(self) -> BoolArray:
-        """(n_classes,) whether the truth is a candidate of every sample."""
+        """Whether the truth is a candidate of every sample, (n_classes,)."""
         return np.asarray((self.truth_slack > 0).all(axis=1))
 
 
@@ -174,12 +174,12 @@ def partial_label_condition(
     n_candidates: int = 2,
     ties: TieRule = "spread",
 ) -> PartialLabelCondition:
-    """Theorem 5.1 corrected: a necessary and sufficient condition per class, and its slack.
+    """Return the corrected condition of Theorem 5.1, necessary and sufficient per class.
 
-    Slacks are in units of outputs. Their three terms say why a class is right or wrong. If
-    `own_candidates` is negative, the truth is no candidate of some samples. If it is zero, other
-    samples decide. If `other_classes` outweighs the rest, classes that correlate with it pull the
-    class to the rival label.
+    Slacks are in units of outputs. Their three terms explain why a class is right or wrong. If
+    `own_candidates` is negative, the truth is not a candidate of some samples. If it is zero, the
+    other samples decide. If `other_classes` outweighs the other terms, correlated classes cause the
+    wrong label.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def partial_label_condition(
 
     Examples
     --------
-    The truth is a candidate of every sample, and yet other classes outweigh class 1's own samples:
+    The truth is a candidate of every sample, but other classes outweigh class 1's own samples:
 
     >>> model = CorrelationModel.case_3(
     ...     n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
@@ -211,7 +211,7 @@ def partial_label_condition(
     teacher = after_rounds(reduction, shares, 1)
     targets = candidates_of_types(reduction, shares, teacher, n_candidates, ties)
     classes = np.arange(len(shares))
-    # (u_a - u_l)(a, b), of the types that occur.
+    # (u_a - u_l)(a, b), for the types that occur.
     beyond = targets[classes, :, classes][:, :, None] - targets
     worst = np.where(teacher.occurs[:, :, None], beyond, np.inf).min(axis=1)
     means = np.einsum("ab,abk->ak", shares, targets)  # E'

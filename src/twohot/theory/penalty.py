@@ -1,10 +1,10 @@
-"""The penalty and the separation q/p that it brings (appendix "Choosing an Appropriate λ").
+"""The penalty and the resulting separation q/p (appendix "Choosing an Appropriate λ").
 
 With A = 1 - c, B = 1 - c + n(c - d), s the squared norm of the features, c and d their cosines,
 and x = K² n l2 / s the ridge of the features scaled to unit norm,
 
-    q/p = B (x + A) / (A (x + B)),   so it grows from 1 (no penalty) to B/A (all penalty), and
-    l2  = s A B (ρ - 1) / ((B - ρ A) K² n)   brings q/p = ρ, for 1 < ρ < B/A.
+    q/p = B (x + A) / (A (x + B)),   increasing from 1 (no penalty) to B/A (infinite penalty), and
+    l2  = s A B (ρ - 1) / ((B - ρ A) K² n)   gives q/p = ρ, for 1 < ρ < B/A.
 """
 
 import math
@@ -21,7 +21,7 @@ from twohot.theory.correlation_models import CorrelationModel, check_model
 
 @dataclass(frozen=True)
 class PairLevels:
-    """What q/p depends on, for equal classes."""
+    """The quantities that determine q/p, for equal classes."""
 
     n_classes: int
     n_per_class: float
@@ -37,7 +37,7 @@ class PairLevels:
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
-        """Average a data set's correlations, as cosines, over classes and over their pairs.
+        """Return the mean cosines of a dataset's correlations, over classes and over their pairs.
 
         The squared norm is averaged over samples.
 
@@ -56,7 +56,9 @@ class PairLevels:
         cosines = model.correlation / np.outer(root, root)
         pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
         if not pairs.any():
-            raise ValueError("superclass must hold at least one superclass of two classes or more.")
+            raise ValueError(
+                "superclass must hold at least one superclass with two or more classes."
+            )
         return cls(
             n_classes=model.n_classes,
             n_per_class=model.n_samples / model.n_classes,
@@ -82,7 +84,7 @@ class PairLevels:
 
 
 def largest_separation(levels: PairLevels) -> float:
-    """Return the q/p that no penalty reaches, (1 - c + n(c - d)) / (1 - c).
+    """Return the limit of q/p for infinite penalty, (1 - c + n(c - d)) / (1 - c).
 
     Examples
     --------
@@ -107,7 +109,7 @@ def separation_at(levels: PairLevels, *, l2: float) -> float:
 
 
 def log_separation_at(levels: PairLevels, *, l2: float) -> float:
-    """Return log(q/p) at a penalty, which keeps its digits where q/p is 1 to rounding.
+    """Return log(q/p) at a penalty, accurate even if q/p is 1 up to rounding.
 
     It is log(1 + x (B - A)/(A (x + B))).
 
@@ -124,9 +126,9 @@ def log_separation_at(levels: PairLevels, *, l2: float) -> float:
 
 
 def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
-    """Return the penalty that brings q/p = `separation`, between 1 and `largest_separation`.
+    """Return the penalty with q/p = `separation`, between 1 and `largest_separation`.
 
-    It grows with the squared norm of the features.
+    It is proportional to the squared norm of the features.
 
     Examples
     --------
@@ -142,7 +144,7 @@ def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
     ratio = check_positive("separation", separation)
     if not 1 < ratio < largest:
         problem = f"is not between 1 and {largest:.6g}"
-        advice = f"no penalty brings another q/p at {levels.n_per_class:g} samples a class."
+        advice = f"no penalty gives another q/p at {levels.n_per_class:g} samples per class."
         raise ArgumentError({"separation": separation}, problem, advice)
     own, class_mean = levels.own, levels.class_mean
     ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)

@@ -1,12 +1,12 @@
-"""Theorem 4.1 in closed form: when every training sample is right, and after how many rounds.
+"""Theorem 4.1 in closed form: whether every training sample is right, and after how many rounds.
 
-For equal class sizes and balanced given labels, after t rounds the samples of class k that were
-labelled k' are right against that label if and only if
+For equal class sizes and balanced given labels, after t rounds the samples of class k with the
+given label k' are right against that label if and only if
 
     C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1),                                       (Theorem 4.1)
 
-and all of class k is right if it holds for every k' ≠ k. A class without wrong labels is right from
-the start. Labels that are not balanced break the theorem, and are refused.
+and all of class k is right if this holds for every k' ≠ k. A class without wrong labels is right
+from the start. The theorem needs balanced labels; others raise an error.
 """
 
 import math
@@ -30,11 +30,11 @@ from twohot.theory.correlation_models import CorrelationModel
 from twohot.theory.guarantees import ClassVerdicts, class_verdicts
 from twohot.theory.label_leads import LabelLeads, PowerSums, class_power_sums
 
-# Both sides of the condition, at most about 1 where it is decided, are good to some 1e-15; closer
-# than this they are equal as far as the inputs can tell.
+# Both sides of the condition, at most about 1 where it is decided, are accurate to about 1e-15. If
+# they differ by less than this, they count as equal.
 CONDITION_TOLERANCE = 1e-12
 
-# q/p is the quotient of two quotients, and off by a few ulps.
+# Error of q/p, a quotient of two quotients: a few ulps.
 RATIO_ERROR = 10 * float(np.finfo(np.float64).eps)
 USE_LOGARITHM = "pass log_separation=log_separation_at(levels, l2=...) or Shrinkage.log_separation."
 
@@ -49,10 +49,10 @@ class RoundsCondition(ClassVerdicts):
 
     @property
     def misclassified(self) -> BoolArray:
-        """(n_classes, n_classes) samples of class k (row) labelled k' (column) that are wrong.
+        """Whether samples of class k (row) with the label k' (column) are wrong.
 
-        This is the theorem's converse, pair by pair: C_kk < C_kk' + threshold, and there are such
-        samples. They are given their label k', or one that is commoner still.
+        This is the theorem's converse for each pair: C_kk < C_kk' + threshold, and such samples
+        exist. Their prediction is k', or a more frequent label.
         """
         slack = np.diag(self.corruption)[:, None] - self.corruption - self.threshold
         wrong = (slack < -CONDITION_TOLERANCE) & (self.corruption > 0)
@@ -62,21 +62,21 @@ class RoundsCondition(ClassVerdicts):
 
 @dataclass(frozen=True, eq=False)
 class RoundsNeeded:
-    """From which round on each class is right, and all are together; infinite if from none."""
+    """The first round from which each class, and all together, are right; infinite if none."""
 
     per_class: FloatArray  # (n_classes,) first round, a whole number from 1 (the teacher)
-    until: FloatArray  # (n_classes,) last round in a row; infinite if for ever, NaN if from none
+    until: FloatArray  # (n_classes,) last consecutive round; infinite if always, NaN if none
     overall: float  # first round from which on all classes are right together
-    overall_until: float  # last round in a row; infinite if for ever, NaN if from none
+    overall_until: float  # last consecutive round; infinite if always, NaN if none
 
     @property
     def slowest_class(self) -> int:
-        """The class that needs most rounds."""
+        """The class that needs the most rounds."""
         return int(self.per_class.argmax())
 
 
 def label_gaps(corruption: ArrayLike) -> FloatArray:
-    """(n_classes,) share of right labels minus that of the commonest wrong one, C_kk - max C_kk'.
+    """Return the share of right labels less the most frequent wrong one, C_kk - max C_kk'.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def rounds_condition(
     log_separation: float | None = None,
     n_rounds: int,
 ) -> RoundsCondition:
-    """Theorem 4.1, condition and converse: which classes are right after `n_rounds` rounds.
+    """Return which classes are right after `n_rounds` rounds, by Theorem 4.1 and its converse.
 
     It is exact in the paper's setting (equal class sizes, balanced given labels, equal
     correlations inside superclasses, labels confused inside superclasses or symmetrically).
@@ -109,8 +109,8 @@ def rounds_condition(
     separation : float, optional
         q/p, above 1; see `Shrinkage.separation`.
     log_separation : float, optional
-        log(q/p) instead, which keeps its digits at a small penalty, where q/p is 1 to rounding;
-        see `Shrinkage.log_separation` and `log_separation_at`.
+        log(q/p) instead, which is accurate at a small penalty, where q/p is 1 up to rounding; see
+        `Shrinkage.log_separation` and `log_separation_at`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def rounds_condition(
     gaps = label_gaps(shares)
     power = checks.round_count(n_rounds)
     decay = power * log_ratio
-    # 1/(eᶻ - 1) without overflow. The paper's converse has z = 0, 1/0: no gap is enough.
+    # 1/(eᶻ - 1) without overflow. For z = 0 it is infinite: no gap is sufficient.
     threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
     slack = gaps - threshold
     right = (slack > CONDITION_TOLERANCE) | _clean(shares)
@@ -139,12 +139,12 @@ def rounds_needed(
     separation: float | None = None,
     log_separation: float | None = None,
 ) -> RoundsNeeded:
-    """Count the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
+    """Return the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
-    Like the theorem, it is about balanced given labels; `rounds_until_right` is about any. Numbers
-    of rounds are exact from `log_separation` up to 10¹¹ rounds, and to 11 digits beyond. From
-    `separation` they are exact to one round, up to some ten million rounds. Beyond that q/p - 1 has
-    too few digits, and is refused.
+    Like the theorem, it needs balanced given labels; use `rounds_until_right` for others. With
+    `log_separation`, the result is exact up to 10¹¹ rounds, and to 11 digits beyond. With
+    `separation`, it is exact to one round up to some ten million rounds; beyond that q/p - 1 has
+    too few digits, and an error is raised.
 
     Parameters
     ----------
@@ -166,44 +166,44 @@ def rounds_needed(
     ties_at = np.log1p(1 / open_gaps) / log_ratio
     if separation is not None:
         _check_digits(separation, float(np.nanmax(ties_at, initial=0.0)) / log_ratio)
-    # A real number of rounds at which the condition is an equality; right from the next whole
-    # number on. Rounding just below a whole number must not turn a tie into a success.
+    # The real number of rounds at which the condition is an equality; the next whole number is
+    # right. Rounding just below a whole number must not turn a tie into a success.
     whole = np.rint(ties_at)
     is_whole = np.abs(ties_at - whole) <= CONDITION_TOLERANCE * ties_at
     per_class = np.where(is_whole, whole, np.floor(ties_at)) + 1
     per_class = np.where(np.isnan(per_class), np.inf, per_class)
     per_class = np.where(_clean(shares), 1.0, per_class)
-    until = np.where(np.isfinite(per_class), np.inf, np.nan)  # the threshold only falls
+    until = np.where(np.isfinite(per_class), np.inf, np.nan)  # the threshold only decreases
     return RoundsNeeded(per_class, until, float(per_class.max()), float(until.max()))
 
 
 def _log_ratio(separation: float | None, log_separation: float | None) -> float:
-    """Return log(q/p) from the one of them that is given."""
+    """Return log(q/p) from the argument that was passed."""
     if (separation is None) == (log_separation is None):
         given = {"separation": separation, "log_separation": log_separation}
-        raise ArgumentError(given, "are q/p twice or not at all", "pass exactly one of them.")
+        raise ArgumentError(given, "are both given or both missing", "pass exactly one of them.")
     if log_separation is not None:
         return check_positive("log_separation", log_separation)
     ratio = float(np.nan if separation is None else check_positive("separation", separation))
     if ratio > 1:
         return math.log(ratio)
     advice = (
-        "pass a q/p above 1. A penalty so small that q/p is 1 to rounding has a logarithm all the"
-        f" same: {USE_LOGARITHM}"
+        "pass a q/p above 1. If the penalty is so small that q/p is 1 up to rounding,"
+        f" {USE_LOGARITHM}"
     )
     raise ArgumentError({"separation": separation}, "is not allowed", advice)
 
 
 def _check_digits(separation: float, rounds_per_log: float) -> None:
-    """Raise if rounding of q/p moves the number of rounds, which falls so fast with ln(q/p)."""
+    """Raise if the rounding error of q/p changes the number of rounds."""
     off = RATIO_ERROR * rounds_per_log
     if off > 1:
-        problem = f"has too few digits: by rounding the number of rounds may be off by {off:.2g}"
+        problem = f"has too few digits: rounding may change the number of rounds by {off:.2g}"
         raise ArgumentError({"separation": separation}, problem, USE_LOGARITHM)
 
 
 def _clean(shares: FloatArray) -> BoolArray:
-    """(n_classes,) classes without a wrong label, whether or not their shares add up to the ulp."""
+    """Return which classes (n_classes,) have no wrong label, up to rounding of their shares."""
     return np.asarray((shares > 0).sum(axis=1) == (np.diag(shares) > 0))
 
 
@@ -213,41 +213,41 @@ def _balanced(corruption: ArrayLike) -> FloatArray:
     worst = int(np.abs(columns - 1).argmax())
     if abs(columns[worst] - 1) > ROW_SUM_TOLERANCE:
         problem = f"is not balanced: column {worst} sums to {columns[worst]:.6g}, not to 1"
-        advice = "Theorem 4.1 needs it; judge and rounds_until_right are exact for any labels."
+        advice = "Theorem 4.1 needs balanced labels; use judge or rounds_until_right for others."
         raise ArgumentError("corruption", problem, advice)
     return shares
 
 
-# From which round on every training sample is right, for any model, however many rounds it takes
+# The first round from which every training sample is right, for any model -------------------------
 # Margins of the linear theory are sums of powers (`PowerSums`), whose sign is decided for whole
-# ranges of rounds at once. So rounds need not be tried one by one, and "never" is an answer too.
+# ranges of rounds. So rounds need not be evaluated one by one, and the answer may be "never".
 
 
-# Beyond the largest number there is, nothing can be asked.
+# Last round that is considered.
 FARTHEST = 10**300
-# Of numbers of rounds with more digits than this, only the first ones are exact.
+# Larger numbers of rounds are exact only in their leading digits.
 DIGITS = 10**12
 
 
 def rounds_until_right(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, max_rounds: int = 50
 ) -> RoundsNeeded:
-    """First round from which on each class is right, and all classes are together, for any model.
+    """Return the first round from which each class, and all together, are right, for any model.
 
     Parameters
     ----------
     model, corruption, l2
         As for `type_outputs`.
     max_rounds : int
-        How long right must last: up to this round. A class that is right for some rounds and not in
-        this one does not count as right before it. One that becomes right later has its round all
-        the same; it is infinite if there is none.
+        A class must stay right up to this round. A class that is right for some rounds and not in
+        this round does not count as right before it. If it becomes right later, that round is
+        returned; infinite if there is none.
 
     Returns
     -------
     RoundsNeeded
-        With the last round in a row, which may be far beyond `max_rounds` and yet not infinite:
-        with unbalanced labels or classes, very late rounds know only the largest class.
+        With the last consecutive round, which may be far beyond `max_rounds` and still finite: with
+        unbalanced labels or classes, very late rounds predict only the largest class.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def rounds_until_right(
 
 
 def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
-    """First and last of the rounds in a row, up to `horizon` or later, in which all are right."""
+    """Return the first and last consecutive rounds, up to `horizon` or later, with all right."""
     right = partial(_all_right, sums)
     settled = min(int(np.ceil(max(each.settled for each in sums))), FARTHEST)
     if right(horizon, horizon):
@@ -285,7 +285,7 @@ def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
 
 
 def _all_right(sums: list[PowerSums], first: int, last: int) -> bool | None:
-    """Whether all are right in all of the rounds; False if one is in none of them."""
+    """Return whether all are right in all rounds; False if one of them is right in none."""
     clear: bool | None = True
     for each in sums:
         found = each.right(first, last)
@@ -304,7 +304,7 @@ def _find(
     wanted: bool,
     backwards: bool = False,
 ) -> int | None:
-    """Return the first (or last) of the rounds that is right or not, as wanted; None if none is."""
+    """Return the first (or last) round that is right, or wrong if not `wanted`; None if none."""
     left = [(first, last)] if first <= last else []
     while left:
         start, end = left.pop()
@@ -313,6 +313,6 @@ def _find(
             return end if backwards else start
         if found is None and end - start > start // DIGITS:
             middle = min((start + end) // 2, 2 * start)  # early rounds in finer steps
-            halves = [(middle + 1, end), (start, middle)]  # the last one is looked at first
+            halves = [(middle + 1, end), (start, middle)]  # the last one is examined first
             left.extend(reversed(halves) if backwards else halves)
     return None

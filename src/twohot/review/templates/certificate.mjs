@@ -1,27 +1,27 @@
-/* The arithmetic of a review with a stopping rule, as `twohot.audit.remaining` has it, where its theorems
-   and their proofs stand. Pure functions: nothing here knows of a page. Tests compare both languages. */
+/* The computations of a review with a stopping rule, as in `twohot.audit.remaining`, which has the theorems
+   and proofs. Pure functions, without access to the page. Tests compare both languages. */
 
-/* Gaps of theorem 3 as multiples of the target, and their weights. */
+/* The gaps of theorem 3, as multiples of the target, and their weights. */
 const GAPS = [1, 0.75, 0.5, 2, 8];
 const GAP_WEIGHTS = [0.4, 0.3, 0.2, 0.06, 0.04];
 const LARGEST_EXPONENT = 700;
-/* The review leaves the list when fewer than a share of its last rows were wrong, and returns to it for
-   some rows after a wrong label among the random ones. */
+/* The review switches from the list to random rows when less than LEAST_SHARE of the last WINDOW rows
+   were wrong. After a wrong label among random rows, it returns to the list for RETURN_ROWS rows. */
 const WINDOW = 50, LEAST_SHARE = 0.1, RETURN_ROWS = 100;
-/* Error probability of each of the three bounds that the correction for errors of the reviewer adds. */
+/* Error probability of each of the two bounds that correct for reviewer errors. */
 const CORRECTION_ALPHA = 0.005;
-/* Looks between two at one row: the reviewer should judge it anew, and not remember. */
+/* Looks between two looks at the same row, so that the reviewer does not remember the verdict. */
 const LOOKS_BETWEEN = 20;
 
 /* ---- numbers ---- */
 
-/* As Python rounds: a half goes to the even neighbour. */
+/* Round half to even, as Python does. */
 function rounded(value) {
   const below = Math.floor(value);
   return value - below === 0.5 ? below + (below % 2) : Math.round(value);
 }
 
-/* log n!, by Stirling's series for n + 1 + 9, whose next term is below 1e-12, and nine divisions. */
+/* log n!, by Stirling's series at n + 10 (the next term is below 1e-12) and nine divisions. */
 function logFactorial(n) {
   let product = 1;
   for (let k = 1; k < 10; k++) product *= n + k;
@@ -30,7 +30,7 @@ function logFactorial(n) {
 }
 
 let factorials = new Float64Array(0);
-/* log k! of k = 0, …, n. */
+/* log k! for k = 0, …, n. */
 function logFactorials(n) {
   if (factorials.length <= n) factorials = Float64Array.from({ length: n + 1 }, (_, k) => logFactorial(k));
   return factorials;
@@ -47,14 +47,14 @@ function mixed(state) {
   return twice ^ (twice >> 31n);
 }
 
-/* Places of rows, sorted by the keys of SplitMix64 for a seed. */
+/* Positions of rows, sorted by SplitMix64 keys for a seed. */
 export function seededOrder(rows, seed) {
   const start = mixed(BigInt.asUintN(WORD, BigInt(seed + 1) * GOLDEN));
   const keys = BigUint64Array.from(rows, (row) => mixed(BigInt.asUintN(WORD, start + BigInt(row + 1) * GOLDEN)));
   return Array.from(rows, (_, place) => place).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : rows[a] - rows[b]));
 }
 
-/* ---- what remains (theorem 3) ---- */
+/* ---- remaining wrong labels (theorem 3) ---- */
 
 export class Remaining {
   constructor(nRows, target, alpha) {
@@ -87,9 +87,9 @@ export class Remaining {
     this.best = this.found + kept.length - 1;
   }
 
-  /* The largest total that some log-likelihoods, of 0, 1, …, do not rule out; nothing speaks against 0. */
+  /* The largest total that the log-likelihoods of 0, 1, … do not rule out; 0 is never ruled out. */
   lastPossible(logLikelihood) {
-    /* One gap alone often rules out: the others are not computed then. */
+    /* The first gap alone often rules a total out. Then the others are not computed. */
     const [gap] = this.gaps;
     const enough = Math.log(2 / (this.alpha * this.weights[0]));
     let last = logLikelihood.length - 1;
@@ -106,7 +106,7 @@ export class Remaining {
     return sum;
   }
 
-  /* Random looks that reach a target if they find no wrong label; null if it is out of reach. */
+  /* The number of random looks that reach a target if all labels are right; null if none does. */
   looksNeeded(target) {
     if (target < this.unsure) return null;
     if (this.bound <= target) return 0;
@@ -131,7 +131,7 @@ export class Remaining {
 
 /* ---- which row comes next ---- */
 
-/* rows: their numbers in the data, the most doubtful first. Here a row is named by its place there. */
+/* rows: positions in the data, most suspicious first. i is the index of a row in this list. */
 export class CertifiedReview {
   constructor(rows, { target, seed, alpha }) {
     this.remaining = new Remaining(rows.length, target, alpha);
@@ -140,19 +140,19 @@ export class CertifiedReview {
     this.looks = [];   /* { i, isRandom, verdict } */
     this.isReviewed = new Uint8Array(rows.length);
     this.atList = this.atDrawn = this.returns = 0;
-    this.recent = [];   /* whether the last rows of the list were wrong */
+    this.recent = [];   /* whether the last rows from the list were wrong */
   }
 
   get bound() {
     return this.remaining.bound;
   }
 
-  /* Whether the bound says anything: rows of the list alone do not. */
+  /* Whether there is a bound: rows from the list alone give none. */
   get hasBound() {
     return !this.remaining.left || this.looks.some((look) => look.isRandom);
   }
 
-  /* { i, isRandom } of the row to decide next, or null when all are reviewed. */
+  /* { i, isRandom } of the next row, or null if all rows are reviewed. */
   next() {
     if (!this.remaining.left) return null;
     const nWrong = this.recent.filter(Boolean).length;
@@ -179,9 +179,9 @@ export class CertifiedReview {
   }
 }
 
-/* ---- a reviewer who errs ---- */
+/* ---- correction for reviewer errors ---- */
 
-/* The most rows of all that may differ, given how many of a uniform sample do. */
+/* Upper bound on the rows that differ, given how many of a uniform sample do. */
 function mostMarked({ nRows, nAgain, nDiffer }) {
   const log = logFactorials(nRows);
   const ways = (total, chosen) => (chosen < 0 || chosen > total ? -Infinity : log[total] - log[chosen] - log[total - chosen]);
@@ -199,30 +199,30 @@ function mostMarked({ nRows, nAgain, nDiffer }) {
   return low;
 }
 
-/* { bound, errorRate, disagreement } of a reviewer who errs at random; the bound is null if up to half
-   of the verdicts may be wrong. */
+/* { bound, errorRate, disagreement } for a reviewer with one error rate for all rows. The bound is null if
+   half of the verdicts may be wrong. */
 export function correctedBound(bound, kept, repaired) {
-  const both = { nRows: kept.nRows + repaired.nRows, nAgain: kept.nAgain + repaired.nAgain, nDiffer: kept.nDiffer + repaired.nDiffer };
-  const errorRate = mostMarked(both) / Math.max(both.nRows, 1);
-  const seen = bound + mostMarked(kept) + mostMarked(repaired);
-  return { bound: errorRate < 0.5 ? Math.ceil(seen / (1 - errorRate)) : null, errorRate, disagreement: both.nDiffer / Math.max(both.nAgain, 1) };
+  const nRows = Math.max(kept.nRows + repaired.nRows, 1);
+  const differ = mostMarked(kept) + mostMarked(repaired);
+  const errorRate = differ / nRows;
+  const expected = ({ nRows: n, nAgain, nDiffer }) => n * nDiffer / Math.max(nAgain, 1);
+  return { bound: errorRate < 0.5 ? Math.ceil((bound + differ) / (1 - errorRate)) : null, errorRate, disagreement: (expected(kept) + expected(repaired)) / nRows };
 }
 
-/* Rows that are shown again if their label is kept: a share of all, by a permutation of their own. */
+/* A random share of the rows, which are shown a second time if their label was kept. */
 export function rowsAgain(rows, seed, share) {
   return new Set(seededOrder(rows, seed + 1).slice(0, Math.ceil(share * rows.length)));
 }
 
-/* A review in which some rows are shown a second time: all repairs, and some labels that were kept. A
-   third look decides where the second differs. The bound counts first looks, which alone decide what
-   comes next. */
+/* A review that shows some rows a second time: all repairs, and some kept labels. If the second verdict
+   differs, a third one decides. The bound counts first looks only, and they alone select the next row. */
 export class CheckedReview {
   constructor(rows, settings) {
     this.review = new CertifiedReview(rows, settings);
     this.isAgain = settings.twice ? rowsAgain(rows, settings.seed, settings.twice) : new Set();
     this.twice = settings.twice;
-    this.verdicts = new Map();   /* i → verdicts, the first one first */
-    this.waiting = [];           /* { i, at }: rows to be shown again, and when they were shown */
+    this.verdicts = new Map();   /* i → verdicts in order */
+    this.waiting = [];           /* { i, at }: rows to show again, and the look at which they were shown */
     this.nLooks = 0;
   }
 
@@ -230,7 +230,7 @@ export class CheckedReview {
     return this.review.bound <= this.review.target;
   }
 
-  /* The place of the row to decide next, or null: second looks when they are due, or nothing else is. */
+  /* The index of the next row, or null. A second look comes when it is due or nothing else is left. */
   next({ goesOn = false } = {}) {
     const [oldest] = this.waiting;
     const isAtEnd = (this.isReached && !goesOn) || !this.review.remaining.left;
@@ -238,10 +238,10 @@ export class CheckedReview {
     return isAtEnd ? null : this.review.next().i;
   }
 
-  /* Random looks that reach the target; null if it is out of reach. */
+  /* The number of random looks that reach the target; null if none does. */
   needed() {
     const { review } = this;
-    /* Rows of the list change little before there is a bound. */
+    /* Before there is a bound, rows from the list hardly change it. */
     const moment = review.hasBound ? this.nLooks : 0;
     if (this.known?.moment !== moment) this.known = { moment, value: review.remaining.looksNeeded(review.target) };
     return this.known.value;
@@ -257,7 +257,7 @@ export class CheckedReview {
     if (this.needsAgain(i, [...seen, verdict])) this.waiting.push({ i, at: this.nLooks });
   }
 
-  /* Whether a look may come now: a row that waits, or the one that the review asks for. */
+  /* Whether row i may come next: the first waiting row, or the next row of the review. */
   expects(i) {
     return this.waiting[0]?.i === i || this.review.next()?.i === i;
   }
@@ -268,12 +268,12 @@ export class CheckedReview {
     return second !== first;
   }
 
-  /* The looks at rows that were shown again, in words of a certificate. */
+  /* The rows that were shown again, with their verdicts. */
   again() {
     return [...this.verdicts].filter(([, seen]) => seen.length > 1);
   }
 
-  /* The bound for a reviewer who errs; null while second looks are due, and where none are asked for. */
+  /* The bound corrected for reviewer errors; null without second looks or while some are due. */
   corrected() {
     if (!this.twice || this.waiting.length) return null;
     const looks = (first) => {
@@ -285,11 +285,11 @@ export class CheckedReview {
   }
 }
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
 const percentOf = (count, total, digits = 2) => `${(100 * count / total).toFixed(digits).replace(/\.?0+$/, "")} %`;
 
-/* How far a review is: the model's estimate, named so, before the first random row, then the bound. */
+/* The progress of a review: before the first random row the model's estimate, then the bound. */
 export function progressLine(checked, { until, estimate, alpha }) {
   const { review } = checked;
   const { remaining } = review;
@@ -297,32 +297,32 @@ export function progressLine(checked, { until, estimate, alpha }) {
   const sure = `${percentOf(1 - alpha, 1)}`;
   if (!review.hasBound) {
     const rest = Math.max(estimate - remaining.found, 0) + remaining.unsure;
-    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are still wrong; the bound follows with the first random rows.`;
+    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are still wrong. The bound appears with the first random row.`;
   }
   const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure})`;
   const target = percentOf(until, 1);
   if (checked.isReached) return `${said}; ${target} is reached.`;
   const needed = checked.needed();
-  return needed === null ? `${said}; ${remaining.unsure} rows without a clear verdict are more than ${target}.`
+  return needed === null ? `${said}; ${remaining.unsure} rows marked “Not sure” are more than ${target}.`
     : `${said}; about ${needed.toLocaleString("en")} more decisions for ${target}.`;
 }
 
-/* What second looks say of the reviewer. */
+/* The result of the second looks. */
 export function correctionLine(checked) {
-  if (!checked.twice) return "The certificate holds for the verdicts given: no row is shown twice.";
-  if (!checked.review.hasBound) return "Every repair and some kept labels are shown again: the bound is then corrected for errors of the reviewer.";
+  if (!checked.twice) return "The certificate assumes that the verdicts are right: no row is shown twice.";
+  if (!checked.review.hasBound) return "Every repair and some kept labels are shown a second time, to correct the bound for reviewer errors.";
   const corrected = checked.corrected();
   const n = checked.waiting.length;
-  if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown again before the bound is corrected for errors of the reviewer.`;
+  if (!corrected) return `${n} row${n === 1 ? " is" : "s are"} shown a second time before the bound is corrected for reviewer errors.`;
   const { nRows } = checked.review.remaining;
   const disagreement = `Second looks differ in ${percentOf(corrected.disagreement, 1, 1)}`;
-  if (corrected.bound === null) return `${disagreement}: too many, or too few second looks, for a corrected bound.`;
-  return `${disagreement}. Corrected for errors of the reviewer, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong.`;
+  if (corrected.bound === null) return `${disagreement}: too many differ, or there are too few second looks, for a corrected bound.`;
+  return `${disagreement}. Corrected for reviewer errors, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong, if the error rate is the same for all rows.`;
 }
 
 /* ---- a certificate as a file ---- */
 
-/* JSON as Python writes it, with sorted names and in ASCII: the digest is of this text. */
+/* JSON as Python writes it, in ASCII with sorted names; the digest is computed from it. */
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(", ")}]`;
   if (value !== null && typeof value === "object") return `{${Object.keys(value).sort().map((name) => `${canonical(name)}: ${canonical(value[name])}`).join(", ")}}`;
@@ -335,7 +335,7 @@ export function sealed(fields) {
   return canonical({ ...fields, sha256: sha256(canonical(fields)) });
 }
 
-/* FIPS 180-4, of ASCII text: what browsers offer themselves is missing on pages without https. */
+/* SHA-256 (FIPS 180-4) of ASCII text. Browsers offer it only on https pages. */
 export function sha256(text) {
   const fraction = (value) => (Math.abs(value - Math.trunc(value)) * 2 ** 32) | 0;
   const primes = [];

@@ -1,13 +1,13 @@
-/* The file of decisions that a reviewer exports and imports. `twohot apply` takes and refuses the
-   same files: both run the cases of tests/decision_cases.py. */
+/* Export and import of the decision file. `twohot apply` accepts and refuses the same files: tests run
+   the cases of tests/decision_cases.py through both. */
 
-import { KINDS, NO_LABEL, OPEN, SPELLING, answerOf, className, counted, decisionFor, decisions, labelOf, merges, notes, placeOf, report, reviewer } from "./state.mjs";
+import { KINDS, NO_LABEL, OPEN, SPELLING, answerOf, className, counted, decisionFor, decisions, labelOf, merges, notes, placeOf, report, reviewer, signed } from "./state.mjs";
 
 const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "label", "note", "reviewer"];
 const REQUIRED = ["report", "id", "decision", "label"];
-/* Behind the name of a report: its rows were settled, after reviewers disagreed. */
+/* Suffix of a report's name if its rows were settled after reviewers disagreed. */
 const SETTLED = "-settled";
-/* Characters of a reviewer's name, and those that are in none. */
+/* Most characters of a reviewer's name, and characters that are not allowed in it. */
 const MOST_NAME = 80;
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
@@ -19,25 +19,25 @@ export function decisionsAsCsv() {
       decision.kind, className(decision.label), note, decision.reviewer ?? reviewer.name];
   });
   const spellings = [...merges].map(([old, into]) => [report.report, "", className(old), "", SPELLING, className(into), "", reviewer.name]);
-  /* The mark in front tells spreadsheets that the text is UTF-8. */
+  /* The byte order mark tells spreadsheets that the text is UTF-8. */
   return "\ufeff" + csvText([COLUMNS, ...spellings, ...lines]);
 }
 
-/* The lines of a file of decisions, which a spreadsheet may have saved with other separators. */
+/* The lines of a decision file. A spreadsheet may have saved it with another separator. */
 function decisionLines(text) {
   for (const delimiter of DELIMITERS) {
     try {
       const lines = parseCsv(text, delimiter);
       if (REQUIRED.every((name) => lines[0]?.includes(name))) return lines;
     } catch {
-      continue;   /* by another it may be one */
+      continue;   /* try the next separator */
     }
   }
   return parseCsv(text);
 }
 
-/* The changes that a CSV text asks for, of rows and of spellings: { changes, spellings }; an Error that
-   says why if it is not for this report. */
+/* The changes in a CSV text, of rows and of spellings: { changes, spellings }. Throws an Error if the
+   text is not for this report. */
 export function changesFromCsv(text) {
   const [header = [], ...lines] = decisionLines(text);
   const missing = REQUIRED.filter((name) => !header.includes(name));
@@ -55,9 +55,8 @@ export function changesFromCsv(text) {
     const made = line.decision === OPEN ? undefined : importedDecision(i, line, code);
     if (decision && made && !sameOutcome(decision, made, spellings)) throw new Error(`row ${line.id} is decided twice`);
     if (made) checkReviewer(i, line, made, spellings);
-    if (made && line.reviewer && line.reviewer !== reviewer.name) made.reviewer = line.reviewer;
     if (line.note && !written.includes(line.note)) written.push(line.note);
-    changes.set(i, { decision: decision ?? made, written });
+    changes.set(i, { decision: decision ?? (made && signed({ ...made, reviewer: line.reviewer })), written });
   }
   return { spellings, changes: [...changes].map(([i, { decision, written }]) => {
     const before = answerOf(i);
@@ -65,45 +64,51 @@ export function changesFromCsv(text) {
   }) };
 }
 
-/* A line by the names of its columns. */
+/* A line as an object with the names of the columns. */
 function importedLine(header, fields, number) {
   if (fields.length !== header.length) throw new Error(`decision ${number} has ${counted(fields.length, "field")} and the header has ${header.length}`);
   const line = Object.fromEntries(header.map((name, place) => [name, fields[place]]));
-  if (line.report !== report.report && line.report !== report.report + SETTLED) throw new Error(`the decisions are those of report ${line.report}, and this is ${report.report}`);
+  if (line.report !== report.report && line.report !== report.report + SETTLED) throw new Error(`the decisions belong to report ${line.report}, and this page is report ${report.report}`);
   line.reviewer = stripped(line.reviewer ?? "");
   if ([...line.reviewer].length > MOST_NAME || CONTROL.test(line.reviewer)) throw new Error(`decision ${number} has a reviewer's name of more than one line or ${MOST_NAME} characters`);
   return line;
 }
 
-/* The spellings that are merged, with those that the page merges already. */
+/* The merged spellings, including those that the page has merged already. */
 function importedSpellings(lines, code) {
   const merged = new Map(merges);
   const isOne = (old, into) => report.spellings.some((group) => [old, into].every((label) => group.some(([known]) => known === label)));
   for (const line of lines) {
     const [old, into] = [code.get(line.given_label), code.get(line.label)];
-    if (old === into || !isOne(old, into)) throw new Error(`the classes ${line.given_label} and ${line.label} differ in more than spelling, or are not two classes`);
-    if ((merged.get(old) ?? into) !== into) throw new Error(`the spelling ${line.given_label} is to become two others`);
+    if (old === into || !isOne(old, into)) throw new Error(`${line.given_label} and ${line.label} are not two classes that differ only in spelling`);
+    if ((merged.get(old) ?? into) !== into) throw new Error(`the spelling ${line.given_label} is merged into two others`);
     merged.set(old, into);
   }
   if ([...merged.values()].some((into) => merged.has(into))) throw new Error("a spelling is merged, and others are merged into it");
   return merged;
 }
 
-/* Raise where another reviewer decided the row otherwise, unless that was settled. */
+/* Throw if another reviewer decided the row differently, unless the row was settled. */
 function checkReviewer(i, line, made, spellings) {
   const before = answerOf(i).decision;
   const owner = before?.reviewer ?? reviewer.name;
-  if (!before || !owner || !line.reviewer || owner === line.reviewer || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
-  throw new Error(`row ${line.id} is decided otherwise by ${owner} here than by ${line.reviewer} in the file: pass both files to twohot apply, which lists such rows to settle`);
+  if (!before || !owner || !line.reviewer || isSameName(owner, line.reviewer) || line.report.endsWith(SETTLED) || sameOutcome(before, made, spellings)) return;
+  throw new Error(`${owner} and ${line.reviewer} decided row ${line.id} differently: pass both files to twohot apply, which lists such rows to settle`);
 }
 
-/* The row that a line is about, whose reviewer saw the labels that this page shows. */
+/* Compare names without case, as twohot apply does. */
+function isSameName(one, other) {
+  const folded = (name) => stripped(name).toUpperCase().toLowerCase();
+  return folded(one) === folded(other);
+}
+
+/* The row of a line. Throws if the line has other labels than this page. */
 function importedRow(line) {
   const i = placeOf.get(line.id);
   if (i === undefined) throw new Error(`row ${line.id} is not in this report`);
   for (const [column, codes] of [["given_label", report.given], ["suggested_label", report.suggested]]) {
     const seen = line[column];
-    if (seen !== undefined && seen !== className(codes[i])) throw new Error(`row ${line.id} has the ${column} ${seen} in the file and ${className(codes[i])} here: its lines were mixed up`);
+    if (seen !== undefined && seen !== className(codes[i])) throw new Error(`row ${line.id} has the ${column} ${seen} in the file and ${className(codes[i])} here: the lines of the file are mixed up`);
   }
   return i;
 }
@@ -118,21 +123,21 @@ function importedDecision(i, { id, decision: kind, label }, code) {
   if (kind === "new_class" && stripped(label)) return decisionFor(i, code.get(stripped(label)) ?? stripped(label));
   if (kind === "exclude" && label === "") return { kind, label: NO_LABEL };
   const meant = label === "" && kind !== "relabel" ? labelOf(i, kind) : code.get(label);
-  if (meant === undefined || meant === NO_LABEL) throw new Error(`row ${id} has the label ${label}, which is no class`);
+  if (meant === undefined || meant === NO_LABEL) throw new Error(`row ${id} has the label ${label}, which is not a class`);
   if (kind === "relabel") return decisionFor(i, meant);
-  if (meant !== labelOf(i, kind)) throw new Error(`row ${id}: ${kind} does not lead to ${label}`);
+  if (meant !== labelOf(i, kind)) throw new Error(`row ${id}: the decision ${kind} does not give the label ${label}`);
   return { kind, label: meant };
 }
 
-/* ---- CSV as RFC 4180 has it, guarded against spreadsheets.
-   A field that a spreadsheet would compute gets an apostrophe in front, and so does a field that
-   already has some before such a character; taking one away gives the text back exactly. ---- */
+/* ---- CSV by RFC 4180, guarded against spreadsheets.
+   A field that a spreadsheet would compute as a formula gets an apostrophe in front, also if it has
+   some in front already. Removing one apostrophe restores the text exactly. ---- */
 
 const NEEDS_GUARD = /^'*[=+\-@\t\r\n]/;
 const HAS_GUARD = /^'+[=+\-@\t\r\n]/;
-/* In the order in which they are tried. */
+/* Separators, in the order of trial. */
 const DELIMITERS = [",", ";", "\t"];
-/* What Python takes for blank, which is not all that this language does. */
+/* Blanks by Python's definition, which differs from JavaScript's. */
 const BLANK = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
 const BLANK_ENDS = new RegExp(`^${BLANK}|${BLANK}$`, "g");
 
@@ -140,7 +145,7 @@ export function stripped(text) {
   return text.replace(BLANK_ENDS, "");
 }
 
-/* The text of a file; an Error if it is not UTF-8, which a reader would show as other characters. */
+/* The text of a file. Throws an Error if it is not UTF-8. */
 export function textOfBytes(bytes) {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -158,7 +163,7 @@ export function csvText(lines) {
   return lines.map((fields) => fields.map((field) => csvField(String(field))).join(",") + "\n").join("");
 }
 
-/* The lines of a CSV text as arrays of fields; blank lines are left out. */
+/* The lines of a CSV text as arrays of fields, without blank lines. */
 export function parseCsv(text, delimiter = ",") {
   const lines = [];
   let fields = [], field = "", isQuoted = false, wasQuoted = false;

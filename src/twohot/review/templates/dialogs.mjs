@@ -1,4 +1,4 @@
-/* Dialogs: to choose any class or name a new one, to write a note, and to be asked once more. */
+/* Dialogs: choose a class, write a note, confirm. */
 
 import { NO_LABEL, answer, answerOf, className, classOrder, counted, newClasses, notes, report, rowName } from "./state.mjs";
 import { stripped } from "./decision_file.mjs";
@@ -7,7 +7,7 @@ import { decideRows, goOn, goTo, page, say } from "./views.mjs";
 
 /* ---- another label ---- */
 
-/* Classes shown at a time; typing finds the others. */
+/* Classes shown at a time; type to find the others. */
 const MATCHES = 40;
 let relabelled = [];   /* the rows that get a label */
 let matches = [];
@@ -30,10 +30,10 @@ export function showMatches() {
   const likely = [...wanted, report.suggested[i], report.second[i], report.given[i]].filter((code) => code !== NO_LABEL);
   const known = [...new Set([...likely, ...classOrder, ...newClasses()])];
   const order = known.filter((label) => className(label).toLowerCase().includes(typed));
-  /* What begins with the typed text comes first. */
+  /* Names that begin with the typed text come first. */
   if (typed) order.sort((a, b) => Number(className(b).toLowerCase().startsWith(typed)) - Number(className(a).toLowerCase().startsWith(typed)));
   matches = order.slice(0, MATCHES);
-  /* The last one: a class that nobody has named yet. */
+  /* The last entry is a new class. */
   if (name && !known.some((label) => className(label) === name)) matches.push(name);
   chosen = 0;
   const roles = new Map([[report.given[i], "given"], [report.second[i], "second"], [report.suggested[i], "suggested"]]);
@@ -44,7 +44,7 @@ export function showMatches() {
     option.addEventListener("click", () => relabelTo(label));
     return option;
   }));
-  byId("relabel-more").textContent = order.length > MATCHES ? `${order.length - MATCHES} more: type to find them` : order.length ? "" : "No class has this name: a new one will be made.";
+  byId("relabel-more").textContent = order.length > MATCHES ? `${order.length - MATCHES} more: type to find them` : order.length ? "" : "No class has this name. It will be a new class.";
   markMatch();
 }
 
@@ -78,39 +78,39 @@ let notedRow = 0;
 
 export function openNote([i]) {
   notedRow = i;
-  byId("note-title").textContent = `A note on ${rowName(i)}`;
+  byId("note-title").textContent = `Note on ${rowName(i)}`;
   byId("note-text").value = notes.get(i) ?? "";
   byId("note").showModal();
   byId("note-text").focus();
 }
 
-/* One step, which one undo takes back; a note that is empty is none. */
+/* One step, which one undo reverts. An empty text removes the note. */
 export function keepNote(event) {
   const note = byId("note-text").value.trim();
   if (event.submitter?.value !== "save" || note === (notes.get(notedRow) ?? "")) return;
   answer([[notedRow, { ...answerOf(notedRow), note }]]);
-  say(`${rowName(notedRow, "Row")}: ${note ? "noted" : "note taken away"}`);
+  say(`${rowName(notedRow, "Row")}: ${note ? "note saved" : "note removed"}`);
 }
 
-/* Enter alone begins a line. */
+/* Ctrl+Enter saves; Enter alone starts a new line. */
 export function onNoteKey(event) {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
   event.preventDefault();
   byId("note").querySelector("form").requestSubmit(byId("note-save"));
 }
 
-/* The row that had the focus may have been drawn again. */
+/* Focus the row again: its element may have been replaced. */
 export function onNoteClosed() {
   goTo(page.view.indexOf(notedRow));
 }
 
-/* ---- asked once more ---- */
+/* ---- confirmation ---- */
 
-/* Rows above which one step is asked about. */
+/* A step on more rows than this asks for confirmation. */
 const MANY = 100;
 let confirmed = () => {};
 
-/* Do something with rows, at once if they are few. */
+/* Call an action on n rows, after a confirmation if n is large. */
 export function askIfMany(n, question, action) {
   if (n <= MANY) return action();
   confirmed = action;

@@ -1,18 +1,18 @@
-/* The elements that all views of a row are made of. Text goes in as textContent only. */
+/* The elements that all layouts are made of. Text is set as textContent only. */
 
 import { NO_LABEL, className, decisions, hasSecond, idName, isDoubted, notes, report, rowName, shownName } from "./state.mjs";
 
-/* Pictures up to this side, in pixels, are shown pixel by pixel. */
+/* Pictures up to this many pixels wide and high are enlarged without smoothing. */
 const TINY = 64;
 /* Ids up to this many characters stay on one line. */
 const SHORT_ID = 20;
-/* Characters of a name from which on its end stands apart, and of that end. */
+/* In names longer than this, the last TAIL characters are always shown. */
 const LONG_NAME = 18;
 const TAIL = 5;
-/* Characters of a name that a sentence shows. */
+/* Characters of a name in a sentence. */
 const BRIEF = 40;
 
-/* Whether the page is a frame in a notebook, without an address that could lead to a row. */
+/* Whether the page is a frame in a notebook, which has no address to link to. */
 export const IN_NOTEBOOK = location.protocol === "about:";
 
 export const byId = (id) => document.getElementById(id);
@@ -27,13 +27,13 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/* A probability in words: the ends of the scale are never reached. */
+/* A probability as text, never 0 % or 100 %. */
 export function percent(thousandths) {
   if (thousandths >= 995) return "> 99 %";
   return thousandths < 5 ? "< 1 %" : `${Math.round(thousandths / 10)} %`;
 }
 
-/* The end of a name stands apart, so that one line cuts the middle: long names differ at their ends. */
+/* A class name. A long one is cut in the middle, because long names often differ at their ends. */
 export function labelChip(label, role, meaning) {
   const name = shownName(label);
   const letters = [...name];
@@ -41,16 +41,16 @@ export function labelChip(label, role, meaning) {
   return element("bdi", { className: `label ${role}`, title: `${meaning}: ${name}` }, element("span", { textContent: head }), tail);
 }
 
-/* The id of a row, which leads to the row alone. */
+/* The id of a row, as a link to its focus view. */
 export function idLink(i, text = rowName(i)) {
   const className = text.length <= SHORT_ID ? "id is-short" : "id";
-  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Look at ${rowName(i)} alone${IN_NOTEBOOK ? "" : "; its address is a link to it"}`, tabIndex: -1 });
+  return element("a", { className, href: `#row=${encodeURIComponent(report.id[i])}`, textContent: text, title: `Show only ${rowName(i)}${IN_NOTEBOOK ? "" : "; the link can be shared"}`, tabIndex: -1 });
 }
 
-/* ---- what a row is about ---- */
+/* ---- the item of a row ---- */
 
-/* The picture of an entry of a gallery, { thumbnails, links }: embedded, or else linked; the large one
-   follows where it is asked for. */
+/* The picture of an entry of a gallery, { thumbnails, links }: embedded, or else linked. If `isLarge`,
+   the original file replaces the thumbnail when it is loaded. */
 export function picture(gallery, i, name, isLarge = false) {
   const box = element("div", { className: "picture" });
   const embedded = gallery.thumbnails[i];
@@ -72,7 +72,7 @@ export function picture(gallery, i, name, isLarge = false) {
   return box;
 }
 
-/* The path of a picture as a link to it, or the text of a row. */
+/* The path of a picture as a link, or the text of a row. */
 export function itemText(i) {
   if (!report.items) return null;
   if (report.kind !== "image") return element("div", { className: "text", dir: "auto", textContent: report.items[i] });
@@ -86,33 +86,33 @@ export function noteText(i) {
   return notes.has(i) ? element("p", { className: "note", dir: "auto", textContent: notes.get(i) }) : null;
 }
 
-/* Why a row is worth a look, beside a wrong label. */
+/* Marks for a close call and for other issues. */
 export function marks(i) {
   const mark = (textContent, title) => element("span", { className: "mark", textContent, title });
   const found = report.findings.filter((finding) => finding.rank.has(i)).map((finding) => mark(finding.name, finding.meaning));
-  return report.undecided[i] ? [mark("close call", "The two likeliest classes are about equally likely"), ...found] : found;
+  return report.undecided[i] ? [mark("close call", "The two most probable classes are about equally probable"), ...found] : found;
 }
 
-/* What each reviewer decided of a row that is to be settled; a click takes it. */
+/* The decision of each reviewer on a disputed row; a click takes it over. */
 export function verdictList(i) {
   if (!report.verdicts) return null;
   const chosen = decisions.get(i);
   const line = ([name, label], place) => {
     const isTaken = chosen !== undefined && (label === null ? chosen.kind === "exclude" : chosen.label === label);
-    const button = element("button", { type: "button", tabIndex: -1, title: `Decide as ${name}`, "aria-pressed": String(isTaken) },
-      element("bdi", { className: "who", textContent: name }), label === null ? element("span", { className: "excluded", textContent: "excluded" }) : labelChip(label, label === report.given[i] ? "given" : label === report.suggested[i] ? "suggested" : "other", `wanted by ${name}`));
+    const button = element("button", { type: "button", tabIndex: -1, title: `Decide like ${name}`, "aria-pressed": String(isTaken) },
+      element("bdi", { className: "who", textContent: name }), label === null ? element("span", { className: "excluded", textContent: "excluded" }) : labelChip(label, label === report.given[i] ? "given" : label === report.suggested[i] ? "suggested" : "other", `chosen by ${name}`));
     Object.assign(button.dataset, { action: "verdict", place });
     return element("li", {}, button);
   };
-  return element("ul", { className: "verdicts", "aria-label": "What reviewers decided" }, ...report.verdicts[i].map(line));
+  return element("ul", { className: "verdicts", "aria-label": "Decisions of the reviewers" }, ...report.verdicts[i].map(line));
 }
 
 /* ---- labels and probabilities ---- */
 
-/* Decisions for a label that is shown anyway; its colour says which. */
+/* Decisions for a label that is shown anyway, with the colour of that label. */
 const SHOWN_AS = { accept: "suggested", reject: "given", second: "second" };
 
-/* What was decided, unless a button beside it shows this kind. */
+/* The decision, unless one of the buttons shows it. */
 export function outcome(i, buttons) {
   const decision = decisions.get(i);
   if (!decision || buttons.includes(decision.kind)) return null;
@@ -121,8 +121,8 @@ export function outcome(i, buttons) {
   return element("span", { className: "outcome" }, "⇒", made);
 }
 
-/* What is predicted of a row without its label, the likeliest class first, as [label, thousandths]; the
-   probabilities of all classes add up to one, and that of a wrong label is none of them. */
+/* The held-out prediction as [label, thousandths], most probable class first. The probability of a
+   wrong label is not one of these. */
 function predicted(i) {
   return [[report.suggested[i], report.confidence[i]], [report.second[i], report.secondConfidence[i]]]
     .filter(([label, score]) => label !== NO_LABEL && score !== null);
@@ -131,14 +131,14 @@ function predicted(i) {
 export function predictionLine(i) {
   const roles = new Map([[report.second[i], "second"], [report.suggested[i], "suggested"], [report.given[i], "given"]]);
   const rest = 1000 - predicted(i).reduce((sum, [, score]) => sum + score, 0);
-  return element("p", { className: "labels predicted" }, "Predicted without the label:", ...predicted(i).map(([label, score]) =>
+  return element("p", { className: "labels predicted" }, "Held-out prediction:", ...predicted(i).map(([label, score]) =>
     element("span", {}, labelChip(label, roles.get(label), "predicted"), percent(score))),
     report.classes.length > 2 ? element("span", { textContent: `others ${percent(Math.max(rest, 0))}` }) : null);
 }
 
-/* How probable it is that the label is wrong; what is predicted is in the title. */
+/* The probability that the label is wrong, with the prediction as tooltip. */
 export function wrongScore(i) {
-  const title = ["Predicted without the label", ...predicted(i).map(([label, score]) => `${className(label)}: ${percent(score)}`)].join("\n");
+  const title = ["Held-out prediction", ...predicted(i).map(([label, score]) => `${className(label)}: ${percent(score)}`)].join("\n");
   return element("span", { className: "wrong", title }, "label wrong ", element("strong", { textContent: percent(report.wrong[i]) }));
 }
 
@@ -146,7 +146,7 @@ export function describe(i) {
   return `${rowName(i, "Row")}: given ${className(report.given[i])}, suggested ${className(report.suggested[i])}`;
 }
 
-/* The mean similarity of the nearest rows of a kind, in hundredths; null where there are none. */
+/* The mean similarity of the nearest rows of a kind, in hundredths; null if there are none. */
 function similarity(i, kind) {
   const pairs = report.neighbours?.[kind]?.[i] ?? [];
   return pairs.length ? pairs.reduce((sum, [, alike]) => sum + alike, 0) / pairs.length : null;
@@ -157,33 +157,33 @@ function brief(label) {
   return name.length > BRIEF ? `“${name.slice(0, BRIEF)}…”` : `“${name}”`;
 }
 
-/* One sentence: why the label of a row is doubted, or why else it is here. */
+/* One sentence: why the row is in the review. */
 export function why(i) {
   const found = report.findings.find((finding) => finding.rank.has(i));
-  if (!isDoubted(i)) return found ? `${found.name}: ${found.meaning}` : "The label is the likeliest class.";
+  if (!isDoubted(i)) return found ? `${found.name}: ${found.meaning}` : "The given label is the most probable class.";
   const given = brief(report.given[i]), suggested = brief(report.suggested[i]);
   const close = report.undecided[i] && report.second[i] !== NO_LABEL ? `; a close call between ${suggested} and ${brief(report.second[i])}` : "";
-  const said = `${given} is wrong with a probability of ${percent(report.wrong[i])}${close}`;
+  const said = `${given} is wrong with probability ${percent(report.wrong[i])}${close}`;
   const [near, far] = [similarity(i, "nearSuggested"), similarity(i, "nearGiven")];
-  if (near === null || far === null) return `${said}; the likeliest class is ${suggested}.`;
+  if (near === null || far === null) return `${said}; the most probable class is ${suggested}.`;
   const nearer = (one, other, high, low) => `rows labelled ${one} are nearer than rows labelled ${other} (similarity ${(high / 100).toFixed(2)} against ${(low / 100).toFixed(2)}).`;
   return near >= far ? `${said}: ${nearer(suggested, given, near, far)}` : `${said}, although ${nearer(given, suggested, far, near)}`;
 }
 
 /* ---- decisions ---- */
 
-/* What a button says, maybe before the name of a class, what it does, and its key. */
+/* Of each button: its text (a class name may follow), its tooltip, its key. */
 const BUTTONS = {
   accept: ["Accept", "Accept the suggestion", "a"], reject: ["Keep", "Keep the given label", "r"],
-  second: ["Second", "Take the second candidate", "2"], relabel: ["Other…", "Choose another label, or name a new class", "l"],
-  exclude: ["Exclude", "Take the row out", "x"], note: ["Note…", "Write a note", "n"],
+  second: ["Second", "Take the second candidate", "2"], relabel: ["Other…", "Choose another class, or type a new one", "l"],
+  exclude: ["Exclude", "Exclude the row", "x"], note: ["Note…", "Write a note", "n"],
 };
-/* Buttons name the classes where all names are short; longer ones would be cut. */
+/* Buttons show class names only if all names are short. */
 const ARE_SHORT = report.classes.every((name) => name.length <= 10);
-/* Kinds of decisions that end in what the button opens. */
+/* Decisions that are made in the dialog of another button. */
 const OPENED_BY = { new_class: "relabel" };
 
-/* The decisions that a row offers. */
+/* The kinds of decisions that a row allows. */
 export function choices(i) {
   return ["accept", "reject", "second", "relabel", "exclude", "note"]
     .filter((kind) => (kind !== "accept" || isDoubted(i)) && (kind !== "second" || hasSecond(i)));
@@ -204,9 +204,9 @@ export function actionButtons(i) {
   return element("div", { className: "actions" }, ...choices(i).map((kind) => actionButton(kind, i)));
 }
 
-/* ---- the rows that are nearest, by which a label is doubted ---- */
+/* ---- nearest rows ---- */
 
-/* What there is to see of a neighbour, its picture, its text, or what it is called, and a remark. */
+/* A neighbour: its picture, text or id, and a remark. */
 function neighbour(number, remark) {
   const others = report.neighbours;
   const name = idName(others.id[number]);
@@ -216,7 +216,7 @@ function neighbour(number, remark) {
   return made;
 }
 
-/* The nearest rows of a kind under a heading; none for a row that is not among the most suspicious. */
+/* The nearest rows of a kind under a heading; null if they were not computed for this row. */
 export function nearest(i, kind, heading) {
   const pairs = report.neighbours?.[kind]?.[i];
   if (!pairs) return null;
@@ -227,13 +227,13 @@ export function nearest(i, kind, heading) {
   };
   return element("div", { className: "nearest" }, heading,
     pairs.length ? element("ol", {}, ...pairs.map((pair) => neighbour(pair[0], remark(pair))))
-      : element("p", { className: "remark", textContent: "no row whose label is not in doubt" }));
+      : element("p", { className: "remark", textContent: "none with an unsuspicious label" }));
 }
 
-/* Copies of a row, then the nearest rows with the suggested and with the given label. */
+/* Near-duplicates, then the nearest rows with the suggested and with the given label. */
 export function neighbourLists(i) {
   const heading = (text, ...chip) => element("p", { className: "remark" }, text, ...chip);
-  return [nearest(i, "copies", heading("nearly the same")),
+  return [nearest(i, "copies", heading("near-duplicates")),
     nearest(i, "nearSuggested", heading("nearest ", labelChip(report.suggested[i], "suggested", "labelled"))),
     nearest(i, "nearGiven", heading("nearest ", labelChip(report.given[i], "given", "labelled")))];
 }

@@ -1,5 +1,5 @@
-/* The map of the embeddings: every row of the data as a point, which a lasso selects. All points are
-   drawn pixel by pixel on one canvas, in a few milliseconds; what follows the pointer is on another. */
+/* The embedding map: every row is a point, and a lasso selects points. One canvas holds all points, drawn
+   pixel by pixel in a few milliseconds; a second canvas holds what follows the pointer. */
 
 import { classOrder, counted, idName, report, rowName, shownName } from "./state.mjs";
 import { lasso } from "./filters.mjs";
@@ -7,30 +7,29 @@ import { byId, element, labelChip, percent, picture } from "./elements.mjs";
 import { pageColour } from "./map.mjs";
 import { isInside, nearestPoint, pointTowards, pointsOf, stamp, stampOf } from "./points.mjs";
 
-/* Categories take colours in turn, and another shape when these are used up. */
+/* Categories use the colours in turn; when all are used, the next shape. */
 const N_HUES = 8;
 const SHAPES = ["●", "■", "◆", "▲"];
-/* Upper ends of the classes of doubt, in percent; what is not known has a class of its own. */
+/* Upper limits of the classes of probability wrong, in percent; unknown is a separate class. */
 const DOUBTS = [20, 40, 60, 80, 100];
 const NOT_KNOWN = 255;
-/* Entries of the legend: the largest categories. */
+/* Entries of the legend; it lists the largest categories. */
 const MOST_ENTRIES = 200;
-/* In pixels of the page: how near a pointer must come, and how far it moves in a click. */
+/* In pixels of the page: distance at which a point is hit, and movement that still counts as a click. */
 const REACH = 12;
 const STILL = 4;
 const MARGIN = 18;
-/* Pixels of a canvas: with more of them, on a screen of fine pixels, 50,000 points would take longer
-   than a frame. */
+/* Most pixels of a canvas. With more, drawing 50,000 points would take longer than a frame. */
 const MOST_PIXELS = 1.5e6;
 const STEP_KEYS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
 
-/* ---- what points are coloured by ---- */
+/* ---- colours ---- */
 
 const NONE = { name: "no label", colour: "--muted", shape: 0 };
 
-/* A way to colour points: the category of each, 0 for none, the order in which they are listed, and of
-   a category its name, its colour and its shape. */
+/* A colouring: the category of each point (0 for none), the order of the categories in the legend, and a
+   function that returns name, colour and shape of a category. */
 function colouring(name) {
   const { points } = plot;
   if (name === "wrong") {
@@ -48,20 +47,20 @@ function colouring(name) {
 /* ---- drawing ---- */
 
 const plot = {
-  points: null,         /* as columns, from when the map is first looked at */
-  extent: null,         /* the least and the largest x, and y */
-  colours: null,        /* how points are coloured */
-  pinned: null,         /* the category that was chosen in the legend, */
-  pointed: null,        /* and the one that is pointed at there */
+  points: null,         /* as columns, once the map was opened */
+  extent: null,         /* smallest and largest x and y */
+  colours: null,        /* the colouring of the points */
+  pinned: null,         /* the category chosen in the legend */
+  pointed: null,        /* the category under the pointer in the legend */
   tool: "lasso",
-  zoom: 1,              /* pixels per unit of the map, in units of those that show all of it */
+  zoom: 1,              /* relative to the scale that shows the whole map */
   centre: [0.5, 0.5],
-  current: -1,          /* the point that is read */
-  path: [],             /* of the lasso that is being drawn, in pixels */
-  selected: null,       /* which points are in the lasso, and */
+  current: -1,          /* the current point, or -1 */
+  path: [],             /* the lasso while it is drawn, in pixels */
+  selected: null,       /* which points are in the lasso */
   nSelected: 0,
-  image: null,          /* what is drawn on the canvas of the points */
-  changed: null,        /* to be called when the selection has changed */
+  image: null,          /* the image on the canvas of the points */
+  changed: null,        /* called after the selection has changed */
 };
 
 const size = () => [byId("map-box").clientWidth, byId("map-box").clientHeight];
@@ -97,18 +96,18 @@ function pixelRatio() {
   return Math.min(devicePixelRatio, 2, Math.sqrt(MOST_PIXELS / Math.max(width * height, 1)));
 }
 
-/* Colours as the pixels of a canvas hold them. */
+/* Colours as pixels of a canvas. */
 const packedColour = (name) => pageColour(name).reduce((sum, channel, k) => sum + channel * 2 ** (8 * k), 0xff000000);
 
-/* Radii of plain and of flagged points, in pixels of the page: points that cover some of the map, not
-   all of it, if there are many; larger where the map is magnified. */
+/* Radii of plain and of flagged points, in pixels of the page: smaller if there are many points, larger
+   if the map is zoomed in. */
 function radii() {
   const [width, height] = size();
   const covering = (share, n, least, most) => Math.min(most, Math.max(least, Math.sqrt(share * width * height / Math.PI / Math.max(n, 1))));
   return [covering(0.08, plot.points.n, 1.1, 2.5), covering(0.12, report.nFlagged, 2, 4.5)].map((radius) => Math.min(7, radius * plot.zoom ** 0.35));
 }
 
-/* Whether a point is in the category that is singled out, and in the lasso; others are faint. */
+/* Whether a point is in the highlighted category and in the lasso; other points are faint. */
 function isVivid(k) {
   const chosen = plot.pointed ?? plot.pinned;
   return (chosen === null || plot.colours.codes[k] === chosen) && (!plot.selected || plot.selected[k] === 1);
@@ -138,7 +137,7 @@ function drawPoints() {
   const unit = pixelsPerUnit() * ratio;
   const [left, top] = [width / 2 - plot.centre[0] * unit, height / 2 + plot.centre[1] * unit];
   for (let level = 0; level < 3; level++) {
-    /* Of the categories, made when the first point of one comes; several look alike if they are many. */
+    /* Marks are made when first needed, once per look: several categories may look the same. */
     const marks = [], looks = new Map();
     for (let k = 0; k < n; k++) {
       if (levels[k] !== level) continue;
@@ -157,7 +156,7 @@ function drawPoints() {
   drawOverlay();
 }
 
-/* The point that is read, and the lasso that is being drawn. */
+/* Draw the current point, and the lasso while it is drawn. */
 function drawOverlay() {
   const canvas = byId("map-overlay");
   const ratio = pixelRatio();
@@ -181,13 +180,13 @@ function drawOverlay() {
   context.fill();
 }
 
-/* Once a frame, however often it is asked for. */
+/* Redraw at most once per frame. */
 let frame = 0;
 function redrawMap() {
   frame ||= requestAnimationFrame(() => { frame = 0; if (plot.points && byId("map-box").clientWidth) drawPoints(); });
 }
 
-/* ---- reading a point ---- */
+/* ---- the current point ---- */
 
 const isInReview = (k) => plot.points.shown[k] >= 0;
 
@@ -213,7 +212,7 @@ function readPoint(k, isSaid = false) {
     group && element("p", { textContent: `group ${report.map.groups[group[k] - 1] || "(blank)"}` }),
     i >= 0 && report.kind === "image" ? picture(report, i, rowName(i)) : null,
     i >= 0 && report.items && report.kind !== "image" ? element("p", { className: "text", dir: "auto", textContent: report.items[i] }) : null,
-    element("small", { textContent: i >= 0 ? "Click, or Enter, opens it" : "Not flagged, so not in the review" }),
+    element("small", { textContent: i >= 0 ? "Click or press Enter to open it" : "Not flagged: not in the review" }),
   ].filter(Boolean));
   const [left, top] = toPixels(x[k], y[k]);
   const [width, height] = size();
@@ -221,14 +220,14 @@ function readPoint(k, isSaid = false) {
   tip.style.left = `${place(left, width, tip.offsetWidth)}px`;
   tip.style.top = `${place(top, height, tip.offsetHeight)}px`;
   const label = (code) => (code ? shownName(code - 1) : "no label");
-  if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${label(given[k])}, suggested ${label(suggested[k])}${i >= 0 ? "; Enter opens it" : ""}`;
+  if (isSaid) byId("map-said").textContent = `${pointName(k, "Row")}: given ${label(given[k])}, suggested ${label(suggested[k])}${i >= 0 ? "; press Enter to open it" : ""}`;
 }
 
-/* Move to the nearest row of the review in a direction, or to the nearest of all points. */
+/* Move to the nearest flagged point in a direction; with Shift, to the nearest of all points. */
 function stepTowards(direction, isAny) {
   const { points } = plot;
   const admits = (k) => isVivid(k) && (isAny || isInReview(k));
-  /* The first one is the most suspicious of them. */
+  /* Start at the most suspicious one. */
   const next = plot.current >= 0 ? pointTowards(points, plot.current, direction, admits)
     : points.shown.reduce((first, i, k) => (admits(k) && (first < 0 || (i >= 0 && i < points.shown[first])) ? k : first), -1);
   if (next < 0) return;
@@ -238,9 +237,9 @@ function stepTowards(direction, isAny) {
   readPoint(next, true);
 }
 
-/* ---- moving and selecting ---- */
+/* ---- zoom and selection ---- */
 
-/* Magnify, so that what is at a place in pixels stays there. */
+/* Zoom, and keep the point at a place in pixels where it is. */
 function zoomBy(factor, [left, top] = size().map((side) => side / 2)) {
   const [x, y] = fromPixels(left, top);
   plot.zoom = Math.min(200, Math.max(1, plot.zoom * factor));
@@ -262,8 +261,8 @@ function showAll() {
   redrawMap();
 }
 
-/* Select the points inside a path, in units of the map: those of the category that is singled out.
-   A path round no point selects all again. */
+/* Select the points inside a path, in units of the map; only those of the highlighted category, if any.
+   A path around no point removes the selection. */
 function selectInside(path) {
   const { points } = plot;
   plot.selected = null;
@@ -280,13 +279,13 @@ function selectView() {
   selectInside([[0, 0], [width, 0], [width, height], [0, height]].map((place) => fromPixels(...place)));
 }
 
-/* Drop the lasso, of which rows are listed no longer; the caller shows the others. */
+/* Remove the lasso filter; the caller refreshes the list. */
 export function dropLasso() {
   [plot.selected, plot.nSelected, lasso.rows] = [null, 0, null];
   redrawMap();
 }
 
-/* Say how many points are selected, and of how many rows the review consists then. */
+/* Show how many points are selected, and how many rows the review then lists. */
 export function showSelected(nListed) {
   const button = byId("drop-lasso");
   button.hidden = !lasso.rows;
@@ -328,7 +327,7 @@ function showLegend() {
   byId("map-legend").querySelector("button").tabIndex = 0;
 }
 
-/* One stop of the tab key; arrows move within the list. */
+/* One tab stop; arrow keys move within the list. */
 function onLegendKey(event) {
   const buttons = [...byId("map-legend").querySelectorAll("button")];
   const step = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -379,7 +378,7 @@ function listenToPointer(box, open) {
     [start, plot.path] = [null, []];
     if (!isTap) return plot.tool === "lasso" ? selectInside(path.map((place) => fromPixels(...place))) : undefined;
     const found = pointAt(placeIn(event));
-    /* A finger points first, and opens what it points at. */
+    /* With touch, the first tap shows a point, and the second opens it. */
     const isRead = event.pointerType === "mouse" || found === plot.current;
     readPoint(found);
     if (found >= 0 && isRead && isInReview(found)) open(plot.points.shown[found]);
@@ -400,15 +399,15 @@ function onMapKey(event, open) {
   event.preventDefault();
 }
 
-/* Prepare the map when it is first looked at: open(i) shows a row, changed() lists what is selected,
-   review() leads there. */
+/* Prepare the map when it is first opened: open(i) shows a row, changed() refreshes the list after a
+   selection, review() shows the list. */
 export function openEmbeddingMap({ open, changed, review, drop }) {
   if (plot.points) return redrawMap();
   plot.points = pointsOf(report.map);
   plot.extent = extent();
   plot.changed = changed;
   showAll();
-  const ways = [["given", "given label"], ["suggested", "suggested label"], ["wrong", "doubt"], ...(report.map.groups ? [["group", "group"]] : [])];
+  const ways = [["given", "given label"], ["suggested", "suggested label"], ["wrong", "probability wrong"], ...(report.map.groups ? [["group", "group"]] : [])];
   byId("map-colour").replaceChildren(...ways.map(([value, textContent]) => element("option", { value, textContent })));
   byId("map-colour").addEventListener("change", () => colourBy(byId("map-colour").value));
   byId("map-about").textContent = report.map.said;

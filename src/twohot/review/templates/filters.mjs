@@ -1,15 +1,15 @@
-/* Which rows match the filters, how many there are for every choice of each filter, and their order. */
+/* Filters and sorting: which rows match, and how many match each option of each filter. */
 
 import { N_ROWS, className, classOrder, decisions, notes, report } from "./state.mjs";
 
-/* The finding of flagged labels; "" is any row, another value the number of a finding. */
+/* The value of the finding filter for flagged labels; "" is any row, another value the number of a finding. */
 export const FLAGGED = "wrong";
-/* The least probabilities of a suggestion that can be asked for, in thousandths. */
+/* Options for the least probability of a suggestion, in thousandths. */
 export const CONFIDENCES = [500, 800, 900, 950, 990];
-/* Sorting starts with what a reviewer wants first: the most suspicious, sure suggestions. */
+/* The first order of each sort key: 1 ascending, -1 descending. */
 const SORT_SIGN = { suspicious: 1, wrong: -1, confidence: -1, given: 1, suggested: 1, row: 1 };
 
-/* Of each filter, the values that a row matches. */
+/* For each filter, the values that a row matches. */
 const VALUES = {
   finding: (i) => findingsOf[i],
   given: (i) => [report.given[i]],
@@ -19,7 +19,7 @@ const VALUES = {
   confidence: (i) => CONFIDENCES.filter((least) => report.confidence[i] >= least),
 };
 export const FILTERS = Object.keys(VALUES);
-/* The rows that were selected on the map of the embeddings; null: all. */
+/* The rows selected on the embedding map; null for all. */
 export const lasso = { rows: null };
 
 const findingsOf = Array.from({ length: N_ROWS }, (_, i) => (i < report.nFlagged ? [FLAGGED] : []));
@@ -32,7 +32,7 @@ function answers(i) {
   return found;
 }
 
-/* What a search looks through, made when the first one comes. */
+/* The searched texts, made at the first search. */
 let haystack = null;
 function searchable(i) {
   haystack ??= Array.from({ length: N_ROWS }, (_, k) =>
@@ -57,7 +57,7 @@ export function look(wanted) {
     const nFails = fails.filter(Boolean).length;
     if (!nFails) view.push(i);
     if (nFails > 1) continue;
-    /* A row counts for a filter that it alone fails, and for all of them if it fails none. */
+    /* A row that fails one filter counts for that filter's options; a row that fails none, for all filters. */
     tallies.forEach((tally, k) => {
       if (nFails && !fails[k]) return;
       for (const value of values[k]) tally.set(value, (tally.get(value) ?? 0) + 1);
@@ -68,7 +68,7 @@ export function look(wanted) {
   return { view, counts: Object.fromEntries(FILTERS.map((name, k) => [name, byText(tallies[k])])) };
 }
 
-/* How many rows of a finding there are, and how many of them are decided. */
+/* The number of rows of a finding, and of decided ones among them. */
 export function progressOf(finding) {
   if (finding === "") return { total: N_ROWS, done: decisions.size };
   const total = finding === FLAGGED ? report.nFlagged : report.findings[finding].rows.length;
@@ -76,12 +76,12 @@ export function progressOf(finding) {
   return { total, done: [...decisions.keys()].filter(isIn).length };
 }
 
-/* Whether rows go up in what they are sorted by. */
+/* Whether the order is ascending. */
 export function isUpwards(name, isReversed) {
   return (SORT_SIGN[name] > 0) !== isReversed;
 }
 
-/* Rows that are alike keep the order of the file: the most suspicious first. */
+/* Rows with equal keys keep the order of the file: most suspicious first. */
 export function sortRows(view, name, isReversed, finding) {
   const sign = isUpwards(name, isReversed) ? 1 : -1;
   const column = report[name];

@@ -3,18 +3,18 @@
 import { className, report } from "./state.mjs";
 import { element } from "./elements.mjs";
 
-/* Beyond this many classes the numbers of a table no longer fit a screen. */
+/* With more classes than this, a table of numbers does not fit a screen. */
 const TABLE_CLASSES = 12;
 /* Names that fit along the edge of a canvas. */
 const EDGE_NAMES = 30;
 /* Characters of a name that fit above a column. */
 const SHORT_HEADING = 6;
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-/* Shares are blue and correlations red, those below zero blue, as in all figures. */
+/* Shares are blue; correlations are red, or blue below zero, as in all figures. */
 export const SHARES = ["--accent", "--accent"];
 export const CORRELATIONS = ["--alike", "--unlike"];
 
-/* The colours of the page at this moment, as [red, green, blue]. */
+/* The current colours of the page, as [red, green, blue]. */
 export function pageColour(name) {
   const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
@@ -25,7 +25,7 @@ function heatColours(ends) {
   const [ground, above, below] = ["--raised", ...ends].map(pageColour);
   return (value) => {
     const end = value < 0 ? below : above;
-    /* The root lifts small values, which are the ones that matter beside a large diagonal. */
+    /* The square root makes small values visible next to a large diagonal. */
     const part = Math.sqrt(Math.min(Math.abs(value), 1));
     return ground.map((from, channel) => Math.round(from + part * (end[channel] - from)));
   };
@@ -48,7 +48,7 @@ function valueAt(map, row, column) {
   return map.values[row * report.classes.length + column];
 }
 
-/* Where an arrow key leads from a cell of n by n, or null if it is another key. */
+/* The cell that an arrow key moves to in a map of n by n, or null for another key. */
 function moved(key, [y, x], n) {
   const step = ARROWS[key];
   const within = (place) => Math.min(Math.max(place, 0), n - 1);
@@ -58,7 +58,7 @@ function moved(key, [y, x], n) {
 function heatTable(map, scale) {
   const colour = heatColours(map.ends);
   const n = map.order.length;
-  /* Long names stand upright above their columns, and wrap beside their rows. */
+  /* Long names are vertical above columns, and wrap in front of rows. */
   const isLong = map.order.some((code) => className(code).length > SHORT_HEADING);
   const heading = (code, scope) => element("th", { scope, title: className(code) }, element("span", { textContent: className(code) }));
   const head = element("tr", {}, element("td"), ...map.order.map((code) => heading(code, "col")));
@@ -69,7 +69,7 @@ function heatTable(map, scale) {
     inside.style.background = `rgb(${shade.join(" ")})`;
     inside.style.color = inkOn(shade);
     if (map.pick) {
-      /* One stop of the tab key; arrows move within the map. */
+      /* One tab stop; arrow keys move within the map. */
       inside.tabIndex = y || x ? -1 : 0;
       inside.addEventListener("click", () => map.pick(row, column));
       inside.addEventListener("keydown", (event) => {
@@ -97,7 +97,7 @@ function heatCanvas(map, scale) {
     image.data.set([...colour(valueAt(map, row, column) / scale), 255], 4 * (y * n + x));
   }));
   canvas.getContext("2d").putImageData(image, 0, 0);
-  const hint = map.pick ? "Point at the map to read it, or move with arrow keys; a click or Enter shows the rows." : "Point at the map to read it, or move with arrow keys.";
+  const hint = map.pick ? "Point at a cell or move with the arrow keys to read it. Click or press Enter to show its rows." : "Point at a cell or move with the arrow keys to read it.";
   const said = element("p", { className: "heat-value remark", ariaLive: "polite", textContent: hint });
   const mark = element("span", { className: "heat-mark", hidden: true });
   const cells = element("div", { className: "heat-cells", tabIndex: 0, role: "application", "aria-label": `${map.name}: arrow keys move` }, canvas, mark);
@@ -127,7 +127,7 @@ function heatCanvas(map, scale) {
   return [element("div", { className: "heat-grid" }, edge(map, "top"), edge(map, "left"), cells), said, scaleBar(map, scale, colour)];
 }
 
-/* Names along an edge, thinned out evenly where there is no room for all. */
+/* Names along an edge; every n-th if there is no room for all. */
 function edge(map, side) {
   const every = Math.ceil(map.order.length / EDGE_NAMES);
   const names = map.order.flatMap((code, place) => {
@@ -140,7 +140,7 @@ function edge(map, side) {
   return element("div", { className: `heat-edge is-${side}`, ariaHidden: "true" }, ...names);
 }
 
-/* What the colours mean, from the smallest value to the largest. */
+/* The colour scale, from the smallest value to the largest. */
 function scaleBar(map, scale, colour) {
   const steps = 60;
   const lowest = map.values.some((value) => value < 0) ? -1 : 0;

@@ -1,14 +1,14 @@
-/* In a notebook the page is a frame without an origin, to which the browser gives no storage. The widget
-   around the frame keeps what storage.mjs writes, and with it the decisions as the text of their file. */
+/* In a notebook the page is a frame without an origin, so the browser gives it no storage. The widget
+   around the frame keeps what storage.mjs writes, together with the text of the decision file. */
 
 import { decisionsAsCsv } from "./decision_file.mjs";
 
-/* Milliseconds that a write waits for others: each message has all of them. */
+/* Milliseconds that a write waits for others: one message carries all. */
 const BETWEEN_MESSAGES = 100;
 const items = new Map();
 let timer = 0;
 
-/* In the place of the browser's own, for the modules after this one. */
+/* Replaces the browser's localStorage for the modules after this one. */
 export const localStorage = {
   getItem: (key) => items.get(key) ?? null,
   setItem(key, text) {
@@ -18,7 +18,7 @@ export const localStorage = {
   },
 };
 
-/* The page hears of it as it hears of another window. */
+/* Notify the page as if another window had written. */
 addEventListener("message", ({ source, data }) => {
   if (source !== parent || !Array.isArray(data)) return;
   items.clear();

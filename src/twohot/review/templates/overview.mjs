@@ -1,4 +1,4 @@
-/* The overview: which labels are given for which class, other issues, and the ways to their rows. */
+/* The overview: confused classes, other issues, and links to their rows. */
 
 import { className, counted, report } from "./state.mjs";
 import { byId, element, labelChip } from "./elements.mjs";
@@ -9,7 +9,7 @@ const N_CONFUSIONS = 8;
 function findingLine(finding, number, pick) {
   const total = counted(finding.total, "row");
   const shown = finding.rows.length < finding.total ? `${total}, ${finding.rows.length.toLocaleString("en")} shown` : total;
-  const button = element("button", { type: "button", title: "Look at these rows" },
+  const button = element("button", { type: "button", title: "Show these rows" },
     element("strong", { textContent: finding.name }), element("span", { className: "count", textContent: shown }));
   button.addEventListener("click", () => pick(number));
   return element("li", {}, button, element("p", { className: "remark", textContent: finding.meaning }));
@@ -20,20 +20,20 @@ function alikeLine([first, second, mixing]) {
     element("span", { className: "count", textContent: `mixed to ${mixing} %`, title: `${className(first)} and ${className(second)}` }));
 }
 
-/* Fill the overview; pick(number of a finding) leads to its rows. */
+/* Fill the list of other issues; pick(number of a finding) shows its rows. */
 export function showFindings(pick) {
   byId("findings")?.replaceChildren(...report.findings.map((finding, number) => findingLine(finding, number, pick)));
   byId("alike-classes")?.replaceChildren(...report.alikeClasses.map(alikeLine));
 }
 
-/* Let the given labels that are listed lead to their rows: pick(given label). */
+/* Make the listed given labels buttons that show their rows: pick(given label). */
 export function linkShares(pick) {
   for (const button of document.querySelectorAll("[data-given]")) {
     button.addEventListener("click", () => pick(report.classes.indexOf(button.dataset.given)));
   }
 }
 
-/* The largest shares off the diagonal, each with the flagged rows that show it. */
+/* The largest shares off the diagonal, with their numbers of flagged rows. */
 function largestConfusions() {
   const n = report.classes.length;
   const found = [];
@@ -52,26 +52,26 @@ function largestConfusions() {
 
 function confusionLine({ row, column, value, count }, pick) {
   const button = element("button", { type: "button", title: "Review these rows" },
-    element("span", {}, labelChip(row, "suggested", "true class"), " given as ", labelChip(column, "given", "given")),
+    element("span", {}, labelChip(row, "suggested", "true class"), " labelled ", labelChip(column, "given", "given")),
     element("span", { className: "count", textContent: `${(value / 10).toFixed(1)} % · ${count} flagged` }));
   button.addEventListener("click", () => pick(row, column));
   return element("li", {}, button);
 }
 
-/* Fill the maps of the overview; pick(true class, given label) leads to the rows. */
+/* Draw the class maps; pick(true class, given label) shows the rows. */
 export function drawMaps(pick) {
   const share = (value) => `${(value / 10).toFixed(1)} %`;
   const natural = report.classes.map((_, code) => code);
   if (report.noise) {
     drawMap(byId("noise-map"), {
-      name: "Share of each true class by given label", values: report.noise, order: report.order ?? natural, ends: SHARES, pick,
+      name: "Share of each true class with each given label", values: report.noise, order: report.order ?? natural, ends: SHARES, pick,
       format: (value) => Math.round(value / 10), unit: " %",
-      describe: (row, column, value) => `${share(value)} of ${className(row)} are given as ${className(column)}`,
+      describe: (row, column, value) => `${share(value)} of ${className(row)} are labelled ${className(column)}`,
     });
     byId("confusions").replaceChildren(...largestConfusions().map((entry) => confusionLine(entry, pick)));
   }
   if (report.correlation) {
-    /* A class of one row has no correlation with itself. */
+    /* A class with one row has no correlation with itself. */
     const known = (code) => report.correlation[code * report.classes.length + code] !== null;
     drawMap(byId("correlation-map"), {
       name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), ends: CORRELATIONS, pick: null,

@@ -1,18 +1,18 @@
-/* The points of the map of the embeddings, where they are, and the marks that pixels are made of. */
+/* The points of the embedding map: their positions, and the pixels of their marks. */
 
 import { report } from "./state.mjs";
 
 /* ---- points ---- */
 
-/* n whole numbers of one size, as the data of the page hold them. */
+/* Decode n integers of one size from the data of the page. */
 export function unpacked(text, n) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const Numbers = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[bytes.length / n];
   return new Numbers(bytes.buffer);
 }
 
-/* The points as columns: x and y from 0 to 1, upwards; codes of labels from 1, 0 is none; `shown` is
-   the number of the row in the page, -1 for a row that is not there. */
+/* The points as columns: x and y from 0 to 1, y upwards; codes of labels from 1, 0 for no label; `shown`
+   is the row's position in the page, -1 for a row that is not in the page. */
 export function pointsOf(map) {
   const { n } = map;
   const rows = map.row ? unpacked(map.row, n) : Uint32Array.from({ length: n }, (_, k) => k);
@@ -22,7 +22,7 @@ export function pointsOf(map) {
     shown: Int32Array.from(rows, (row) => inPage.get(row) ?? -1) };
 }
 
-/* The admitted point that is nearest to a place, -1 if none is within reach. */
+/* The nearest admitted point within reach, or -1. */
 export function nearestPoint(points, [x, y], reach, admits = () => true) {
   let [found, least] = [-1, reach ** 2];
   for (let k = 0; k < points.n; k++) {
@@ -32,8 +32,8 @@ export function nearestPoint(points, [x, y], reach, admits = () => true) {
   return found;
 }
 
-/* The nearest admitted point in a direction, within 45 degrees of it, or -1. Of points in one place
-   the next one comes first, to the right and upwards, and the one before it otherwise. */
+/* The nearest admitted point in a direction, within 45 degrees of it, or -1. Points at the same
+   position are visited in order to the right and upwards, in reverse order otherwise. */
 export function pointTowards(points, from, [right, up], admits = () => true) {
   let [found, least] = [-1, Infinity];
   for (let k = 0; k < points.n; k++) {
@@ -57,14 +57,14 @@ export function isInside(path, x, y) {
 
 /* ---- marks: ● ■ ◆ ▲ ---- */
 
-/* The two colours mixed, part of the second in 256. */
+/* A mix of two colours; `part` of 256 is the second. */
 function mixed(first, second, part) {
   const redBlue = ((first & 0xff00ff) * (256 - part) + (second & 0xff00ff) * part) >>> 8 & 0xff00ff;
   const green = ((first & 0xff00) * (256 - part) + (second & 0xff00) * part) >>> 8 & 0xff00;
   return (0xff000000 | redBlue | green) >>> 0;
 }
 
-/* How much of a pixel a mark covers, of 256. */
+/* How much of a pixel a mark covers, in 256ths. */
 function coverOf(kind, radius, column, row) {
   const within = [
     (x, y) => x * x + y * y <= 1,
@@ -76,7 +76,7 @@ function coverOf(kind, radius, column, row) {
   return 16 * fine.flatMap((dy) => fine.filter((dx) => within((column + dx) / radius, (row + dy) / radius))).length;
 }
 
-/* The pixels of a mark, from its middle, on a canvas so wide; the edge of some has another colour. */
+/* The pixels of a mark as offsets from its centre on a canvas of this width; `edge` colours its border. */
 export function stampOf(width, kind, radius, colour, edge = null) {
   const outer = edge === null ? radius : radius + Math.min(1, radius / 4);
   const reach = Math.ceil(1.2 * outer), pixels = [];
@@ -87,7 +87,7 @@ export function stampOf(width, kind, radius, colour, edge = null) {
   return { offsets: Int32Array.from(pixels, ([offset]) => offset), cover: Uint16Array.from(pixels, ([, cover]) => cover), colours: Uint32Array.from(pixels, ([, , own]) => own) };
 }
 
-/* Write a mark over pixels, mixed at its edge. */
+/* Draw a mark with antialiased edges. */
 export function stamp(pixels, at, { offsets, cover, colours }) {
   for (let k = 0; k < offsets.length; k++) {
     const place = at + offsets[k];

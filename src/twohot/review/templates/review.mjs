@@ -1,8 +1,8 @@
-/* What keys and buttons do. */
+/* Event handlers of keys and buttons. */
 
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
-import { LOST, SAVED, durableParts, loadDecisions, mergeSpellings, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
+import { LOST, SAVED, durableParts, loadDecisions, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
 import { IN_NOTEBOOK, actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, linkShares, showFindings } from "./overview.mjs";
@@ -11,12 +11,12 @@ import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurre
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
 import { showSpellings } from "./spellings.mjs";
 
-/* ---- deciding ---- */
+/* ---- decisions ---- */
 
-/* What is typed, and not only pressed. */
+/* Decisions that open a dialog. */
 const DIALOGS = { relabel: openRelabel, note: openNote };
 
-/* Decide what is selected, or else the current row and move on to the next. */
+/* Decide the selected rows, or else the current row, and go to the next one. */
 function takeAndMove(kind) {
   const i = page.view[page.cursor];
   if (i === undefined || page.isDone) return;
@@ -32,12 +32,12 @@ function takeSelected(kind) {
   askIfMany(rows.length, `Decide ${counted(rows.length, "row")} at once?`, () => decideRows(rows, kind));
 }
 
-/* One step, which one undo takes back. */
+/* Accept all listed suggestions in one step, which one undo reverts. */
 function acceptShown() {
   const rows = openSuggestions();
   askIfMany(rows.length, `Accept ${counted(rows.length, "suggestion")} at once?`, () => {
     decide(rows.map((i) => [i, { kind: "accept", label: labelOf(i, "accept") }]));
-    say(`${counted(rows.length, "suggestion")} accepted (u undoes it).`);
+    say(`${counted(rows.length, "suggestion")} accepted (press u to undo).`);
   });
 }
 
@@ -46,7 +46,7 @@ function undoLast() {
   const rows = undo();
   const place = page.view.indexOf(rows[0]);
   if (place >= 0) goTo(place);
-  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : `${rows.length} decisions undone`);
+  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : rows.length ? `${rows.length} decisions undone` : "Spellings: undone");
 }
 
 function onListClick(event) {
@@ -74,22 +74,22 @@ function onAction(i, button) {
   if (kind === "more") openMenu(i, button);
   else if (kind === "verdict") takeVerdict(i, report.verdicts[i][button.dataset.place][1]);
   else if (kind in DIALOGS) DIALOGS[kind]([i]);
-  /* A second click on the same button opens the row again. */
-  else if (decisions.get(i)?.kind === kind) { decide([[i, undefined]]); say(`${rowName(i, "Row")}: open again`); }
+  /* A second click on the same button removes the decision. */
+  else if (decisions.get(i)?.kind === kind) { decide([[i, undefined]]); say(`${rowName(i, "Row")}: decision removed`); }
   else {
     decideRows([i], kind);
     if (page.layout === "focus") goOn();
   }
 }
 
-/* Settle a row as a reviewer decided it. */
+/* Settle a row with the decision of one reviewer. */
 function takeVerdict(i, label) {
   if (label === null) decideRows([i], "exclude");
   else decideRows([i], "relabel", label);
   if (page.layout === "focus") goOn();
 }
 
-/* The decisions of a line of the table that have no button there. */
+/* Open the menu of decisions without a button in the table. */
 function openMenu(i, button) {
   const menu = byId("row-menu");
   menu.replaceChildren(...choices(i).filter((kind) => kind !== "accept" && kind !== "reject").map((kind) => {
@@ -111,7 +111,7 @@ function exportDecisions() {
   const name = `decisions-${report.report}.csv`;
   const address = URL.createObjectURL(new Blob([decisionsAsCsv()], { type: "text/csv" }));
   element("a", { href: address, download: name }).click();
-  /* The browser has taken the file over long before. */
+  /* After a minute the browser has certainly saved the file. */
   setTimeout(() => URL.revokeObjectURL(address), 60000);
   const noted = notes.size ? ` and ${counted(notes.size, "note")}` : "";
   say(`${counted(decisions.size, "decision")}${noted} saved as ${name}. Next: ${report.nextStep}`);
@@ -120,17 +120,15 @@ function exportDecisions() {
 async function importDecisions(file) {
   try {
     const { changes, spellings } = changesFromCsv(textOfBytes(await file.arrayBuffer()));
-    if (spellings.size) mergeSpellings(spellings);
-    answer(changes);
-    showSpellings();
+    answer(changes, spellings);
     refreshView();
-    say(`${counted(changes.length, "decision")} imported (u undoes it).`);
+    say(`${counted(changes.length, "decision")} imported (press u to undo).`);
   } catch (error) {
     say(`Nothing was imported: ${error.message}.`, true);
   }
 }
 
-/* ---- the page as a whole ---- */
+/* ---- tabs and links ---- */
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
 
@@ -146,19 +144,19 @@ function showTab(name) {
   scrollTo(0, 0);
 }
 
-/* Drop the lasso alone; other filters stay. */
+/* Remove the lasso filter; keep the other filters. */
 function showAllAgain() {
   dropLasso();
   refreshView();
 }
 
-/* Open the rows at a place of the view. */
+/* Open the review at a position of the view. */
 function openReview(place) {
   showTab("review");
   goTo(place);
 }
 
-/* Lead to the rows that some filters leave: { name: value }. */
+/* Show the rows that match some filters: { name: value }. */
 function lookAt(filters) {
   byId("filters").reset();
   dropLasso();
@@ -166,7 +164,7 @@ function lookAt(filters) {
   byId("filter-finding").value = FLAGGED;
   for (const [name, value] of Object.entries(filters)) {
     const select = byId(`filter-${name}`);
-    /* Only classes that some row has are offered. */
+    /* The list has only classes that occur. */
     if (![...select.options].some((option) => option.value === String(value))) select.append(element("option", { value }));
     select.value = value;
   }
@@ -178,20 +176,20 @@ function pickPair(trueClass, given) {
   lookAt({ suggested: trueClass, given: given === trueClass ? "" : given });
 }
 
-/* Review the flagged labels one after another, from the first open one on. */
+/* Open the first undecided flagged label in the focus view. */
 function start() {
   setLayout("focus");
   lookAt({});
   openReview(Math.max(page.view.findIndex((i) => !decisions.has(i)), 0));
 }
 
-/* Open the row that the address names, whatever the filters. */
+/* Open the row in the address of the page, whatever the filters. */
 function openLinked() {
   const id = /^#row=(.*)$/s.exec(location.hash)?.[1];
   if (id === undefined) return;
   let i;
-  try { i = placeOf.get(decodeURIComponent(id)); } catch { /* no address of a row */ }
-  if (i === undefined) return say("The row of this address is not on this page.", true);
+  try { i = placeOf.get(decodeURIComponent(id)); } catch { /* not the address of a row */ }
+  if (i === undefined) return say("The row in the address is not on this page.", true);
   openRow(i);
 }
 
@@ -204,7 +202,7 @@ function openRow(i) {
 
 /* ---- keys ---- */
 
-/* A key that is held down moves on; what it decides, it decides once. */
+/* Keys that repeat while they are held down; a decision is made once. */
 const MOVES = new Set(["j", "k", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"]);
 const KEYS = {
   j: () => goTo(page.cursor + 1),
@@ -234,7 +232,7 @@ const KEYS = {
 function onKey(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open], :popover-open")) return;
   if (event.target.closest("input:not([type=checkbox]), select")) {
-    /* From the filters back to the rows. */
+    /* Return from the filters to the rows. */
     if (event.key === "Enter" || event.key === "Escape") { goTo(page.cursor); event.preventDefault(); }
     return;
   }
@@ -258,12 +256,13 @@ function onTabKey(event) {
   next.focus();
 }
 
-/* ---- what is kept ---- */
+/* ---- storage ---- */
 
-/* Another window decided in the same report. */
+/* Another window changed the decisions of this report. */
 function onStorage(event) {
   if (event.key !== null && !event.key.startsWith(partKey(""))) return;
   loadDecisions();
+  byId("reviewer").value = reviewer.name;
   showSpellings();
   redraw(page.view);
 }
@@ -271,7 +270,7 @@ function onStorage(event) {
 saving.onChange = () => {
   const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
   byId("saved").textContent = words;
-  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : `Decisions are kept in this ${IN_NOTEBOOK ? "notebook" : "browser; export them to take them along"}`;
+  byId("saved").title = saving.state === LOST ? "Export the decisions, or you will lose them" : `Decisions are stored in this ${IN_NOTEBOOK ? "notebook" : "browser; export them to use them elsewhere"}`;
   if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
   byId("storage-warning").hidden = false;
   addEventListener("beforeunload", (ending) => ending.preventDefault());
@@ -326,7 +325,7 @@ function listen() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawMaps(pickPair));
 }
 
-/* ---- when the page opens ---- */
+/* ---- start ---- */
 
 loadDecisions();
 byId("reviewer").value = reviewer.name;

@@ -1,13 +1,13 @@
-/* Decisions and notes kept in the browser under the name of this report, in two copies: localStorage,
-   which other windows hear of, and IndexedDB, which a killed browser cannot lose: browsers write
-   localStorage to disk seconds later, and a transaction of strict durability before it completes. */
+/* Storage of decisions and notes in the browser under the name of this report, in two copies.
+   localStorage notifies other windows, but browsers write it to disk seconds later. IndexedDB with strict
+   durability is on disk when its transaction completes, so a killed browser loses nothing. */
 
-import { NO_LABEL, answerOf, decisionFor, decisions, keep, labelOf, merges, notes, placeOf, report, reviewer, watch } from "./state.mjs";
+import { NO_LABEL, answerOf, decisionFor, decisions, keep, keepReviewer, keepSpellings, labelOf, merges, notes, placeOf, report, watch } from "./state.mjs";
 
 /* Decisions are stored in parts of this many rows of the data: one key press writes one part. */
 const PART = 500;
 const DATABASE = "twohot-review";
-const STORE = "parts";   /* key and text are those of localStorage */
+const STORE = "parts";   /* same keys and texts as in localStorage */
 const rowsOfPart = new Map();
 report.row.forEach((row, i) => {
   const part = Math.floor(row / PART);
@@ -15,14 +15,14 @@ report.row.forEach((row, i) => {
   rowsOfPart.get(part).push(i);
 });
 
-const elsewhere = new Map();   /* part → what is stored of rows that this page does not show */
-const copies = new Map();      /* key → text that localStorage may have no room for */
+const elsewhere = new Map();   /* part → stored entries of rows that this page does not show */
+const copies = new Map();      /* key → text, in case localStorage is full */
 
-/* Where what was written last is: nowhere, in the second copy alone, or in the first. */
+/* Where the last write is stored: nowhere, only in the second copy, or in the first. */
 export const LOST = 0;
 const SECOND = 1;
 export const SAVED = 2;
-/* What the reviewer is told; the state is null while it is written. */
+/* The state shown to the reviewer; null while writing. */
 export const saving = { state: null, onChange() {} };
 
 function tell(state) {
@@ -34,7 +34,7 @@ export function partKey(part) {
   return `twohot:rows:${report.report}:${part}`;
 }
 
-/* Tell what became of a write; that of an earlier one only if it failed. */
+/* Show the result of the last write, and of an earlier one only if it failed. */
 let writes = 0;
 function tellOf(written) {
   const number = ++writes;
@@ -42,24 +42,28 @@ function tellOf(written) {
   written.then((found) => { if (number === writes || found === LOST) tell(found); });
 }
 
-watch((rows) => {
-  const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
-  tellOf(Promise.all([...parts].map(storePart)).then((found) => Math.min(...found)));
-});
+watch(storeChanges);
 
-/* A part is { rows, at }: [id, decision or null, note] of every row that is answered, and who decided if
-   that was in a file of another reviewer. */
+function storeChanges(rows, isRespelt) {
+  const parts = new Set(rows.map((i) => Math.floor(report.row[i] / PART)));
+  const written = [...[...parts].map(storePart), ...(isRespelt ? [storeRows(SPELLINGS, [...merges])] : [])];
+  tellOf(Promise.all(written).then((found) => Math.min(SAVED, ...found)));
+}
+
+/* A part is { rows, at }: [id, decision or null, note] of every row with a decision or note, then the
+   reviewer if known, and whether merged spellings made the decision. */
 async function storePart(part) {
   const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
     const { decision, note = "" } = answerOf(i);
-    return [report.id[i], decision ? storedForm(decision) : null, note, ...(decision?.reviewer ? [decision.reviewer] : [])];
+    const [by, byMerge] = [decision?.reviewer ?? "", decision?.byMerge ?? false];
+    return [report.id[i], decision ? storedForm(decision) : null, note, ...(by || byMerge ? [by] : []), ...(byMerge ? [byMerge] : [])];
   });
   rows.push(...(elsewhere.get(part) ?? []));
   return storeRows(partKey(part), rows);
 }
 
 async function storeRows(key, rows) {
-  /* Of two copies the later one counts. */
+  /* The later of the two copies is used. */
   const text = JSON.stringify({ rows, at: Date.now() });
   copies.set(key, text);
   const isStored = storeText(key, text);
@@ -67,28 +71,23 @@ async function storeRows(key, rows) {
   return isStored ? SAVED : isKept ? SECOND : LOST;
 }
 
-/* Store rows under a key of their own. */
+/* Store rows under a separate key. */
 export function keepRows(key, rows) {
   tellOf(storeRows(key, rows));
 }
 
-/* Merged spellings are a part of their own, of pairs of classes. */
+/* Merged spellings are a separate part, of pairs of classes. */
 const SPELLINGS = partKey("spellings");
-const NAME = "twohot:reviewer";   /* of all reports */
+const NAME = "twohot:reviewer";   /* shared by all reports */
 
-/* Merge spellings as a map from codes to codes says, and keep that. */
-export function mergeSpellings(merged) {
-  merges.clear();
-  for (const [old, into] of merged) merges.set(old, into);
-  tellOf(storeRows(SPELLINGS, [...merges]));
-}
-
+/* Keep who reviews, and with it the name of every decision so far: a later name changes none. */
 export function nameReviewer(name) {
-  reviewer.name = name;
+  keepReviewer(name);
   storeText(NAME, name);
+  if (name) storeChanges([...decisions.keys()], false);
 }
 
-/* A code, the name of a new class in an array, or the kind. */
+/* A code, a new class in an array, or the kind. */
 function storedForm({ kind, label }) {
   if (kind === "new_class") return [label];
   return kind === "relabel" ? label : kind;
@@ -105,19 +104,19 @@ function storeText(key, text) {
   }
 }
 
-/* The later of what localStorage has and what this page wrote or recovered. */
+/* The later of the text in localStorage and the text that this page wrote or recovered. */
 function latestText(key) {
   let stored = null;
   try {
     stored = localStorage.getItem(key);
   } catch {
-    /* A browser that keeps nothing tells so when something is to be kept. */
+    /* A browser without storage is reported when something is written. */
   }
   const copy = copies.get(key) ?? null;
   return writtenAt(copy) > writtenAt(stored) ? copy : stored;
 }
 
-/* When a part was written; one that is not there or makes no sense was never. */
+/* The time a part was written; 0 if it is missing or invalid. */
 function writtenAt(text) {
   try {
     return JSON.parse(text)?.at ?? 0;
@@ -135,7 +134,7 @@ const durable = new Promise((resolve) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => resolve(null);
   } catch {
-    resolve(null);   /* a browser without one still has localStorage */
+    resolve(null);   /* a browser without IndexedDB still has localStorage */
   }
 });
 
@@ -164,7 +163,7 @@ export async function durableParts() {
   return keys.map((key, place) => [key, texts[place]]);
 }
 
-/* Take what localStorage lost, whether it can be copied back or not; whether there was any. */
+/* Recover what localStorage lost; return whether there was anything. */
 export function takeCopies(kept) {
   const lost = kept.filter(([key, text]) => writtenAt(text) > writtenAt(latestText(key)));
   for (const [key, text] of lost) {
@@ -174,37 +173,39 @@ export function takeCopies(kept) {
   return lost.length > 0;
 }
 
-/* ---- what is stored, as decisions ---- */
+/* ---- stored texts as decisions ---- */
 
 export function loadDecisions() {
   for (const part of rowsOfPart.keys()) loadPart(part);
-  merges.clear();
   const isOne = (pair) => report.spellings.some((group) => pair.every((label) => group.some(([code]) => code === label)));
-  for (const pair of storedRows(SPELLINGS)) if (isOne(pair)) merges.set(pair[0], pair[1]);
+  keepSpellings(storedRows(SPELLINGS).filter(isOne));
+  let name = "";
   try {
-    reviewer.name = localStorage.getItem(NAME) ?? "";
+    name = localStorage.getItem(NAME) ?? "";
   } catch {
-    reviewer.name = "";
+    /* A browser that keeps nothing has no name either. */
   }
+  keepReviewer(name);
 }
 
 function loadPart(part) {
   for (const i of rowsOfPart.get(part)) keep(i, {});
   const others = [];
   for (const entry of storedRows(partKey(part))) {
-    const [id, stored, note, by] = entry;
+    const [id, stored, note, by, byMerge] = entry;
     const i = placeOf.get(id);
     if (i === undefined) others.push(entry);
     else {
       const decision = storedDecision(i, stored);
-      if (decision && typeof by === "string") decision.reviewer = by;
+      if (decision && typeof by === "string" && by) decision.reviewer = by;
+      if (decision && byMerge === true) decision.byMerge = true;
       keep(i, { decision, note: typeof note === "string" ? note : null });
     }
   }
   elsewhere.set(part, others);
 }
 
-/* Other pages may write into the same storage: what makes no sense is passed over. */
+/* Other pages may write to the same storage: invalid entries are skipped. */
 export function storedRows(key) {
   try {
     const rows = JSON.parse(latestText(key) ?? "{}")?.rows;

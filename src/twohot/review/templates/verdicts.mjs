@@ -1,6 +1,6 @@
-/* One row at a time and a verdict on its label, for a certificate. Neither the doubt nor how a row was
-   drawn is shown: a verdict must depend on its row alone. The log of verdicts is what is kept; all else
-   follows from it, so undo and resuming replay it. */
+/* Verdicts for a certificate, one row at a time. The page shows neither the probability that the label is
+   wrong nor how the row was drawn: a verdict must depend on the row alone. Only the log of verdicts is
+   stored; undo and reload replay it. */
 
 import { NO_LABEL, className, classOrder, counted, decisionFor, decisions, isDoubted, keep, labelOf, placeOf, report, rowName } from "./state.mjs";
 import { csvText, decisionsAsCsv, stripped } from "./decision_file.mjs";
@@ -10,19 +10,20 @@ import { CheckedReview, correctionLine, progressLine, sealed } from "./certifica
 
 const { task } = report;
 const isReview = task.mode === "review";
-/* Verdicts are stored in parts of so many: one key press writes one part. */
+/* Verdicts per stored part: one key press writes one part. */
 const LOG_PART = 500;
-/* Rows of a list in the page at a time. */
+/* Most rows of the list in the page. */
 const LISTED = 500;
 
 const log = [];       /* { i, kind, label }, in the order of the verdicts */
-let session = null;   /* what follows from the log */
-let goesOn = false;   /* whether the reviewer continues beyond the target */
-let shown = null;     /* the row that waits for a verdict */
+let session = null;   /* the state after the log */
+let goesOn = false;   /* whether the reviewer continues after the target is reached */
+let shown = null;     /* the current row */
+let untaken = null;   /* the stored log, if only a part of it was taken */
 
-/* ---- what follows from the log ---- */
+/* ---- replay of the log ---- */
 
-/* Rows in their order, each once. */
+/* Shows each row once, in order. */
 class CheckSession {
   seen = new Set();
 
@@ -40,7 +41,7 @@ class CheckSession {
   }
 }
 
-/* A label is right if it is what was decided, by whatever kind of decision. */
+/* The given label is right if the decision equals it, whatever its kind. */
 function verdictOf({ i, kind, label }) {
   if (["right", "wrong", "unsure"].includes(kind)) return kind;
   return label === report.given[i] ? "right" : "wrong";
@@ -48,11 +49,11 @@ function verdictOf({ i, kind, label }) {
 
 function enter(entry) {
   session.take(entry.i, verdictOf(entry));
-  /* The last look decides; what is not sure stays open. */
+  /* The last look decides; "not sure" leaves the row undecided. */
   if (isReview) keep(entry.i, entry.kind === "unsure" ? {} : { decision: { kind: entry.kind, label: entry.label } });
 }
 
-/* Take the stored log, as far as it is one of this review. */
+/* Replay the stored log, as far as it fits this review. */
 function replay(entries) {
   for (const i of [...decisions.keys()]) keep(i, {});
   session = isReview ? new CheckedReview(report.row, task) : new CheckSession();
@@ -64,11 +65,20 @@ function replay(entries) {
   }
 }
 
-/* ---- what is kept ---- */
+/* ---- storage ---- */
 
 const logKey = (part) => partKey(`${task.key} ${part}`);
 
+/* Copy a stored log that was not taken as a whole, before a verdict is written over it. */
+function keepUntaken() {
+  const rows = untaken ?? [];
+  untaken = null;
+  if (rows.length) keepRows(partKey(`untaken ${task.key} ${Date.now()}`), rows);
+  for (let part = Math.floor(log.length / LOG_PART); part * LOG_PART < rows.length; part++) storeFrom(part * LOG_PART);
+}
+
 function storeFrom(place) {
+  keepUntaken();
   const part = Math.floor(place / LOG_PART);
   const rows = log.slice(part * LOG_PART, (part + 1) * LOG_PART);
   keepRows(logKey(part), rows.map(({ i, kind, label }) => [report.id[i], kind, label]));
@@ -78,7 +88,7 @@ function storedLog() {
   const entries = [];
   for (let part = 0; part * LOG_PART === entries.length; part++) {
     const rows = storedRows(logKey(part));
-    entries.push(...rows.map(([id, kind, label]) => ({ i: placeOf.get(id), kind, label })));
+    entries.push(...rows);
     if (rows.length < LOG_PART) break;
   }
   return entries;
@@ -86,15 +96,16 @@ function storedLog() {
 
 function load() {
   const entries = storedLog();
-  replay(entries);
+  replay(entries.map(([id, kind, label]) => ({ i: placeOf.get(id), kind, label })));
+  untaken = log.length < entries.length ? entries : null;
   goesOn = false;
   show();
-  if (log.length < entries.length) say(`${counted(entries.length - log.length, "stored verdict")} of another review, or after a gap, not taken.`);
+  if (log.length < entries.length) say(`${counted(entries.length - log.length, "stored verdict")} ignored: of another review, or after a missing part.`);
 }
 
-/* ---- deciding ---- */
+/* ---- decisions ---- */
 
-/* The class that the label may be instead: of rows in doubt or not, one is shown. */
+/* The class that is offered instead of the given label, for suspicious rows and others alike. */
 function alternative(i) {
   const other = isDoubted(i) ? report.suggested[i] : report.second[i];
   return other === report.given[i] ? NO_LABEL : other;
@@ -139,7 +150,7 @@ function undoLast() {
   show();
 }
 
-/* Of each kind of verdict: [its button, what it does, key, action]. */
+/* For each kind of verdict: [button text, tooltip, key, action]. */
 const VERDICTS = isReview ? {
   reject: ["Right", "The given label is right", "r", () => take("reject", report.given[shown])],
   accept: ["It is", "The label is wrong, and this class is right", "a", () => takeLabel(alternative(shown))],
@@ -188,7 +199,7 @@ function doneView() {
   };
   const buttons = isReview ? [button("Save certificate.json", exportCertificate), button("Save the decisions", exportDecisions, "")] : [button("Save check_done.csv", exportCheck)];
   if (isReview && session.review.remaining.left) buttons.push(button("Continue", () => { goesOn = true; show(); }, ""));
-  const said = !isReview ? "Every row that was drawn has a verdict." : session.isReached ? "The target is reached." : "Every row is reviewed.";
+  const said = !isReview ? "Every drawn row has a verdict." : session.isReached ? "The target is reached." : "All rows are reviewed.";
   return element("div", { className: "empty" }, element("p", {}, element("strong", { textContent: said })), element("div", { className: "done-buttons" }, ...buttons));
 }
 
@@ -213,7 +224,7 @@ function show() {
 function save(name, text, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   element("a", { href: address, download: name }).click();
-  /* The browser has taken the file over long before. */
+  /* After a minute the browser has certainly saved the file. */
   setTimeout(() => URL.revokeObjectURL(address), 60000);
   say(`Saved as ${name}. Next: ${task.next[name] ?? report.nextStep}`);
 }
@@ -241,7 +252,7 @@ function exportCheck() {
   save("check_done.csv", "\ufeff" + csvText([["id", "item", "given_label", "verdict"], ...lines]), "text/csv");
 }
 
-/* ---- words, keys and buttons ---- */
+/* ---- messages, keys and buttons ---- */
 
 let statusTimer = 0;
 function say(text) {
@@ -255,7 +266,7 @@ function onKey(event) {
   const kind = Object.keys(VERDICTS).find((name) => VERDICTS[name][2] === event.key);
   if (event.key === "?") byId("keys").showModal();
   else if (event.key === "u") undoLast();
-  /* A key that is held down decides once. */
+  /* A key that is held down makes one decision. */
   else if (kind && !event.repeat && shown !== null) VERDICTS[kind][3]();
   else return;
   event.preventDefault();
@@ -273,7 +284,7 @@ function listen() {
   byId("key-list").append(...[...Object.values(VERDICTS).map(([, meaning, key]) => [key, meaning]), ["u", "Undo the last verdict"], ["?", "This help"]]
     .flatMap(([key, meaning]) => [element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: meaning })]));
   document.addEventListener("keydown", onKey);
-  /* Another window decided in the same review. */
+  /* Another window changed the same review. */
   addEventListener("storage", (event) => { if (event.key === null || event.key.startsWith(logKey(""))) load(); });
   saving.onChange = () => {
     byId("saved").textContent = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
@@ -281,7 +292,7 @@ function listen() {
   };
 }
 
-/* ---- a list that is certified ---- */
+/* ---- a certified list ---- */
 
 function listLine(i) {
   return element("tr", {}, element("td", { className: "id-cell" }, element("span", { className: "id", textContent: rowName(i) })),
@@ -289,7 +300,7 @@ function listLine(i) {
     element("td", {}, labelChip(report.given[i], "given", "given")), element("td", {}, labelChip(report.suggested[i], "suggested", "suggested")));
 }
 
-/* The bound of every length as a line, the chosen length as another. */
+/* Draw the bound by length as a curve, and the chosen length as a vertical line. */
 function drawCurve(length) {
   const svg = (tag, attributes) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -308,13 +319,13 @@ function drawCurve(length) {
 function showList() {
   const length = Number(byId("length").value);
   const right = task.mostRight[length - 1];
-  byId("bound").textContent = `Of the ${length.toLocaleString("en")} most doubtful labels at most ${right.toLocaleString("en")} are right (${(100 * right / length).toFixed(1)} %), ${task.confidence} sure.`;
+  byId("bound").textContent = `Of the ${length.toLocaleString("en")} most suspicious labels, at most ${right.toLocaleString("en")} are right (${(100 * right / length).toFixed(1)} %; ${task.confidence} confidence).`;
   drawCurve(length);
   byId("lines").replaceChildren(...report.row.slice(0, Math.min(length, LISTED)).map((_, i) => listLine(i)));
-  byId("more-lines").textContent = length > LISTED ? `${(length - LISTED).toLocaleString("en")} more are in the list.` : "";
+  byId("more-lines").textContent = length > LISTED ? `${(length - LISTED).toLocaleString("en")} more rows are in the list.` : "";
 }
 
-/* ---- when the page opens ---- */
+/* ---- start ---- */
 
 if (task.mode === "list") {
   const slider = byId("length");

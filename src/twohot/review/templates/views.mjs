@@ -1,33 +1,31 @@
-/* What is shown: the rows that match, one large, as cards or as lines of a table, a page of them at a
-   time, and where the reviewer stands. */
+/* The list of rows in three layouts (focus, cards, table), page by page, and the progress of the review. */
 
 import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, lasso, look, progressOf, sortRows } from "./filters.mjs";
 import { IN_NOTEBOOK, actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, predictionLine, verdictList, why, wrongScore } from "./elements.mjs";
 import { showSelected } from "./embedding_map.mjs";
 import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
 
-/* Rows in the page at a time: it stays small however many rows there are. Cards are as many lines of
-   2, 3, 4 or 6. */
+/* Rows shown at a time, which keeps the page small. 48 cards fill rows of 2, 3, 4 or 6 cards. */
 const PAGE = { focus: 1, cards: 48, table: 100 };
-/* Characters of a text that is shown large. */
+/* Texts up to this many characters are shown in large type. */
 const BRIEF_TEXT = 300;
-/* Characters of a text on paper. */
+/* Characters of a text that are printed. */
 const PRINTED = 120;
 
 export const page = {
-  view: [],               /* the rows that match, in order; it stays as it is while rows are decided */
-  cursor: 0,              /* place of the current row in the view */
+  view: [],               /* the rows that match, in order; decisions do not change it */
+  cursor: 0,              /* position of the current row in the view */
   isReversed: false,
   layout: report.items === null ? "table" : "cards",
-  list: report.items === null ? "table" : "cards",   /* the layout of many rows that was shown last */
-  isDone: false,          /* whether the last open row of the focus view was decided */
-  selected: new Set(),    /* rows of the table */
-  anchor: 0,              /* place from which shift selects */
+  list: report.items === null ? "table" : "cards",   /* the layout other than focus that was shown last */
+  isDone: false,          /* whether the focus view has no undecided row left */
+  selected: new Set(),    /* selected rows of the table */
+  anchor: 0,              /* position from which Shift selects */
 };
 
 /* ---- one row ---- */
 
-/* Decisions whose buttons say the label, which need no other word. */
+/* Decisions whose buttons show the label already. */
 const SAID_BY_BUTTONS = ["accept", "reject", "second", "exclude"];
 
 const rowPicture = (i, isLarge = false) => (report.kind === "image" ? picture(report, i, rowName(i), isLarge) : null);
@@ -59,7 +57,7 @@ function candidate(i, role) {
 const hint = () => element("span", { className: "hint" }, ...[["j", "next"], ["k", "back"], ["u", "undo"], ["f", "all rows"], ["?", "keys"]]
   .flatMap(([key, word]) => [element("kbd", { textContent: key }), ` ${word} `]));
 
-/* One row as large as the window, its two labels side by side, and the keys below. */
+/* One row that fills the window: its two labels side by side, the keys below. */
 function focusView(i) {
   const text = itemText(i);
   if (text && report.kind !== "image") {
@@ -71,7 +69,7 @@ function focusView(i) {
     element("div", { className: "item" }, rowPicture(i, true), text ?? (report.items ? null : element("p", { className: "empty", textContent: rowName(i, "Row") }))),
     element("div", { className: "side" }, element("p", { className: "why", dir: "auto", textContent: why(i) }), verdictList(i),
       element("div", { className: "candidates" }, candidate(i, "given"), isDoubted(i) ? candidate(i, "suggested") : null),
-      predictionLine(i), nearest(i, "copies", element("p", { className: "remark", textContent: "nearly the same" })), noteText(i)),
+      predictionLine(i), nearest(i, "copies", element("p", { className: "remark", textContent: "near-duplicates" })), noteText(i)),
     actionButtons(i));
 }
 
@@ -131,10 +129,10 @@ export function showPage() {
 function doneView() {
   const button = element("button", { type: "button", className: "primary", textContent: "Export the decisions" });
   button.addEventListener("click", () => byId("export").click());
-  return element("div", { className: "empty" }, element("p", {}, element("strong", { textContent: "Every row of this list is reviewed." })), button);
+  return element("div", { className: "empty" }, element("p", {}, element("strong", { textContent: "All rows of this list are reviewed." })), button);
 }
 
-/* Headings of the table: [text, name to sort by or null, class of the cell]. */
+/* Headings of the table: [text, sort key or null, CSS class of the cell]. */
 function headings() {
   return [report.idKind === "position" ? ["Row", "row"] : ["Id", "row"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
     ["Given", "given"], ["Suggested", "suggested"], ...(report.verdicts ? [["Reviewers", null]] : []), ["Label wrong", "wrong", "number"], ["Decision", null]];
@@ -168,7 +166,7 @@ function pagerParts(first, count) {
   return [turn("←", "Previous", first - pageSize(), first === 0), element("span", { textContent: text }), turn("→", "Next", first + pageSize(), first + pageSize() >= total)];
 }
 
-/* The current row alone is a stop of the tab key, with its buttons. */
+/* Only the current row and its buttons are tab stops. */
 export function markCurrent() {
   const stop = (row, tabIndex) => [row, ...row.querySelectorAll("button, a, input")].forEach((made) => { made.tabIndex = tabIndex; });
   for (const old of byId("list").querySelectorAll('[aria-current="true"]')) {
@@ -180,11 +178,11 @@ export function markCurrent() {
   if (!current) return;
   current.setAttribute("aria-current", "true");
   stop(current, 0);
-  /* The address of the focus view is a link to its row. */
+  /* In the focus view, the address of the page links to the row. */
   if (page.layout === "focus") setAddress(`#row=${encodeURIComponent(report.id[i])}`);
 }
 
-/* Not at once: browsers refuse changes of the address that follow each other fast. */
+/* Delayed, because browsers refuse frequent changes of the address. */
 let addressTimer = 0;
 function setAddress(fragment) {
   if (IN_NOTEBOOK) return;
@@ -192,7 +190,7 @@ function setAddress(fragment) {
   addressTimer = setTimeout(() => history.replaceState(null, "", fragment || location.pathname + location.search), 400);
 }
 
-/* Make a place of the view the current one, on its page, in sight and in focus. */
+/* Make a position of the view the current one: turn to its page, scroll to it and focus it. */
 export function goTo(place) {
   const before = firstOfPage();
   const wasDone = page.isDone;
@@ -202,20 +200,20 @@ export function goTo(place) {
   else showPage();
   const current = rowElement(page.view[page.cursor]);
   current?.focus({ preventScroll: true });
-  /* A notebook would scroll too. */
+  /* In a notebook, the notebook itself would scroll too. */
   current?.scrollIntoView({ block: page.layout === "focus" && !IN_NOTEBOOK ? "start" : "nearest" });
-  /* The first line of cards leaves the filters in sight. */
+  /* Keep the filters visible with the first line of cards. */
   if (page.cursor < columnsShown()) scrollTo(0, 0);
 }
 
-/* How many cards stand side by side. */
+/* The number of cards side by side. */
 export function columnsShown() {
   const cards = [...byId("list").querySelectorAll(".card")];
   const next = cards.findIndex((made) => made.offsetTop > cards[0].offsetTop);
   return page.layout !== "cards" ? 1 : next < 0 ? Math.max(cards.length, 1) : next;
 }
 
-/* After a decision: the next row, in the focus view the next open one, those before it last. */
+/* After a decision, go to the next row; in the focus view to the next undecided one, then to earlier ones. */
 export function goOn() {
   if (page.layout !== "focus") return goTo(page.cursor + 1);
   const open = (i) => !decisions.has(i);
@@ -246,19 +244,19 @@ const OPTIONS = {
   finding: [[FLAGGED, "wrong labels"], ...report.findings.map((finding, number) => [number, finding.name]), ["", "all rows"]],
   given: [["", "any label"], ...classOrder.map((code) => [code, shownName(code)])],
   suggested: [["", "any suggested"], ...classOrder.map((code) => [code, shownName(code)])],
-  decision: [["", "any decision"], ["open", "open"], ["decided", "decided"], ["accept", "accepted"], ["reject", "given label kept"], ["second", "second candidate taken"],
+  decision: [["", "any decision"], ["open", "undecided"], ["decided", "decided"], ["accept", "accepted"], ["reject", "given label kept"], ["second", "second candidate taken"],
     ["relabel", "relabelled"], ["new_class", "new class"], ["exclude", "excluded"], ["noted", "with a note"]],
-  close: [["", "clear or close"], [1, "close call"], [0, "clear"]],
+  close: [["", "all"], [1, "close call"], [0, "not close"]],
   confidence: [["", "any"], ...CONFIDENCES.map((least) => [least, `${least / 10} % and up`])],
 };
-/* Of many classes only those are offered that there are. */
+/* Filters that offer only classes that occur. */
 const CLASSES = ["given", "suggested"];
 
 export function wantedRows() {
   return { search: byId("search").value, ...Object.fromEntries(FILTERS.map((name) => [name, byId(`filter-${name}`).value])) };
 }
 
-/* Options stay the same elements where they can: a list may be open. */
+/* Keep the option elements if possible: their list may be open. */
 function showCounts(counts) {
   for (const name of FILTERS) {
     const select = byId(`filter-${name}`);
@@ -272,7 +270,7 @@ function showCounts(counts) {
   }
 }
 
-/* Fill the filters for the first time; the finding that comes first is the one that is looked at. */
+/* Fill the filters for the first time; the first finding is selected. */
 export function fillFilters() {
   for (const name of FILTERS) byId(`filter-${name}`).replaceChildren(...OPTIONS[name].map(([value]) => element("option", { value })));
   byId("filter-finding").closest("label").hidden = !report.findings.length;
@@ -289,7 +287,7 @@ export function refreshView() {
   showCounts(counts);
   const upwards = isUpwards(sort, page.isReversed);
   byId("direction").textContent = upwards ? "↑" : "↓";
-  byId("direction").setAttribute("aria-label", upwards ? "Ascending: turn round" : "Descending: turn round");
+  byId("direction").setAttribute("aria-label", upwards ? "Ascending: reverse" : "Descending: reverse");
   const hidden = [wanted.close !== "", wanted.confidence !== "", sort !== "suspicious"].filter(Boolean).length;
   byId("more-filters").textContent = hidden ? `Filters (${hidden})` : "Filters";
   const isFiltered = hidden || page.isReversed || lasso.rows || Object.entries(wanted).some(([name, value]) => value !== "" && name !== "finding") || byId("filter-finding").selectedIndex > 0;
@@ -299,7 +297,7 @@ export function refreshView() {
   showPage();
 }
 
-/* Counts follow decisions when a filter is opened: they are many, and each has its own count. */
+/* Update the counts when a filter is opened, not after each decision: there are many. */
 export function recount() {
   showCounts(look(wantedRows()).counts);
 }
@@ -312,24 +310,24 @@ export function sortBy(name) {
 
 /* ---- decisions ---- */
 
-/* Decide rows in one step, those that can be decided so; a label is for relabelling. */
+/* Decide the rows that allow this kind of decision, in one step; `label` is for relabelling. */
 export function decideRows(rows, kind, label) {
   const able = rows.filter((i) => label !== undefined || choices(i).includes(kind));
   if (!able.length) return say(kind === "second" ? "This row has no second candidate." : "Nothing to decide.");
   decide(able.map((i) => [i, label === undefined ? { kind, label: labelOf(i, kind) } : decisionFor(i, label)]));
-  /* What is selected is decided once. */
+  /* After a decision on the selection, nothing is selected. */
   if (rows.every((i) => page.selected.has(i))) selectRows([]);
   const [first] = able;
-  say(able.length > 1 ? `${counted(able.length, "row")} decided (u undoes it).`
+  say(able.length > 1 ? `${counted(able.length, "row")} decided (press u to undo).`
     : `${rowName(first, "Row")}: ${kind === "exclude" ? "excluded" : className(decisions.get(first).label)}`);
 }
 
-/* The rows that match, on all pages, and wait for an answer to a suggestion. */
+/* The undecided rows with a suggestion, on all pages of the view. */
 export function openSuggestions() {
   return page.view.filter((i) => isDoubted(i) && !decisions.has(i));
 }
 
-/* Of the rows of the finding that is looked at; what can be done next says how many are left. */
+/* Show the progress in the selected finding, and how many flagged labels are left. */
 export function showProgress() {
   const n = openSuggestions().length;
   byId("accept-shown").textContent = `Accept all ${n.toLocaleString("en")}`;
@@ -368,7 +366,7 @@ export function selectRows(rows) {
   showSelection();
 }
 
-/* Select from the anchor to a place, or one row more or less. */
+/* Select from the anchor to a position. */
 export function selectTo(place) {
   const [first, last] = [page.anchor, place].sort((a, b) => a - b);
   selectRows(page.view.slice(first, last + 1));
@@ -391,18 +389,18 @@ function showSelection() {
   byId("bulk-count").textContent = `${n.toLocaleString("en")} selected`;
 }
 
-/* ---- words, and paper ---- */
+/* ---- messages and printing ---- */
 
 let statusTimer = 0;
 export function say(text, isError = false) {
   byId("status").textContent = text;
   byId("status").classList.toggle("is-error", isError);
   clearTimeout(statusTimer);
-  /* Long enough to read; an error stays until the next word. */
+  /* Long enough to read; an error stays until the next message. */
   if (!isError) statusTimer = setTimeout(() => { byId("status").textContent = ""; }, Math.max(4000, 80 * text.length));
 }
 
-/* All rows that match, on all pages. */
+/* Print all rows that match, on all pages. */
 export function fillPrint() {
   const heads = ["Row", ...(report.items ? ["Item"] : []), "Given", "Suggested", "Wrong", "Decision", "Note"];
   const kind = (head) => (head === "Wrong" ? "number" : `is-${head.toLowerCase()}`);

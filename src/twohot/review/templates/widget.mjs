@@ -1,12 +1,12 @@
-/* A review in the output of a notebook's cell: the page in a frame without an origin, which can reach
-   neither the notebook nor its server. What the frame says is text, which Python checks. */
+/* A review in the output of a notebook's cell: the page in a frame without an origin, which can
+   access neither the notebook nor its server. It sends text, which Python checks. */
 
 function render({ model, el }) {
   const frame = document.createElement("iframe");
   frame.title = "Review of labels";
   frame.sandbox = "allow-scripts allow-downloads";
   Object.assign(frame.style, { display: "block", width: "100%", height: `${model.get("height")}px`, border: "0" });
-  let last = null;   /* what came from this frame: it knows that already */
+  let last = null;   /* the last text from this frame, which is not sent back */
   const send = () => {
     const kept = model.get("kept");
     if (kept !== last) frame.contentWindow?.postMessage(kept, "*");
