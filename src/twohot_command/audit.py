@@ -164,7 +164,9 @@ def audit(
     if issues.n_issues:
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
-        _say_how_to_apply(name, output, (options.labels, of_features, options.source))
+        sources = (options.labels, of_features, options.source)
+        some_sure = bool((issues.is_label_issue & ~issues.is_undecided).any())
+        _say_how_to_apply(name, output, sources, some_sure=some_sure)
     # A draw may be impossible.
     with gate.closing(issues, source, output), errors_in_words(option_writer(audit)):
         draw_for_check(output, draw_check, seed, root)
@@ -194,7 +196,9 @@ def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collecti
         )
 
 
-def _say_how_to_apply(report: str, audit: Path, sources: Iterable[Path | None]) -> None:
+def _say_how_to_apply(
+    report: str, audit: Path, sources: Iterable[Path | None], *, some_sure: bool
+) -> None:
     """Print how to correct the labels in the first source that is the user's own data."""
     known = filter(None, sources)
     own = next((path for path in known if path.is_dir() or _is_corrected(path)), None)
@@ -203,8 +207,9 @@ def _say_how_to_apply(report: str, audit: Path, sources: Iterable[Path | None]) 
         where += ["--to", own, "-o", own.with_name(f"{own.stem}_clean{own.suffix}")]
     say("Next: review the report, export the decisions, then run")
     say_next("apply", f"decisions-{report}.csv", *where, first="  ")
-    say("or accept probable suggestions without a review:")
-    say_next("apply", "--accept-all", TAKEN_UNSEEN, *where, first="  ")
+    if some_sure:
+        say("or accept probable suggestions without a review:")
+        say_next("apply", "--accept-all", TAKEN_UNSEEN, *where, first="  ")
 
 
 def _is_corrected(path: Path) -> bool:

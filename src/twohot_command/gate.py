@@ -91,6 +91,8 @@ class Gate:
         is_failed = share > self.fail_above
         found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong{sure}"
         line = f"{found}, {'more than' if is_failed else 'within'} {self.fail_above:.2%}."
+        if not is_failed and self.fail_on == "lower" and issues.noise_rate > self.fail_above:
+            line += f" The estimate is more: {issues.noise_rate:.2%}."
         if self.junit is not None:
             with whole_file(self.junit) as file:
                 file.write(junit_xml(source, line, is_failed=is_failed).encode())

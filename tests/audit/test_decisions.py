@@ -80,12 +80,20 @@ def test_notes_are_kept_and_decide_nothing() -> None:
     assert sum(applied.n_decided.values()) == 1
     assert applied.n_open == 5
     # What has a note and is open has not been decided by a person.
-    assert {made.id for made in accept_above(ROWS, 0, made)} == {"0", "4", "6", "8", "10"}
+    assert {made.id for made in accept_above(ROWS, 0, made)} == {"4", "8", "10"}
+
+
+def test_close_calls_are_left_for_a_review() -> None:
+    close = np.arange(12) % 4 == 0
+    rows = replace(ROWS, is_undecided=close)
+    accepted = {int(made.id) for made in accept_above(rows, 0)}
+    assert accepted == set(rows.flagged.tolist()) - set(np.flatnonzero(close).tolist())
 
 
 @pytest.mark.parametrize("written", [np.float32, np.float64])
 def test_a_suggestion_is_accepted_that_is_exactly_as_probable_as_asked(written) -> None:
     scores = {
+        "is_undecided": np.zeros(12, dtype=bool),
         "confidence": np.full(12, 0.9, np.float32).astype(written),
         "label_quality": np.full(12, 0.1, np.float32).astype(written),
     }

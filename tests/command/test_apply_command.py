@@ -82,7 +82,8 @@ def test_an_output_is_replaced_only_when_asked(folder) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> None:
-    sure = ROWS.is_label_issue & (ROWS.confidence >= 0.7)
+    is_clear = ROWS.is_label_issue & ~ROWS.is_undecided
+    sure = is_clear & (ROWS.confidence >= 0.7)
     assert 0 < sure.sum() < ROWS.is_label_issue.sum()
     result = run("--audit", "audit", "--accept-all", "0.7", "-o", "out.csv")
     assert result.exit_code == 0, result.output
@@ -91,7 +92,7 @@ def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> No
     assert f"{sure.sum()} rows decided: {sure.sum()} suggestions accepted" in result.output
     # What a person decided stays decided.
     run("decisions.csv", "--audit", "audit", "--accept-all", "0", "-o", "all.csv")
-    expected = np.where(ROWS.is_label_issue, ROWS.suggested_labels, ROWS.given_labels)
+    expected = np.where(is_clear, ROWS.suggested_labels, ROWS.given_labels)
     expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
     assert [line[2] for line in read_csv("all.csv")[1:]] == [ANIMALS[k] for k in expected]
 

@@ -92,6 +92,7 @@ def test_probabilities_that_say_nothing_are_called_so():
     assert not verdict.learnt
     issues = find_label_issues(None, codes, probabilities=np.full((300, 3), 1 / 3))
     assert any("no better than the class frequencies" in text for text in issues.messages)
+    assert "the share of wrong ones cannot be estimated" in issues.answer()
 
 
 # Classifiers that have seen the labels -----------------------------------------------------------

@@ -130,6 +130,8 @@ class LabelIssues:
     def share_in_words(self) -> str:
         """Return the estimated share of wrong labels as text."""
         least, most = self.noise_interval
+        if (least, most) == (0, 1):
+            return "the share of wrong ones cannot be estimated from these features"
         return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
 
     def corrected_labels(

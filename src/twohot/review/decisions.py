@@ -240,7 +240,7 @@ def accept_above(
     """Return decisions that accept all suggestions with at least some probability.
 
     Both the probability that the label is wrong and that of the suggestion must be at least
-    `probability`.
+    `probability`. Close calls are left for a review, as in `corrected.csv`.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ def accept_above(
     >>> from twohot import find_label_issues
     >>> from twohot.audit.report import review_rows
     >>> from twohot.tables import FeatureTable
-    >>> given = np.array([0, 0, 1, 1])
-    >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
-    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> given = np.repeat([0, 1], 20)
+    >>> table = FeatureTable(features=np.eye(40), labels=given, classes=("cat", "dog"))
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, *given[1:]]])
     >>> [made.id for made in accept_above(review_rows(table, issues), 0.3)]
     ['0']
     """
@@ -272,7 +272,8 @@ def accept_above(
     report, names = rows.report_id(), rows.id_texts()
     # In the precision of the scores: 0.9 in single precision is less than 0.9 in double precision.
     sure = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[rows.flagged]
-    accepted = (names[row] for row in rows.flagged[sure >= np.float32(probability)].tolist())
+    taken_unseen = (sure >= np.float32(probability)) & ~rows.is_undecided[rows.flagged]
+    accepted = (names[row] for row in rows.flagged[taken_unseen].tolist())
     return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 

@@ -321,7 +321,11 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     counts = summary.counts or rows.counts()
     n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
     headline, said, n_wrong = f"{flagged} flagged", [], math.nan
-    if summary.noise_rate is not None:
+    is_known = summary.noise_interval != (0, 1)
+    if not is_known:
+        headline = "The share of wrong labels is unknown"
+        said.append("The features do not predict these labels, so it cannot be estimated.")
+    elif summary.noise_rate is not None:
         n_wrong = summary.noise_rate * n_labelled
         headline = f"About {100 * summary.noise_rate:.0f} % of the labels are wrong"
         least, most = summary.noise_interval or (math.nan, math.nan)
@@ -330,7 +334,8 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
     close = f", including {_number(counts.n_undecided, 'close call')}" * bool(counts.n_undecided)
     said.append(f"The audit flags {flagged}{close}.")
-    if counts.n_flagged and summary.counts is None:  # otherwise the page has only some rows
+    # With counts, the page has only some rows.
+    if counts.n_flagged and summary.counts is None and is_known:
         expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
         missed = n_wrong - expected
         more = f"; about {missed:,.0f} more wrong labels are not flagged" * (missed >= 1.5)
