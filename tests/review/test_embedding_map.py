@@ -124,7 +124,7 @@ def test_a_page_has_the_points_that_it_was_given(tmp_path) -> None:
     assert columns["shown"] == [shown.index(row) if row in shown else -1 for row in places]
     assert packed["id"] == ["", HOSTILE[3][:80], "", HOSTILE[5][:80], HOSTILE[9][:80]]
     assert [packed["groups"][code - 1] for code in columns["group"]] == groups
-    assert packed["said"].endswith("5 of 12 rows: all that are flagged, others at random.")
+    assert packed["said"].endswith("5 of 12 rows: all flagged ones, others at random.")
 
 
 def test_a_point_costs_about_ten_bytes(tmp_path) -> None:

@@ -281,7 +281,7 @@ def test_an_audit_says_how_it_resumes(moment, tmp_path, monkeypatch):
         LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own,
         Client(own) as client,
     ):
-        at_pass(moment, client.close, monkeypatch)
+        at_pass(moment, own.close, monkeypatch)
         with pytest.raises(ClusterLostError, match=again):
             find_label_issues(chunked(X), Y, checkpoint=file)
     assert file.exists() == (moment > 1)

@@ -112,7 +112,7 @@ def test_other_files_are_not_written_again(tmp_path):
 def test_a_copy_for_spreadsheets_is_not_written_again(tmp_path):
     path = tmp_path / "safe.csv"
     write_csv(path, ["text", "label"], [["=1", "cat"]], spreadsheet_safe=True)
-    with pytest.raises(ValueError, match=r"is a copy for spreadsheets.*pass the file that it was"):
+    with pytest.raises(ValueError, match=r"is a copy for spreadsheets.*pass the original file"):
         open_own_file(path)
 
 
