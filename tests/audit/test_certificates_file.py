@@ -15,11 +15,13 @@ from twohot.audit.certificate_file import (
     extend_check,
     plan_check,
     read_check,
+    verdicts_of_draw,
+    write_check,
+)
+from twohot.audit.review_certificate import (
     review_of,
     share_wrong_bounds,
-    verdicts_of_draw,
     verify_certificate,
-    write_check,
     write_review_certificate,
 )
 from twohot.base import ArgumentError

@@ -7,14 +7,8 @@ from twohot.audit.certificate_file import certify_folder as certify_folder
 from twohot.audit.certificate_file import check_no_draw as check_no_draw
 from twohot.audit.certificate_file import extend_check as extend_check
 from twohot.audit.certificate_file import kept_sheets as kept_sheets
-from twohot.audit.certificate_file import read_certificate as read_certificate
 from twohot.audit.certificate_file import read_check as read_check
-from twohot.audit.certificate_file import review_of as review_of
-from twohot.audit.certificate_file import share_wrong_bounds as share_wrong_bounds
-from twohot.audit.certificate_file import verify_certificate as verify_certificate
 from twohot.audit.certificate_file import write_check as write_check
-from twohot.audit.certificate_file import write_review_certificate as write_review_certificate
-from twohot.audit.certificate_file import write_review_page as write_review_page
 from twohot.audit.checked_rows import read_checked as read_checked
 from twohot.audit.data_issues import DataIssues as DataIssues
 from twohot.audit.data_issues import find_data_issues as find_data_issues
@@ -52,3 +46,9 @@ from twohot.audit.report import review_rows as review_rows
 from twohot.audit.report import review_summary as review_summary
 from twohot.audit.report import row_counts as row_counts
 from twohot.audit.report import rows_of_issues as rows_of_issues
+from twohot.audit.review_certificate import read_certificate as read_certificate
+from twohot.audit.review_certificate import review_of as review_of
+from twohot.audit.review_certificate import share_wrong_bounds as share_wrong_bounds
+from twohot.audit.review_certificate import verify_certificate as verify_certificate
+from twohot.audit.review_certificate import write_review_certificate as write_review_certificate
+from twohot.audit.review_certificate import write_review_page as write_review_page

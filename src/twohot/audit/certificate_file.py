@@ -21,8 +21,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,42 +36,28 @@ from twohot.audit.guaranteed_list import (
     GuaranteedList,
     attempt_level,
     certify,
-    doubt_order,
     draw_check,
     rows_needed,
     smallest_list,
 )
-from twohot.audit.remaining import (
-    CertifiedReview,
-    Look,
-    SecondLooks,
-    corrected_bound,
-    most_marked,
-    rows_again,
-    second_looks,
-)
 from twohot.base import (
-    NO_LABEL,
     ArgumentError,
-    BoolArray,
     FileThereError,
     FloatArray,
     IntArray,
     as_text,
     cause_of,
     check_count,
-    check_within,
     counted,
     first_few,
     is_missing,
     parse_json,
     write_json,
 )
-from twohot.review import ReviewRows, label_names_digest, write_verdict_page
+from twohot.review import ReviewRows, write_verdict_page
 from twohot.tables import (
     RowIds,
     csv_columns,
-    file_cells,
     frame_columns,
     guarded,
     unguarded,
@@ -85,8 +70,6 @@ REVIEW_FILE = "review.html"
 FORMAT_VERSION = 1
 # Digits of an audit's digest in the key under which a page stores verdicts.
 KEY_DIGITS = 16
-SHARE_ALPHA = 0.05  # error probability of each bound on the share of wrong labels
-KINDS = {False: "list", True: "random"}  # names of the kinds of looks
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
 UNSURE = "unsure"
@@ -119,7 +102,7 @@ class FolderCheck:
         One that cannot be read is not.
         """
         try:
-            fields = _read(path)
+            fields = read_signed(path)
         except (ArgumentError, OSError):
             return False
         return fields.get("n_checked") == list(self.n_checked[:-1]) and not fields["listed"]
@@ -265,7 +248,7 @@ def doubts_digest(rows: ReviewRows) -> str:
     return known.hexdigest()
 
 
-def _labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
+def labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
     """Return what tells the labels in a file: their digest, and how cells become classes."""
     merged = [list(pair) for pair in rows.spellings.items()]
     return {
@@ -314,10 +297,10 @@ def write_check(
         "seed": seed,
         "digest": doubts_digest(rows),
         "checked": [],
-        **_labels_of_rows(rows),
+        **labels_of_rows(rows),
     }
     fixed = folder / CHECK_FILES[1]
-    if fixed.exists() and not fields.items() <= _read(fixed).items():
+    if fixed.exists() and not fields.items() <= read_signed(fixed).items():
         raise _drawn_already(folder)
     return _write_draw(folder, rows, fields, image_root)
 
@@ -330,7 +313,7 @@ def extend_check(
     The next list is certified at half the rate. The sheet with the verdicts is kept under another
     name. An extension that was stopped can be repeated.
     """
-    fields = _read(folder / CERTIFICATE_FILES[1])
+    fields = read_signed(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
     certified = tuple(fields.get("n_checked", ()))  # none in the certificate of a review
     is_repeated = (*certified, n_checked) == check.n_checked
@@ -347,7 +330,7 @@ def extend_check(
         advice = f"pass more than {certified[-1]}, the number of rows so far."
         raise ArgumentError({"extend": n_checked}, "is not a larger draw", advice)
     check.draw.extended(n_checked)  # raises if the pool has fewer rows
-    known = _read(folder / CHECK_FILES[1])
+    known = read_signed(folder / CHECK_FILES[1])
     known |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
     known = {name: value for name, value in known.items() if name != "sha256"}
     return _write_draw(folder, rows, known, image_root)
@@ -365,7 +348,7 @@ def _write_draw(
     fields: dict[str, Any],
     image_root: Path | None,
 ) -> FolderCheck:
-    check, ids = _check_of(fields, rows), rows.id_texts()
+    check, ids = check_of(fields, rows), rows.id_texts()
     known = dict(fields["checked"])
     # In the order of the data: another order would tell the reviewer about the scores.
     drawn = np.sort(check.draw.rows)
@@ -378,7 +361,7 @@ def _write_draw(
         )
         for row in drawn.tolist()
     )
-    _write(folder / CHECK_FILES[1], fields)
+    write_signed(folder / CHECK_FILES[1], fields)
     # What tells the draw from another one of this audit.
     drawn_by = (fields["seed"], fields["fdr"], *fields["n_checked"])
     task = {
@@ -410,19 +393,20 @@ def _write_draw(
 
 def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
     """Return the check of a folder; raise if the audit has changed."""
-    fields = _read(folder / CHECK_FILES[1])
-    _check_digest(fields, folder / CHECK_FILES[1], rows)
-    return _check_of(fields, rows)
+    fields = read_signed(folder / CHECK_FILES[1])
+    check_digest(fields, folder / CHECK_FILES[1], rows)
+    return check_of(fields, rows)
 
 
-def _check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> None:
+def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> None:
+    """Raise if a file is of other scores or labels than those of the rows."""
     if fields.get("digest") != doubts_digest(rows):
         problem = f"{path} belongs to another audit: labels or scores changed after the draw"
         advice = "pass the unchanged audit, or draw and check again in another folder."
         raise ArgumentError("", problem, advice)
 
 
-def _check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
+def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
     """Return the check of some fields, with its rows drawn again."""
     first, *more = fields["n_checked"]
     n_flagged = int(rows.is_label_issue.sum())
@@ -432,7 +416,8 @@ def _check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
     return FolderCheck(rows, draw, fields["fdr"], (first, *more))
 
 
-def _write(path: Path, fields: Mapping[str, Any]) -> None:
+def write_signed(path: Path, fields: Mapping[str, Any]) -> None:
+    """Write fields as JSON, with the sha256 of all of them."""
     known = {"format_version": FORMAT_VERSION, **fields}
     write_json(path, {**known, "sha256": _fields_digest(known)})
 
@@ -443,7 +428,7 @@ def _fields_digest(fields: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_signed(path: Path) -> dict[str, Any]:
     """Return the fields of a check or certificate; raise if the file was changed."""
     if not path.is_file():
         advice = "draw rows first, with twohot audit --draw-check."
@@ -475,7 +460,7 @@ def certify_folder(
     rows, draw = check.rows, check.draw
     classes = np.array(rows.classes, dtype=object)
     words = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
-    ids, fields = rows.id_texts(), _read(folder / CHECK_FILES[1])
+    ids, fields = rows.id_texts(), read_signed(folder / CHECK_FILES[1])
     pairs = [[ids[row], said] for row, said in zip(draw.rows, words.tolist(), strict=True)]
     for (row, before), (_, said) in zip(fields["checked"], pairs, strict=False):
         if before != said:
@@ -493,7 +478,7 @@ def certify_folder(
     )
     path, made, page = (folder / name for name in CERTIFICATE_FILES)
     write_csv(path, LIST_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
-    _write(made, fields | {"checked": pairs} | _outcome(listed, ids))
+    write_signed(made, fields | {"checked": pairs} | outcome_of(listed, ids))
     _write_list_page(page, check, listed, image_root)
     return listed
 
@@ -521,7 +506,7 @@ def _write_list_page(
     )
 
 
-def _outcome(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
+def outcome_of(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
     """Return the result of a check, as in certificate.json."""
     return {
         "listed": [ids[row] for row in listed.rows],
@@ -530,266 +515,3 @@ def _outcome(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
         "most_right": listed.most_right,
         "says": str(listed),
     }
-
-
-# A review of a folder -----------------------------------------------------------------------------
-
-
-def review_of(
-    rows: ReviewRows, *, until: float, seed: int = 0, alpha: float = 0.05
-) -> CertifiedReview:
-    """Return a review that stops when at most a share `until` of the labels is wrong."""
-    return CertifiedReview(-rows.label_quality, until=until, seed=seed, alpha=alpha)
-
-
-def write_review_page(
-    folder: Path,
-    rows: ReviewRows,
-    *,
-    until: float,
-    seed: int = 0,
-    twice: float = 0.0,
-    n_wrong: float | None = None,
-    image_root: Path | None = None,
-) -> Path:
-    """Write the page of a review that stops when at most a share `until` of the labels is wrong.
-
-    Parameters
-    ----------
-    folder : path
-        Folder of the audit.
-    rows : ReviewRows
-        Its rows.
-    until : float
-        Share of the labels that may stay wrong.
-    seed : int
-        Seed of the random rows.
-    twice : float
-        Share of the rows that are shown a second time if their label is kept. If it is not 0,
-        repairs are shown again too.
-    n_wrong : float, optional
-        Estimated number of wrong labels, shown before the first random row. By default the sum of
-        `probability_wrong`.
-    image_root : path, optional
-        Folder that picture paths are relative to.
-
-    Returns
-    -------
-    Path
-        The file of the page.
-    """
-    check_within("twice", twice, 0, 1)
-    review = review_of(rows, until=until, seed=seed)
-    fixed: dict[str, Any] = {
-        "format_version": FORMAT_VERSION,
-        "until": until,
-        "alpha": review.alpha,
-        "seed": seed,
-        "twice": twice,
-        "digest": doubts_digest(rows),
-        "id_column": rows.ids.column,
-        **_labels_of_rows(rows),
-    }
-    known = ("until", "alpha", "seed", "twice")
-    task = {
-        "mode": "review",
-        "key": f"review {fixed['digest'][:KEY_DIGITS]} {seed} {twice}",
-        "target": review.target,
-        "estimate": np.nansum(rows.probability_wrong) if n_wrong is None else n_wrong,
-        "certificate": fixed,
-        "known": {},
-        "next": {"certificate.json": f"twohot verify certificate.json {folder}"},
-        **{name: fixed[name] for name in known},
-    }
-    sentences = (
-        "“Not sure” counts as wrong and still remaining.",
-        "The page shows no scores, because a verdict must depend on its row alone.",
-        "Verdicts are stored in this browser.",
-        "Export saves certificate.json; Decisions saves the labels.",
-    )
-    write_verdict_page(
-        folder / REVIEW_FILE,
-        rows,
-        doubt_order(-rows.label_quality),
-        task,
-        title="Review with a certificate",
-        sentences=sentences,
-        image_root=image_root,
-    )
-    return folder / REVIEW_FILE
-
-
-def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedReview) -> None:
-    """Write the certificate of a review that `review_of` made for these rows."""
-    ids = rows.id_texts()
-    fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
-    fields |= {"digest": doubts_digest(rows), **_labels_of_rows(rows)}
-    fields |= {"id_column": rows.ids.column, "twice": 0, "again": [], "corrected": None}
-    looks = [[ids[look.row], KINDS[look.is_random], look.verdict] for look in review.looks]
-    _write(path, fields | {"bound": review.bound, "looks": looks})
-
-
-# Verification -------------------------------------------------------------------------------------
-
-
-def read_certificate(path: Path) -> dict[str, Any]:
-    """Return the fields of a certificate, of a list or of a review."""
-    if not path.is_file():
-        advice = "pass the certificate.json that twohot certify or a review page saved."
-        raise FileNotFoundError(f"{path} does not exist: {advice}")
-    fields = _read(path)
-    if not {"looks", "listed"} & fields.keys():
-        raise ArgumentError(
-            "", f"{path} is a draw, not a certificate", "pass the certificate.json made from it."
-        )
-    return fields
-
-
-def verify_certificate(
-    path: Path, rows: ReviewRows | None = None, *, data: Path | None = None
-) -> GuaranteedList | CertifiedReview:
-    """Compute a certificate again; raise if anything differs.
-
-    Parameters
-    ----------
-    path : path
-        A certificate.json, of a list or of a review.
-    rows : ReviewRows, optional
-        The rows of the audit. Without them, a review is verified with the labels of `data` only:
-        everything except which rows are in the list, which theorem 3 does not need.
-    data : path, optional
-        The file with the audited labels.
-
-    Returns
-    -------
-    GuaranteedList or CertifiedReview
-        The recomputed list or review.
-    """
-    fields = read_certificate(path)
-    if rows is not None:
-        _check_digest(fields, path, rows)
-    try:
-        labels = None if data is None else _labels_of(data, fields, path)
-        if "looks" in fields:
-            return _verified_review(fields, path, rows, labels)
-        if rows is None:
-            problem = f"{path} certifies a list, which needs the order of its audit"
-            raise ArgumentError("", problem, "pass the folder of the audit.")
-        return _verified_list(fields, path, rows)
-    except (LookupError, TypeError, AttributeError) as error:
-        problem = f"{path} is not a certificate of twohot ({cause_of(error)})"
-        raise ArgumentError("", problem, "pass the original file.") from error
-
-
-@dataclass(frozen=True, eq=False)
-class _LabelsOfData:
-    """The ids of a file's rows, and which rows have a label."""
-
-    ids: RowIds
-    is_labelled: BoolArray
-
-
-def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
-    """Return the labels of a file, from the column with the digest of the certificate.
-
-    A cell that names no class, nor a spelling of one, was read as a missing label.
-    """
-    columns = file_cells(data)
-    name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
-    for cells in columns.values():
-        texts = ("" if is_missing(cell) else as_text(cell) for cell in cells.tolist())
-        names = [name_of.get(text, "") for text in texts]
-        if label_names_digest(names) != fields.get("labels"):
-            continue
-        column = fields.get("id_column", "")
-        if column not in ("", *columns):
-            problem = f"{data} has no column {column!r}, which names the rows in {path}"
-            raise ArgumentError("", problem, "pass the file that was audited.")
-        ids = (
-            RowIds.of_column(column, columns[column]) if column else RowIds.by_position(len(names))
-        )
-        return _LabelsOfData(ids, np.array([bool(name) for name in names]))
-    problem = f"{data} does not have the labels of {path}: labels or rows were changed"
-    advice = "pass the audited file, or the folder of the audit."
-    raise ArgumentError("", problem, advice)
-
-
-def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
-    """Return a lower and an upper bound on the share of wrong labels, each with 95 % confidence.
-
-    A list bounds the share from below, because its draw has only the most suspicious rows. A review
-    bounds it from both sides. The labels must be the checked ones; scores may differ in the last
-    digit, as they do between machines.
-    """
-    fields = read_certificate(path)
-    if fields.get("labels") != rows.given_labels_digest():
-        problem = f"{path} belongs to other labels: they changed after the check"
-        raise ArgumentError("", problem, "draw and check again, or leave it out.")
-    n_labelled = rows.n_rows - rows.n_unlabelled
-    if "looks" in fields:
-        labels = _LabelsOfData(rows.ids, rows.given_labels != NO_LABEL)
-        review = _verified_review(fields, path, None, labels)
-        least = review.remaining.found - review.remaining.unsure
-        return least / n_labelled, (least + review.bound) / n_labelled
-    n_pool, words = fields["n_pool"], [said for _, said in fields["checked"]]
-    # What is not sure may be right, for the least share, and wrong, for the most.
-    right, wrong = (
-        most_marked(SecondLooks(n_pool, len(words), len(words) - words.count(other)), SHARE_ALPHA)
-        for other in ("wrong", "right")
-    )
-    return (n_pool - right) / n_labelled, (n_labelled - n_pool + wrong) / n_labelled
-
-
-def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> GuaranteedList:
-    check = _check_of(fields, rows)
-    ids = rows.id_texts()
-    if [row for row, _ in fields["checked"]] != [ids[row] for row in check.draw.rows]:
-        problem = f"{path} has verdicts on other rows than its seed draws"
-        raise ArgumentError("", problem, "pass the file that twohot certify wrote.")
-    wrong = np.array([WORDS[said] is Given.WRONG for _, said in fields["checked"]])
-    listed = certify(check.draw, wrong, check.fdr, attempt=check.attempt)
-    again = _outcome(listed, ids)
-    changed = [name for name in again if again[name] != fields.get(name)]
-    if changed:
-        problem = f"{path} does not follow from its verdicts ({', '.join(changed)} differ)"
-        advice = "a verdict or the list was changed: certify again."
-        raise ArgumentError("", problem, advice)
-    return listed
-
-
-def _verified_review(
-    fields: Mapping[str, Any], path: Path, rows: ReviewRows | None, labels: _LabelsOfData | None
-) -> CertifiedReview:
-    if rows is not None:
-        ids: Iterable[str] = rows.id_texts()
-        doubt = -rows.label_quality
-    elif labels is not None:
-        ids = labels.ids
-        doubt = np.where(labels.is_labelled, 0.0, np.nan)
-    else:
-        problem = f"{path} cannot be verified without its labels"
-        raise ArgumentError(
-            "", problem, "pass the folder of the audit, or the file with its labels."
-        )
-    place = {name: row for row, name in enumerate(ids)}
-    kinds = {kind: is_random for is_random, kind in KINDS.items()}
-    looks = [Look(place.get(row, -1), kinds[kind], said) for row, kind, said in fields["looks"]]
-    if rows is None:  # the list in its order; the scores of other rows do not matter
-        chosen = [look.row for look in looks if not look.is_random and look.row >= 0]
-        doubt[chosen] += np.arange(len(chosen), 0, -1)
-    asked = {name: fields[name] for name in ("until", "seed", "alpha")}
-    review = CertifiedReview(doubt, **asked)
-    review.replay(looks)
-    again = {place.get(row, -1): said for row, *said in fields["again"]}
-    sample = rows_again(doubt_order(doubt), review.seed, fields["twice"])
-    found = second_looks(review.looks, again, sample) if fields["twice"] else None
-    with suppress(ArgumentError):  # too few second looks for a bound
-        review.corrected = None if found is None else corrected_bound(review.bound, *found)
-    corrected = None if review.corrected is None else review.corrected.bound
-    if (review.bound, corrected) != (fields["bound"], fields["corrected"]):
-        claimed = f"{fields['bound']} (corrected: {fields['corrected']})"
-        problem = f"{path} claims a bound of {claimed}, and its log gives {review.bound}"
-        problem += f" (corrected: {corrected})"
-        advice = "a verdict or the bound was changed: pass the original file."
-        raise ArgumentError("", problem, advice)
-    return review
