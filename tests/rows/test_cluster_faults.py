@@ -279,7 +279,7 @@ def test_an_audit_says_how_it_resumes(moment, tmp_path, monkeypatch):
     again = rf"start a cluster and run this again with checkpoint='{file}' to resume: {kept}\."
     with (
         LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own,
-        Client(own) as client,
+        Client(own),
     ):
         at_pass(moment, own.close, monkeypatch)
         with pytest.raises(ClusterLostError, match=again):
