@@ -124,7 +124,10 @@ class ParquetFiles:
         tables = []
         for file in range(len(self.paths)):
             with self._opened(file) as stored:
-                tables.append(stored.read(columns=columns and list(columns)))
+                # One thread: if a column is damaged, older versions of pyarrow may crash in the
+                # threads that read the other columns.
+                wanted = columns and list(columns)
+                tables.append(stored.read(columns=wanted, use_threads=False))
         return _load("pyarrow").concat_tables(tables)
 
     def head(self) -> Any:
