@@ -165,6 +165,10 @@ class FeatureOptions:
         stray = table.stray_features
         if stray is not None:
             say(f"Note: {stray.note(option_writer(type(self)))}", stderr=True)
+        if table.item_kind == "text" and table.n_features < len(table.classes):
+            only = f"{counted(table.n_features, 'feature')} for {len(table.classes)} classes"
+            unused = f"column {table.item_column!r} is shown and is not a feature"
+            say(f"Note: {only}; {unused}: run `twohot extract` to use it.", stderr=True)
         return table
 
     def _columns(self) -> dict[str, Any]:

@@ -184,3 +184,16 @@ def test_one_row_is_no_plural(tmp_path):
     assert "Predicted 1 row: " in result.output
     corrupted = run("corrupt", source, "--rate", "0.1", "-o", tmp_path / "noisy.features")
     assert "1 other row keeps its label." in corrupted.output
+
+
+def test_text_that_is_no_feature_is_named_if_features_are_few(tmp_path) -> None:
+    numbers = np.random.default_rng(0).normal(size=40).round(3)
+    rows = [
+        f"the parcel is late and the phone is silent {i},{x},{'abc'[i % 3]}"
+        for i, x in enumerate(numbers)
+    ]
+    path = tmp_path / "tickets.csv"
+    path.write_text("\n".join(["text,priority,label", *rows]))
+    result = run("describe", path)
+    assert result.exit_code == 0, result.output
+    assert "1 feature for 3 classes; column 'text' is shown and is not a feature" in result.stderr

@@ -11,6 +11,7 @@ from scipy.special import expit, log_softmax, logit
 from twohot.judge import label_model
 from twohot.judge.label_model import (
     LARGEST_LOGIT,
+    REFUTED,
     SMALLEST,
     agreement_rises,
     anchor_counts,
@@ -439,10 +440,34 @@ def test_the_error_of_a_mean_is_that_of_the_means_of_groups():
     assert standard_error(values, np.arange(200)) == standard_error(values)
     assert z_score(values, np.zeros(200, dtype=int)) == 0  # one group is no evidence
     # Groups whose rows differ among themselves are worth no more than their rows.
-    assert standard_error(np.tile([0.0, 1.0], 50), np.arange(100) // 2) == 0.05
+    assert standard_error(np.tile([0.0, 1.0], 50), np.arange(100) // 2) == pytest.approx(0.05)
 
 
 def test_large_logits_keep_their_order():
     logits = np.array([[300.0, 200.0, 100.0, -600.0], [70.0, 90.0, -80.0, -80.0]])
     assert centre(logits).argmax(axis=1).tolist() == [0, 1]
     np.testing.assert_array_equal(np.argsort(centre(logits)[0]), np.argsort(logits[0]))
+
+
+@pytest.mark.parametrize("heavy", [60, 840])
+def test_an_error_counts_rows_by_their_weights_and_groups(heavy):
+    """Against the spread of the mean over draws; the groups are among the first rows."""
+    rng = np.random.default_rng(0)
+    weights = np.where(np.arange(900) < 60, 100.0, 0.01 if heavy == 60 else 1000.0)
+    groups = np.where(np.arange(900) < 60, np.arange(900) // 4, np.arange(900))
+    means, errors = [], []
+    for _ in range(400):
+        values = rng.normal(size=900)
+        values[:60] = np.repeat(rng.normal(size=15), 4)
+        means.append(np.average(values, weights=weights))
+        errors.append(standard_error(values, groups, weights))
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
+
+
+@pytest.mark.parametrize("n_groups", [3, 5, 10])
+def test_a_test_with_few_groups_keeps_its_level(n_groups):
+    rng = np.random.default_rng(0)
+    groups = np.arange(200) % n_groups
+    draws = rng.normal(size=(3000, n_groups))[:, groups] + 0.3 * rng.normal(size=(3000, 200))
+    refuted = np.mean([z_score(each, groups) > REFUTED for each in draws])
+    assert refuted < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 3000)

@@ -39,7 +39,7 @@ from twohot.judge.folds import (
     distance_from_mean,
     ungroup_most,
 )
-from twohot.judge.label_model import fit_uniform_noise, standard_error
+from twohot.judge.label_model import fit_uniform_noise, z_score
 from twohot.judge.labelled_rows import BLOCK_ROWS, rows_when_read
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
@@ -149,7 +149,7 @@ def judge_by_probe(
     given, unseen = compare_with_clone(probe, X, codes, folds)
     gain = given.astype(np.float64) - unseen
     held_out = together[folds == 0]
-    if not len(gain) or gain.mean() <= ndtri(1 - SEEN_LEVEL) * standard_error(gain, held_out):
+    if not len(gain) or z_score(gain, held_out) <= ndtri(1 - SEEN_LEVEL):
         return judge_given(outputs, codes, together), ()
     del outputs  # it may be large
     found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logit
 
@@ -113,7 +114,7 @@ def fit_uniform_noise(
     n_classes = logits.shape[1]
     # Single precision suffices: likelihoods are compared to three digits.
     centred, rows = centre(logits).astype(np.float32), np.arange(len(codes))
-    share = _shares(weights, len(codes))
+    share = shares_of(weights, len(codes))
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         inverse, rate = np.exp(-parameters[0]), expit(parameters[1])
@@ -135,7 +136,7 @@ def fit_uniform_noise(
     return UniformNoiseFit(-float(found.fun), float(np.exp(found.x[0])), float(expit(found.x[1])))
 
 
-def _shares(weights: FloatArray | None, n_rows: int) -> FloatArray:
+def shares_of(weights: FloatArray | None, n_rows: int) -> FloatArray:
     """Return weights of rows that sum to one."""
     if weights is None:
         return np.full(n_rows, 1 / n_rows)
@@ -203,9 +204,14 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
     scores = is_surer - np.repeat(half / sizes, sizes)
     scores *= agrees - np.repeat(total / sizes, sizes)
     variance = float((spread / (sizes**2 * np.maximum(sizes - 1, 1))).sum())
-    variance *= design_effect(scores, None if groups is None else groups[anchors])
+    own = None if groups is None else groups[anchors]
+    # Groups raise the variance around the mean of each half; the means are what is tested.
+    for each in (0, 1):
+        in_half = is_surer == each
+        scores[in_half] -= scores[in_half].mean() if in_half.any() else 0.0
+    variance *= design_effect(scores, own)
     excess = float((surer - half * total / sizes).sum())
-    return excess / np.sqrt(variance) if variance > 0 else 0.0
+    return normal_quantile(excess / np.sqrt(variance), own) if variance > 0 else 0.0
 
 
 def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
@@ -332,7 +338,7 @@ def weigh(
         ]
     )
     by_label = noise.T[codes].astype(np.float32, copy=False)
-    share = _shares(weights, len(codes))
+    share = shares_of(weights, len(codes))
     flat = logits.reshape(len(logits), -1)
 
     def loss(w: FloatArray) -> tuple[float, FloatArray]:
@@ -366,27 +372,46 @@ def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> F
 
 
 def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
-    """Return the mean of differences divided by its standard error."""
+    """Return the mean of differences divided by its standard error, as a normal quantile."""
     error, mean = standard_error(differences, groups), float(differences.mean())
     if error > 0:
-        return float(mean / error)
+        return normal_quantile(mean / error, groups)
     return float(np.copysign(np.inf, mean)) if mean else 0.0
+
+
+def normal_quantile(statistic: float, groups: IntArray | None) -> float:
+    """Return the normal quantile at the level of a statistic whose error comes from groups.
+
+    With G groups it has Student's t distribution with G - 1 degrees of freedom.
+
+    Examples
+    --------
+    >>> round(normal_quantile(2.0, np.repeat(np.arange(5), 20)), 2)
+    1.57
+    """
+    n_groups = 0 if groups is None else len(np.unique(groups))
+    if groups is None or n_groups in (1, len(groups)):
+        return float(statistic)
+    size = min(abs(statistic), float(stats.norm.isf(stats.t.sf(abs(statistic), n_groups - 1))))
+    return float(np.copysign(size, statistic))
 
 
 def standard_error(
     values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
 ) -> float:
-    """Return the standard error of a mean over rows, which may be dependent within groups.
+    """Return the standard error of a weighted mean over rows, which may depend within groups.
 
     Examples
     --------
     >>> values = np.tile([0.0, 1.0], 50)
-    >>> standard_error(values), standard_error(np.repeat(values, 4), np.arange(400) // 4)
-    (0.05, 0.05018...)
+    >>> round(standard_error(values), 4)
+    0.05
+    >>> round(standard_error(np.repeat(values, 4), np.arange(400) // 4), 4)
+    0.0502
     """
-    deviations = values - np.average(values, weights=weights)
-    variance = np.average(deviations**2, weights=weights) / len(values)
-    return float(np.sqrt(variance * design_effect(deviations, groups)))
+    share = shares_of(weights, len(values))
+    scores = share * (values - share @ values)
+    return float(np.sqrt(scores @ scores * design_effect(scores, groups)))
 
 
 def design_effect(scores: FloatArray, groups: IntArray | None) -> float:

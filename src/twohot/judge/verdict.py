@@ -24,6 +24,7 @@ from twohot.judge.label_model import (
     log_softmax,
     posterior,
     row_likelihoods,
+    shares_of,
     z_score,
 )
 from twohot.judge.nearest import VotesRecipe, nearest_rows, vote_logits
@@ -182,10 +183,11 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
     upper = np.where(stage.predicted != sample.codes, 1.0, doubt)
     most = float(np.average(upper, weights=sample.weights))
     least = share * stage.read.least
+    weight = shares_of(sample.weights, len(doubt))
 
     def errors(rate: float, wrong: FloatArray) -> float:
-        variance = rate * (1 - rate) / len(wrong) * design_effect(wrong - rate, sample.groups)
-        return 2 * float(np.sqrt(variance))
+        effect = design_effect(weight * (wrong - rate), sample.groups)
+        return 2 * float(np.sqrt(rate * (1 - rate) * (weight @ weight) * effect))
 
     least = max(0.0, least - errors(share, doubt))
     return least, min(1.0, most + errors(most, upper))
