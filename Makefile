@@ -88,7 +88,7 @@ format: $(VENV)/.dev  ## apply the style
 # Benchmarks keep one record per run, and runs that have one are skipped: remove their lines to
 # measure again. FEATURES=folder adds real features; see benchmarks/real_features.py for the files.
 bench: $(VENV)/.dev ## passes, ratios and memory; docs/solver_benchmark.md
-	$(BIN)/python $(INSTALL) -c constraints.txt scikit-learn-intelex
+	-$(BIN)/python $(INSTALL) -c constraints.txt scikit-learn-intelex
 	$(BIN)/python -m benchmarks.solver.run $(if $(FEATURES),--features $(FEATURES)) \
 		--records benchmarks/solver/runs.jsonl --output docs/solver_benchmark.md
 

@@ -46,8 +46,7 @@ from twohot.tables import (
     read_record,
 )
 from twohot_command.parts import check_apart, writing_parts
-from twohot_command.review import image_root
-from twohot_command.sources import SpreadsheetSafe, option_words, spellings_in_words
+from twohot_command.sources import SpreadsheetSafe, image_root, option_words, spellings_in_words
 from twohot_command.terminal import Quiet, say, say_next
 
 # In the folder of the audit; corrected.csv there has the labels without a review.

@@ -33,8 +33,12 @@ from twohot_command.parts import (
     exceeds_memory,
     held_bytes,
 )
-from twohot_command.review import image_root
-from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe, spellings_in_words
+from twohot_command.sources import (
+    GroupedTableOptions,
+    SpreadsheetSafe,
+    image_root,
+    spellings_in_words,
+)
 from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
 
 # Number of corrections that are printed.

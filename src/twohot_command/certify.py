@@ -22,8 +22,7 @@ from twohot.audit import (
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot.review import ReviewRows
-from twohot_command.review import image_root, places_of_audit
-from twohot_command.sources import SpreadsheetSafe
+from twohot_command.sources import SpreadsheetSafe, image_root, places_of_audit
 from twohot_command.terminal import say, say_next
 
 
@@ -93,8 +92,8 @@ def certify(
         )
     rows = read_audit_folder(audit)
     root = image_root(audit, rows, places_of_audit(audit), images)
-    if checked is None or extend is not None:
-        _extend(audit, rows, extend or 0, root)
+    if extend is not None:
+        _extend(audit, rows, extend, root)
         return
     check = read_check(audit, rows)
     if fdr not in (None, check.fdr):

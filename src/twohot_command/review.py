@@ -1,44 +1,15 @@
 """`twohot review`: a page that bounds the remaining wrong labels, and when to stop."""
 
 import webbrowser
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from twohot.audit import read_audit_folder, read_summary, write_review_page
-from twohot.base import ArgumentError, on_other_host
-from twohot.review import ReviewRows
-from twohot.tables import FeatureTable
 from twohot_command.gate import share_of
+from twohot_command.sources import image_root, places_of_audit
 from twohot_command.terminal import say, say_next
-
-
-def image_root(
-    source: Path,
-    rows: ReviewRows | FeatureTable,
-    places: Iterable[Path],
-    images: Path | None = None,
-    default: Path | None = None,
-) -> Path | None:
-    """Return the folder that image paths are relative to: as asked, or where the first exists.
-
-    A path on another host is never looked for: Windows would contact that host.
-    """
-    if rows.item_kind != "image":
-        if images is not None:
-            problem = f"needs image paths, which {source} does not have."
-            raise ArgumentError({"images": images}, problem)
-        return None
-    first = next(iter(rows.items or ()), "")
-    near = (place for place in places if not on_other_host(first, place))
-    return images or next((place for place in near if (place / first).is_file()), default)
-
-
-def places_of_audit(audit: Path) -> list[Path]:
-    """Return where paths of images in an audit may start."""
-    return [Path(), audit, audit / "images", audit.parent]
 
 
 def review(

@@ -1,6 +1,6 @@
 """The options with which all commands read a table."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -17,11 +17,13 @@ from twohot.base import (
     first_few,
     is_missing,
     label_notes,
+    on_other_host,
     told_apart,
 )
 from twohot.extract import FeatureOrigin, LabelledItems, read_image_folder, read_item_table
 from twohot.judge import check_groups
 from twohot.probes import FittedProbe
+from twohot.review import ReviewRows
 from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, read_table, table_header
 from twohot_command.app import option_writer
 from twohot_command.terminal import say
@@ -377,3 +379,32 @@ def say_label_notes(labels: Labels, missing: str, merge: str) -> None:
     """Print notes on labels; `missing` and `merge` are the advice in them."""
     for note in label_notes(labels, missing=missing, merge=merge):
         say(f"Note: {note}", stderr=True)
+
+
+# Where image paths start --------------------------------------------------------------------------
+
+
+def image_root(
+    source: Path,
+    rows: ReviewRows | FeatureTable,
+    places: Iterable[Path],
+    images: Path | None = None,
+    default: Path | None = None,
+) -> Path | None:
+    """Return the folder that image paths are relative to: as asked, or where the first exists.
+
+    A path on another host is never looked for: Windows would contact that host.
+    """
+    if rows.item_kind != "image":
+        if images is not None:
+            problem = f"needs image paths, which {source} does not have."
+            raise ArgumentError({"images": images}, problem)
+        return None
+    first = next(iter(rows.items or ()), "")
+    near = (place for place in places if not on_other_host(first, place))
+    return images or next((place for place in near if (place / first).is_file()), default)
+
+
+def places_of_audit(audit: Path) -> list[Path]:
+    """Return where paths of images in an audit may start."""
+    return [Path(), audit, audit / "images", audit.parent]

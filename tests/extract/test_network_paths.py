@@ -16,7 +16,7 @@ from twohot.base import on_other_host
 from twohot.extract import read_item_table
 from twohot.review.page_data import PictureFiles, row_pictures
 from twohot.tables.csv_file import write_csv
-from twohot_command.review import image_root
+from twohot_command.sources import image_root
 
 FAR = r"\\host\share\x.png"
 OTHERS = ("//host/share/x.png", r"\\?\UNC\host\share\x.png", r"\\.\pipe\x.png")

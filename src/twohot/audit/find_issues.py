@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
 from twohot.audit.issues import (
-    SURELY,
+    LIKELY_WRONG,
     LabelIssues,
     audited_ids,
     offered_classes,
@@ -284,7 +284,7 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
             "The labels can be explained without label errors, by overlapping classes. Check some "
             "of the flagged rows first."
         )
-    if flagged.any() and not (verdict.doubt[flagged] > SURELY).any():
+    if flagged.any() and not (verdict.doubt[flagged] > LIKELY_WRONG).any():
         said.append(
             "Each flagged label is more likely right than wrong: none is corrected automatically."
         )

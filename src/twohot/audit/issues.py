@@ -45,7 +45,7 @@ COLUMNS = (
 )
 
 SHOWN = 10  # rows of the printed table
-SURELY = 0.5  # above this probability, a label is more likely wrong than right
+LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
 # Rows per file of `to_parquet`: about 64 MB with class names.
 PART_ROWS = 1_000_000
 HEADINGS = ("id", "wrong", "given", "suggested", "second")
@@ -474,7 +474,7 @@ def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatA
     These rows are flagged, not a close call, and more likely wrong than right.
     """
     # The quality of a row without a label is NaN, which compares as False.
-    return np.asarray(flagged & ~undecided & (label_quality < 1 - SURELY))
+    return np.asarray(flagged & ~undecided & (label_quality < 1 - LIKELY_WRONG))
 
 
 def pandas_labels(labels: Labels) -> Any:

@@ -257,12 +257,8 @@ def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
     """Return the groups with the largest shares of wrong labels; empty if `groups` is None."""
     if groups is None:
         return ()
-    check_rows_of_issues("groups", groups, issues.ids)
-    coded = code_labels(column_here("groups", groups))
-    if len(coded.codes) != len(issues):
-        problem = f"has {counted(len(coded.codes), 'entry', 'entries')} for {len(issues)} rows"
-        raise ArgumentError("groups", problem, "pass one per row, in the same order.")
-    return _most_wrong(issues, coded)
+    _check_column("groups", groups, issues)
+    return _most_wrong(issues, code_labels(column_here("groups", groups)))
 
 
 def _most_wrong(issues: LabelIssues, parts: Labels) -> tuple[WrongShare, ...]:
@@ -326,9 +322,10 @@ def _page_content(
         problem = "texts and images are both given"
         raise ArgumentError("", problem, "pass one of them.")
     name, kind, given = ("texts", "text", texts) if images is None else ("images", "image", images)
-    for column, cells in ((name, given), ("groups", groups)):
-        _check_column(column, cells, issues)
-    items = None if given is None else tuple(map(str, given))
+    items = None
+    if given is not None:
+        _check_column(name, given, issues)
+        items = tuple(map(str, given))
     rows = rows_of_issues(issues, items, "" if items is None else kind)
     how = {"map_method": map_method, "groups": groups}
     return rows, review_summary(X, issues, title=title, details={}, **how)
@@ -336,8 +333,6 @@ def _page_content(
 
 def _check_column(name: str, given: Any, issues: LabelIssues) -> None:
     """Raise unless a column has one entry per row, in the order of the data."""
-    if given is None:
-        return
     shape = getattr(given, "shape", (0,))
     if len(shape) != 1:
         advice = "pass one column, such as df['text']."

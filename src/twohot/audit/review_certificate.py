@@ -22,11 +22,7 @@ from twohot.audit.certificate_file import (
     write_signed,
 )
 from twohot.audit.checked_rows import Given
-from twohot.audit.guaranteed_list import (
-    GuaranteedList,
-    certify,
-    doubt_order,
-)
+from twohot.audit.guaranteed_list import GuaranteedList, certify, doubt_order
 from twohot.audit.remaining import (
     CertifiedReview,
     Look,
@@ -46,10 +42,7 @@ from twohot.base import (
     is_missing,
 )
 from twohot.review import ReviewRows, label_names_digest, write_verdict_page
-from twohot.tables import (
-    RowIds,
-    file_cells,
-)
+from twohot.tables import RowIds, file_cells
 
 SHARE_ALPHA = 0.05  # error probability of each bound on the share of wrong labels
 KINDS = {False: "list", True: "random"}  # names of the kinds of looks

@@ -248,7 +248,7 @@ class FeatureOrigin:
         return asdict(self)
 
     def makes_the_same_as(self, other: "FeatureOrigin") -> bool:
-        """Return whether features of both are compatible; the stored type hardly matters."""
+        """Return whether features of both are compatible; the stored type does not matter."""
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
     def told_from(self, other: "FeatureOrigin") -> str:

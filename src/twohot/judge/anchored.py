@@ -45,7 +45,7 @@ from twohot.solve import CrossEntropy, Evaluation, Solver
 N_ROUNDS = 2
 
 # Chosen: steps in which the noise is reduced until the labels reject so little noise. The test
-# statistic is interpolated between two steps. More steps cost fits and hardly move the result.
+# statistic is interpolated between two steps. More steps cost fits and change the result little.
 N_PARTS = 4
 
 

@@ -32,7 +32,7 @@ from twohot.probes.discriminant import (
 from twohot.probes.rounds import LABELS
 from twohot.rows import Block, Rows, Terms
 
-# Shrinkages that "auto" compares, from hardly any to mostly the mean variance.
+# Shrinkages that "auto" compares, from almost none to mostly the mean variance.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
 # Further shrinkages for fewer than MANY_AXES axes with this many rows for each: such a covariance

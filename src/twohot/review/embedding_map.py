@@ -11,7 +11,6 @@ import base64
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
 
 from twohot.base import BoolArray, FloatArray, IntArray, as_text, check_choice, load_extra
 from twohot.review.records import EmbeddingMap, ReviewRows, readable
@@ -110,6 +109,9 @@ def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
 
     The largest entry of each component is positive, to fix its sign.
     """
+    # Here, so that `import twohot` does not load it.
+    from sklearn.decomposition import PCA  # noqa: PLC0415
+
     n_rows = min(rows.n_samples, SAMPLE_ROWS, max(2, SAMPLE_ENTRIES // rows.n_columns))
     sample = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_rows, replace=False))
     n_found = min(n_components, rows.n_columns, n_rows)

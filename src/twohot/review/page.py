@@ -188,6 +188,7 @@ def review_page(
         data,
         script,
         style,
+        title=summary.title,
         report=report,
         next_step=next_step,
         in_notebook=in_notebook,
@@ -210,8 +211,6 @@ def write_verdict_page(
     title: str,
     sentences: Sequence[str] = (),
     image_root: str | os.PathLike[str] | None = None,
-    embed_limit: int = EMBED_LIMIT,
-    thumbnail_size: int = THUMBNAIL_SIZE,
 ) -> None:
     """Write a page to give verdicts for a certificate, or to show a certified list.
 
@@ -230,12 +229,12 @@ def write_verdict_page(
         Title of the page.
     sentences : sequence of str
         Sentences for its help; for a list, the guarantee.
-    image_root, embed_limit, thumbnail_size
+    image_root
         As for `write_review`.
     """
     target, mode = Path(path), task["mode"]
     picture_files = PictureFiles(
-        target.parent, Path(image_root or "."), embed_limit, thumbnail_size
+        target.parent, Path(image_root or "."), EMBED_LIMIT, THUMBNAIL_SIZE
     )
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()

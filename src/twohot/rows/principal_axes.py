@@ -41,7 +41,7 @@ from twohot.rows.threads import map_on_cores
 CHUNK_CLASSES = 64
 
 # Subspace iterations of `leading_axes`, and its extra axes. On image features the first nine tenths
-# of the axes are then exact to four digits; the last ones hardly differ in variance and are
+# of the axes are then exact to four digits; the last ones have nearly equal variances and are
 # arbitrary among each other. If one direction varies a hundred thousand times as much as the rest,
 # the others are less exact, and a fit takes more passes.
 ITERATIONS = 3
@@ -152,7 +152,7 @@ def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
 
 
 # Approximate number of rows in the second moment. A tenth of the cost of all rows at the size of
-# CIFAR-100 changes no number of passes, and hardly the leading axes.
+# CIFAR-100, it changes no number of passes, and the leading axes only slightly.
 MOMENT_ROWS = 10_000
 
 # Axes that are enough to compare candidates: with 512 of 2048 the choice and its accuracy were the

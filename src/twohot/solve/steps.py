@@ -178,7 +178,7 @@ LEAST_BEND = {"convex": 1e-4, "other": 0.03}
 
 # Maximum change of a logit by a step: the intercept of a class without rows would decrease until
 # rounding stops it, and beyond this the class has no probability left. And the maximum length of a
-# class whose logits hardly change.
+# class whose logits change little.
 MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
 
 

@@ -241,7 +241,7 @@ export class CheckedReview {
   /* The number of random looks that reach the target; null if none does. */
   needed() {
     const { review } = this;
-    /* Before there is a bound, rows from the list hardly change it. */
+    /* Before there is a bound, rows from the list change it little. */
     const moment = review.hasBound ? this.nLooks : 0;
     if (this.known?.moment !== moment) this.known = { moment, value: review.remaining.looksNeeded(review.target) };
     return this.known.value;

@@ -2,8 +2,8 @@
 
 import { NO_LABEL, answer, answerOf, className, classOrder, counted, newClasses, notes, report, rowName } from "./state.mjs";
 import { stripped } from "./decision_file.mjs";
-import { byId, element } from "./elements.mjs";
-import { decideRows, goOn, goTo, page, say } from "./views.mjs";
+import { byId, element, say } from "./elements.mjs";
+import { decideRows, goOn, goTo, page } from "./views.mjs";
 
 /* ---- another label ---- */
 

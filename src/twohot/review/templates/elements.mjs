@@ -1,6 +1,7 @@
 /* The elements that all layouts are made of. Text is set as textContent only. */
 
 import { NO_LABEL, className, decisions, hasSecond, idName, isDoubted, notes, report, rowName, shownName } from "./state.mjs";
+import { LOST, SAVED, saving } from "./storage.mjs";
 
 /* Pictures up to this many pixels wide and high are enlarged without smoothing. */
 const TINY = 64;
@@ -236,4 +237,31 @@ export function neighbourLists(i) {
   return [nearest(i, "copies", heading("near-duplicates")),
     nearest(i, "nearSuggested", heading("nearest ", labelChip(report.suggested[i], "suggested", "labelled"))),
     nearest(i, "nearGiven", heading("nearest ", labelChip(report.given[i], "given", "labelled")))];
+}
+
+/* ---- messages and files ---- */
+
+let statusTimer = 0;
+export function say(text, isError = false) {
+  byId("status").textContent = text;
+  byId("status").classList.toggle("is-error", isError);
+  clearTimeout(statusTimer);
+  /* Long enough to read; an error stays until the next message. */
+  if (!isError) statusTimer = setTimeout(() => { byId("status").textContent = ""; }, Math.max(4000, 80 * text.length));
+}
+
+/* Save a text as a download. */
+export function saveFile(name, text, type) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  element("a", { href: address, download: name }).click();
+  /* After a minute the browser has certainly saved the file. */
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
+
+/* Show whether everything is stored. Warn once if it cannot be, also before the page is closed. */
+export function showSaving() {
+  byId("saved").textContent = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
+  if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
+  byId("storage-warning").hidden = false;
+  addEventListener("beforeunload", (ending) => ending.preventDefault());
 }

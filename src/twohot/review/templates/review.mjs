@@ -2,12 +2,12 @@
 
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
-import { LOST, SAVED, durableParts, loadDecisions, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
-import { IN_NOTEBOOK, actionButton, byId, choices, element } from "./elements.mjs";
+import { LOST, durableParts, loadDecisions, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
+import { IN_NOTEBOOK, actionButton, byId, choices, element, saveFile, say, showSaving } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, linkShares, showFindings } from "./overview.mjs";
 import { dropLasso, openEmbeddingMap } from "./embedding_map.mjs";
-import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, say, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
+import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
 import { showSpellings } from "./spellings.mjs";
 
@@ -109,10 +109,7 @@ function openMenu(i, button) {
 
 function exportDecisions() {
   const name = `decisions-${report.report}.csv`;
-  const address = URL.createObjectURL(new Blob([decisionsAsCsv()], { type: "text/csv" }));
-  element("a", { href: address, download: name }).click();
-  /* After a minute the browser has certainly saved the file. */
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
+  saveFile(name, decisionsAsCsv(), "text/csv");
   const noted = notes.size ? ` and ${counted(notes.size, "note")}` : "";
   say(`${counted(decisions.size, "decision")}${noted} saved as ${name}. Next: ${report.nextStep}`);
 }
@@ -268,12 +265,8 @@ function onStorage(event) {
 }
 
 saving.onChange = () => {
-  const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
-  byId("saved").textContent = words;
+  showSaving();
   byId("saved").title = saving.state === LOST ? "Export the decisions, or you will lose them" : `Decisions are stored in this ${IN_NOTEBOOK ? "notebook" : "browser; export them to use them elsewhere"}`;
-  if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
-  byId("storage-warning").hidden = false;
-  addEventListener("beforeunload", (ending) => ending.preventDefault());
 };
 
 function listen() {

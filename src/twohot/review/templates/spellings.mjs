@@ -1,8 +1,7 @@
 /* Classes that differ only in spelling, and the button that merges them. */
 
 import { className, counted, isMerged, report, toggleMerge, watch } from "./state.mjs";
-import { byId, element } from "./elements.mjs";
-import { say } from "./views.mjs";
+import { byId, element, say } from "./elements.mjs";
 
 export function showSpellings() {
   byId("spellings")?.replaceChildren(...report.spellings.map(groupLine));

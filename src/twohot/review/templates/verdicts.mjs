@@ -4,8 +4,8 @@
 
 import { NO_LABEL, className, classOrder, counted, decisionFor, decisions, isDoubted, keep, labelOf, placeOf, report, rowName } from "./state.mjs";
 import { csvText, decisionsAsCsv, stripped } from "./decision_file.mjs";
-import { LOST, SAVED, durableParts, keepRows, partKey, saving, storedRows, takeCopies } from "./storage.mjs";
-import { byId, element, itemText, labelChip, picture } from "./elements.mjs";
+import { durableParts, keepRows, partKey, saving, storedRows, takeCopies } from "./storage.mjs";
+import { byId, element, itemText, labelChip, picture, saveFile, say, showSaving } from "./elements.mjs";
 import { CheckedReview, correctionLine, progressLine, sealed } from "./certificate.mjs";
 
 const { task } = report;
@@ -222,10 +222,7 @@ function show() {
 /* ---- files ---- */
 
 function save(name, text, type) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
-  element("a", { href: address, download: name }).click();
-  /* After a minute the browser has certainly saved the file. */
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
+  saveFile(name, text, type);
   say(`Saved as ${name}. Next: ${task.next[name] ?? report.nextStep}`);
 }
 
@@ -252,14 +249,7 @@ function exportCheck() {
   save("check_done.csv", "\ufeff" + csvText([["id", "item", "given_label", "verdict"], ...lines]), "text/csv");
 }
 
-/* ---- messages, keys and buttons ---- */
-
-let statusTimer = 0;
-function say(text) {
-  byId("status").textContent = text;
-  clearTimeout(statusTimer);
-  statusTimer = setTimeout(() => { byId("status").textContent = ""; }, Math.max(4000, 80 * text.length));
-}
+/* ---- keys and buttons ---- */
 
 function onKey(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
@@ -286,10 +276,7 @@ function listen() {
   document.addEventListener("keydown", onKey);
   /* Another window changed the same review. */
   addEventListener("storage", (event) => { if (event.key === null || event.key.startsWith(logKey(""))) load(); });
-  saving.onChange = () => {
-    byId("saved").textContent = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
-    if (saving.state !== null && saving.state !== SAVED) byId("storage-warning").hidden = false;
-  };
+  saving.onChange = showSaving;
 }
 
 /* ---- a certified list ---- */

@@ -1,7 +1,7 @@
 /* The list of rows in three layouts (focus, cards, table), page by page, and the progress of the review. */
 
 import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, lasso, look, progressOf, sortRows } from "./filters.mjs";
-import { IN_NOTEBOOK, actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, predictionLine, verdictList, why, wrongScore } from "./elements.mjs";
+import { IN_NOTEBOOK, actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, predictionLine, say, verdictList, why, wrongScore } from "./elements.mjs";
 import { showSelected } from "./embedding_map.mjs";
 import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
 
@@ -389,16 +389,7 @@ function showSelection() {
   byId("bulk-count").textContent = `${n.toLocaleString("en")} selected`;
 }
 
-/* ---- messages and printing ---- */
-
-let statusTimer = 0;
-export function say(text, isError = false) {
-  byId("status").textContent = text;
-  byId("status").classList.toggle("is-error", isError);
-  clearTimeout(statusTimer);
-  /* Long enough to read; an error stays until the next message. */
-  if (!isError) statusTimer = setTimeout(() => { byId("status").textContent = ""; }, Math.max(4000, 80 * text.length));
-}
+/* ---- printing ---- */
 
 /* Print all rows that match, on all pages. */
 export function fillPrint() {
