@@ -93,10 +93,9 @@ bench: $(VENV)/.dev ## passes, ratios and memory; docs/solver_benchmark.md
 		--records benchmarks/solver/runs.jsonl --output docs/solver_benchmark.md
 
 RUNS := benchmarks/audit/runs.jsonl
-BEFORE := benchmarks/audit/before.jsonl
 bench-audit: $(VENV)/.dev ## regret of AutoProbe and audits; docs/audit_benchmark.md
 	$(BIN)/python -m benchmarks.audit.run $(if $(FEATURES),--features $(FEATURES)) \
-		--records $(RUNS) --before $(BEFORE) --output docs/audit_benchmark.md
+		--records $(RUNS) --output docs/audit_benchmark.md
 
 bench-certificates: $(VENV)/.dev ## certificates by simulation; docs/certificates_benchmark.md
 	$(BIN)/python -m benchmarks.certificates.run $(if $(FEATURES),--features $(FEATURES)) \

@@ -84,7 +84,13 @@ class Task:
         return zlib.crc32(sample.tobytes(), zlib.crc32(self.given.tobytes()))
 
     def accuracy(self, predicted: NDArray[np.int64]) -> float:
-        return float((predicted == self.test_labels).mean())
+        """Return the accuracy on test rows, weighted to the class shares of the training rows."""
+        n_classes = int(self.truth.max()) + 1
+        train, test = (
+            np.bincount(each, minlength=n_classes) for each in (self.truth, self.test_labels)
+        )
+        weights = (train / np.maximum(test, 1))[self.test_labels]
+        return float(np.average(predicted == self.test_labels, weights=weights))
 
     def f1(self, flagged: NDArray[np.bool_]) -> float | None:
         """Return the F1 of flags; None where no label is wrong."""

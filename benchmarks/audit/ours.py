@@ -48,7 +48,7 @@ def measure_ours(task: Task) -> OurResult:
         n_rows=len(y),
         noise_rate=float(wrong.mean()),
         digest=task.digest,
-        accuracy=float(probe.score(task.X_test, task.test_labels)),
+        accuracy=task.accuracy(probe.predict(task.X_test)),
         f1=task.f1(flagged),
         flagged=float(flagged.mean()),
         estimated=float(issues.noise_rate),

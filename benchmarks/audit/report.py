@@ -131,16 +131,13 @@ REQUIRED = (
         ".2f",
     ),
     ("people's votes: largest gap in a decile: pooled / any setting", AT_MOST, (0.12, 0.12), ".2f"),
-    ("CPU of AutoProbe and find_label_issues over that before", AT_MOST, (1.0,), ".2f"),
 )
 
 
-def measured(rows: Rows, before: Rows) -> list[Numbers]:
+def measured(rows: Rows) -> list[Numbers]:
     """Return the numbers of `REQUIRED`, in its order; none where nothing was measured."""
     votes = people(rows)
     gaps = np.array([row.deciles[:, 0] - row.deciles[:, 1] for row in votes])
-    spent = {row.setting: row.cpu for row in before}
-    both = [(row.cpu, spent[row.setting]) for row in rows if row.setting in spent]
     return [
         mean_and_worst(row.gain for row in rows),
         mean_and_worst(row.regression_gain for row in rows),
@@ -150,34 +147,30 @@ def measured(rows: Rows, before: Rows) -> list[Numbers]:
         mean_and_worst(row.covered for row in rows)[:1],
         mean_and_worst(row.precision for row in rows if row.n_precise >= PRECISE_ROWS)[1:],
         (abs(gaps.mean(axis=0)).max(), abs(gaps).max()) if votes else (),
-        (sum(now for now, _ in both) / sum(then for _, then in both),) if both else (),
     ]
 
 
-def requirement_lines(rows: Rows, before: Rows) -> Iterable[list[str]]:
-    found = zip(REQUIRED, measured(before, before), measured(rows, before), strict=True)
-    for (what, side, bounds, form), then, now in found:
-        asked, *texts = (
+def requirement_lines(rows: Rows) -> Iterable[list[str]]:
+    for (what, side, bounds, form), found in zip(REQUIRED, measured(rows), strict=True):
+        required, reached = (
             " / ".join(f"{each:{form}}" for each in numbers) or NOT_MEASURED
-            for numbers in (bounds, then, now)
+            for numbers in (bounds, found)
         )
-        met = all(side * (each - bound) >= 0 for each, bound in zip(now, bounds, strict=bool(now)))
-        verdict = ("yes" if met else "**no**") if now else "–"
-        yield [what, f"{'≥' if side == AT_LEAST else '≤'} {asked}", *texts, verdict]
+        pairs = zip(found, bounds, strict=bool(found))
+        verdict = "yes" if all(side * (each - bound) >= 0 for each, bound in pairs) else "**no**"
+        sign = "≥" if side == AT_LEAST else "≤"
+        yield [what, f"{sign} {required}", reached, verdict if found else "–"]
 
 
-def render(rows: Rows, before: Rows, details: str, figure: str) -> str:
+def render(rows: Rows, details: str, figure: str) -> str:
     """Return the first page; `details` and `figure` are the paths it links."""
     return PAGE.read_text(encoding="utf-8").format(
         n_measured=len(rows),
         n_planned=len(settings()),
         n_draws=sum(row.n_draws for row in rows),
-        n_before=len(before),
         details=details,
         figure=figure,
-        requirements=table(
-            ["what", "required", "before", "now", "met"], requirement_lines(rows, before)
-        ),
+        requirements=table(["what", "required", "measured", "met"], requirement_lines(rows)),
     )
 
 

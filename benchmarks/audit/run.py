@@ -48,7 +48,6 @@ def parse(given: Sequence[str] | None) -> argparse.Namespace:
         "--output", type=Path, help="page to write; its settings go to FILE_settings.md"
     )
     parser.add_argument("--peers", type=Path, help="file with records of peers; else --records")
-    parser.add_argument("--before", type=Path, help="records of ours by the version before")
     parser.add_argument("--only", choices=KINDS, help="measure these; else both")
     parser.add_argument("--settings", default="", help="regular expression; see --list")
     parser.add_argument("--draws", type=int, help="at most so many draws of a setting")
@@ -86,9 +85,8 @@ def write_pages(arguments: argparse.Namespace) -> None:
     """Write both pages and the figure; without a file for them, print the first one."""
     peers, output = arguments.peers or arguments.records, arguments.output
     rows = compare(peers, arguments.records)
-    before = compare(peers, arguments.before) if arguments.before else []
     stem = "audit_benchmark" if output is None else output.stem
-    page = render(rows, before, f"{stem}_settings.md", f"figures/{stem}.png")
+    page = render(rows, f"{stem}_settings.md", f"figures/{stem}.png")
     if output is not None:
         write_page(render_settings(rows), output.with_name(f"{stem}_settings.md"))
         write_figure(output.parent / "figures" / f"{stem}.png", draw(rows))

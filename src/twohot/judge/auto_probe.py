@@ -22,7 +22,7 @@ from twohot.judge.anchored import Anchored, distil, linear_model
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.folds import check_groups, distance_from_mean
 from twohot.judge.label_model import fit_uniform_noise, standard_error
-from twohot.judge.library import COARSE_TOL, RIDGES, VOTERS, Library
+from twohot.judge.library import COARSE_TOL, RIDGES, SCORED_ROWS, VOTERS, Library
 from twohot.judge.sample import draw_sample, sample_size
 from twohot.judge.verdict import (
     PROGRESS_LINES,
@@ -68,9 +68,6 @@ from twohot.solve import Settings, Solver
 # Maximum number of progress lines: members of a library (two losses on two kinds of rows, a
 # discriminant, votes), and blocks of rows judged by it.
 MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
-
-# Cost: maximum number of rows for the decision whether rows get unit norm.
-UNIT_NORM_ROWS = 1_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -329,7 +326,7 @@ def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, key: FloatArr
         raise ArgumentError({"normalize": probe.normalize}, "is not known", advice)
     labelled = np.flatnonzero(labels.labelled)
     ranked = labelled[np.argsort(key[labelled], kind="stable")]
-    n_few = min(UNIT_NORM_ROWS, len(ranked))
+    n_few = min(SCORED_ROWS, len(ranked))
     few = np.sort(ranked[np.arange(n_few) * len(ranked) // n_few])
     stored = open_rows(X, AS_THEY_ARE, dtype=choose_precision(probe.dtype, X)).in_memory(few).X
     codes = labels.codes[few]

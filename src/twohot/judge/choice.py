@@ -188,9 +188,6 @@ def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
 
 # The figure: agreement with held-out labels against the ridge, by kind --------------------------
 
-KIND_SPACING = 1.04  # display: horizontal factor between two kinds of the same ridge
-
-
 def choice_figure(choice: Choice) -> Any:
     """Draw agreement against ridge, one line per kind; open markers are half-whitened rows.
 
@@ -204,10 +201,8 @@ def choice_figure(choice: Choice) -> Any:
     for entry in choice.tried:
         if entry.ridge is not None:
             kinds.setdefault(entry.kind, []).append((entry.ridge, entry))
-    for number, (kind, members) in enumerate(kinds.items()):
-        ordered, entries = zip(*sorted(members, key=lambda pair: pair[0]), strict=True)
-        # Points of the same ridge are drawn next to each other.
-        places = [ridge * KIND_SPACING ** (number - len(kinds) // 2) for ridge in ordered]
+    for kind, members in kinds.items():
+        places, entries = zip(*sorted(members, key=lambda pair: pair[0]), strict=True)
         heights = [100 * entry.agreement for entry in entries]
         axes.errorbar(
             places,

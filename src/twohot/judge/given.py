@@ -55,10 +55,6 @@ UNIFORM_SHARE = 1e-3
 # Level of the one-sided test whether a classifier was trained on the labels: a false alarm is rare.
 SEEN_LEVEL = 0.01
 
-# Chosen: from this many labels on, a classifier that predicts all of them is rejected. With fewer,
-# a classifier that was not trained on them may be right on all.
-ENOUGH_ROWS = 20
-
 
 def judge_given(
     probabilities: FloatArray, codes: IntArray, groups: IntArray | None = None
@@ -132,7 +128,7 @@ def judge_by_probe(
     outputs = predict_in_blocks(probe, X, len(codes))
     if not (hasattr(probe, "get_params") and hasattr(probe, "fit")):  # it cannot be cloned
         agrees = outputs.argmax(axis=1) == codes
-        if len(codes) >= ENOUGH_ROWS and agrees[labels.labelled].all():
+        if agrees[labels.labelled].all():
             problem = "predicts every label, as if it had been fitted on them"
             raise ArgumentError("probe", problem, "pass held-out probabilities, or no probe.")
         return judge_given(outputs, codes), ()

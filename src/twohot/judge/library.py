@@ -40,9 +40,9 @@ from twohot.rows import Block, Coordinates
 from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss, Settings, Solver
 
 # Penalties, as ridges (see `LinearProbe`), in steps of about three. The search of each kind starts
-# in the middle, to save fits, and continues as long as it gains.
+# at FIRST, to save fits, and continues as long as it gains.
 RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
-FIRST_TEACHER, FIRST_ROBUST = RIDGES.index(30.0), RIDGES.index(10.0)
+FIRST = RIDGES.index(10.0)
 
 # Cost: rows on which penalties are compared. The standard error of a share of one half is .011.
 SCORED_ROWS = 2_000
@@ -190,8 +190,8 @@ class Library:
         # A fit needs two rows per class on average.
         if len(self.sample.codes) >= 2 * self.sample.n_classes:
             for whiten in (False, True):
-                first = self._walk(CrossEntropy(), FIRST_TEACHER, None, whiten=whiten)
-                self._walk(GeneralizedCrossEntropy(), FIRST_ROBUST, first, whiten=whiten)
+                first = self._walk(CrossEntropy(), None, whiten=whiten)
+                self._walk(GeneralizedCrossEntropy(), first, whiten=whiten)
         self._discriminant()
         targets = one_hot(self.sample.codes, self.sample.n_classes).toarray()
         for n_voters in VOTERS:
@@ -201,27 +201,27 @@ class Library:
             if isinstance(recipe, Recipe):
                 self.complete(recipe)
 
-    def _walk(self, loss: Loss, first: int, start: Recipe | None, *, whiten: bool) -> Recipe:
+    def _walk(self, loss: Loss, start: Recipe | None, *, whiten: bool) -> Recipe:
         """Search the penalties of one kind, smaller ones while they gain, else larger ones.
 
         Return the recipe of the first penalty, a warm start for other kinds.
         """
         recipes = [Recipe(loss, ridge=ridge, whiten=whiten) for ridge in RIDGES]
-        begun = last = self.attempt(recipes[first], start)
-        at = first
-        for place in range(first + 1, len(RIDGES)):
+        begun = last = self.attempt(recipes[FIRST], start)
+        at = FIRST
+        for place in range(FIRST + 1, len(RIDGES)):
             weaker = self.attempt(recipes[place], recipes[at])
             if not _gains(weaker, last):
                 break
             last, at = weaker, place
         if last is begun:
-            for place in range(first - 1, -1, -1):
+            for place in range(FIRST - 1, -1, -1):
                 # A robust loss does not recover from the small coefficients of a large penalty.
                 stronger = self.attempt(recipes[place], start if loss.is_robust else recipes[at])
                 if not _gains(stronger, last):
                     break
                 last, at = stronger, place
-        return recipes[first]
+        return recipes[FIRST]
 
     def _discriminant(self) -> None:
         # Use all rows, also remote ones: one read.
