@@ -19,7 +19,7 @@ from benchmarks.audit.data import Task, draw_task
 from benchmarks.audit.plan import Setting
 from benchmarks.pages import table
 from twohot import AutoProbe
-from twohot.base import FloatArray
+from twohot.base import FloatArray, code_labels
 from twohot.judge import anchored
 from twohot.judge.anchored import Anchored, AnchorNoise, Stage, distil, fit_weights
 from twohot.judge.label_model import confusions, shrink
@@ -144,7 +144,7 @@ VARIANTS: dict[str, Callable[[Sample, Library], Anchored]] = {
 def measure(task: Task) -> dict[str, Score]:
     """Return the score of each variant; they share folds and library."""
     probe = AutoProbe(n_jobs=1)
-    found = probe.fit_anchored(task.X, task.given)
+    found = probe.fit_coded(task.X, code_labels(task.given)).anchored
     return {
         name: score(vary(found.sample, found.library), task, probe.classes_)
         for name, vary in VARIANTS.items()

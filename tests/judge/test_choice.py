@@ -9,6 +9,7 @@ import pytest
 
 import problems
 from twohot import AutoProbe, LinearProbe, load
+from twohot.base.labels import code_labels
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.nearest import VotesRecipe
 from twohot.probes.recipe import DiscriminantRecipe, Recipe
@@ -57,7 +58,7 @@ CHOICE = Choice(
 )
 
 
-def test_the_table_marks_members_and_says_what_is_fitted():
+def test_table_marks_members_and_names_the_fit():
     lines = str(CHOICE).splitlines()
     assert lines[0].split()[0] == "member"
     assert [line[0] for line in lines[1:5]] == [" ", "+", "+", " "]
@@ -68,21 +69,21 @@ def test_the_table_marks_members_and_says_what_is_fitted():
     assert lines[6] == "About 31.0% of the labels are wrong (20.0% to 40.0%)."
 
 
-def test_where_nothing_was_learnt_the_table_says_so():
+def test_table_says_that_nothing_was_learnt():
     nothing = replace(CHOICE, learnt=False)
     assert str(nothing).splitlines()[-1] == nothing.nothing_learnt()
     assert nothing.nothing_learnt().startswith("Nothing was learnt: the features predict 64.0%")
     assert not CHOICE.nothing_learnt()
 
 
-def test_the_best_of_a_method_is_the_likeliest():
+def test_best_has_the_largest_likelihood():
     better = entry(recipe=replace(ROBUST, ridge=1.0), likelihood=-1.4)
     choice = replace(CHOICE, tried=(*CHOICE.tried, better))
     assert choice.best("robust") is better
     assert choice.chosen == (CHOICE.tried[1], CHOICE.tried[2])
 
 
-def test_members_name_themselves():
+def test_members_have_names_and_estimators():
     teacher, robust, discriminant, votes = CHOICE.tried
     assert (robust.kind, robust.whiten, robust.ridge) == ("robust, half-whitened", True, 3.0)
     assert (teacher.kind, discriminant.ridge, votes.ridge) == ("teacher", None, None)
@@ -94,7 +95,7 @@ def test_members_name_themselves():
         votes.probe()
 
 
-def test_every_linear_member_can_be_fitted_alone(probe):
+def test_each_linear_member_can_be_fitted_alone(probe):
     for tried in probe.choice_.tried:
         if tried.method != "neighbours":
             alone = eval(tried.estimator, vars(__import__("twohot")))  # noqa: S307 - own code
@@ -113,14 +114,14 @@ def test_records_make_a_frame(probe):
     assert (choice.n_rows, choice.n_folds, choice.n_rounds) == (300, 5, 2)
 
 
-def test_agreement_is_that_of_the_label_model(probe):
-    anchored = AutoProbe(n_jobs=1).fit_anchored(DATA.X, DATA.given_labels)
+def test_agreement_is_from_the_first_label_model(probe):
+    anchored = AutoProbe(n_jobs=1).fit_coded(DATA.X, code_labels(DATA.given_labels)).anchored
     agrees = anchored.first.predicted == DATA.given_labels
     assert probe.choice_.agreement == pytest.approx(agrees.mean())
     assert probe.choice_.agreement_error == pytest.approx(agrees.std() / np.sqrt(300))
 
 
-def test_labels_of_chance_are_predicted_by_chance():
+def test_random_labels_are_predicted_at_chance_level():
     """After rounds, a label has reached the fits that predict it through the targets of others."""
     made = np.random.default_rng(0)
     found = [
@@ -130,13 +131,13 @@ def test_labels_of_chance_are_predicted_by_chance():
     assert np.mean(found) == pytest.approx(0.5, abs=0.05)
 
 
-def test_a_notebook_shows_what_was_tried():
+def test_notebook_table_lists_candidates():
     shown = CHOICE._repr_html_()
     assert shown.count("<tr>") == 1 + len(CHOICE.tried)
     assert "<td>+</td><td>robust (ridge 3, half-whitened)</td>" in shown
 
 
-def test_the_picture_shows_every_member(probe, tmp_path):
+def test_figure_shows_each_member(probe, tmp_path):
     figure = probe.choice_.figure()
     (axes,) = figure.axes
     legend = {text.get_text() for text in figure.legends[0].get_texts()}
@@ -148,13 +149,13 @@ def test_the_picture_shows_every_member(probe, tmp_path):
     figure.savefig(tmp_path / "choice.png")
 
 
-def test_the_choice_comes_back_from_json():
+def test_choice_json_round_trip():
     notes = json.loads(json.dumps(CHOICE.to_json()))
     assert choice_from_json(notes) == CHOICE
 
 
 @pytest.mark.parametrize("file", ["probe.safetensors"])
-def test_a_saved_probe_keeps_its_choice(probe, tmp_path, file):
+def test_saved_probe_keeps_its_choice(probe, tmp_path, file):
     probe.save(tmp_path / file)
     found = load(tmp_path / file)
     assert found.choice_ == probe.choice_

@@ -48,7 +48,7 @@ def whole():
 
 
 @pytest.mark.parametrize("stopped", ["at the first", "in the library", "in the last part"])
-def test_a_fit_goes_on_to_the_same_probe(stopped, whole, tmp_path, monkeypatch):
+def test_resumed_fit_gives_the_same_probe(stopped, whole, tmp_path, monkeypatch):
     expected, n_made = whole
     place = {"at the first": 1, "in the library": 9, "in the last part": n_made}[stopped]
     file, lines = tmp_path / "fit.npz", []
@@ -77,7 +77,7 @@ def test_a_fit_goes_on_to_the_same_probe(stopped, whole, tmp_path, monkeypatch):
     ],
     ids=["folds", "labels", "rows", "tolerance", "groups"],
 )
-def test_the_file_of_another_fit_is_refused(other, tmp_path):
+def test_rejects_checkpoint_of_another_fit(other, tmp_path):
     file = tmp_path / "fit.npz"
     make().fit(X, Y, checkpoint=file)
     before = file.read_bytes()
@@ -86,7 +86,7 @@ def test_the_file_of_another_fit_is_refused(other, tmp_path):
     assert file.read_bytes() == before
 
 
-def test_rows_in_chunks(tmp_path, monkeypatch):
+def test_checkpoint_with_dask_chunks(tmp_path, monkeypatch):
     rows, labels = da.from_array(X, chunks=(200, -1)), da.from_array(Y, chunks=200)
     expected = make().fit(rows, labels)
     made = stop_at(9, monkeypatch)
@@ -97,7 +97,7 @@ def test_rows_in_chunks(tmp_path, monkeypatch):
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-5 * np.abs(found.coef_).max())
 
 
-def test_an_audit_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+def test_stopped_audit_resumes(tmp_path, monkeypatch):
     expected = find_label_issues(X, Y, n_jobs=1)
     stop_at(20, monkeypatch)
     with pytest.raises(StoppedError):
@@ -106,7 +106,7 @@ def test_an_audit_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     np.testing.assert_array_equal(found.probability_wrong, expected.probability_wrong)
 
 
-def test_a_file_that_is_no_checkpoint(tmp_path):
+def test_rejects_file_that_is_no_checkpoint(tmp_path):
     (tmp_path / "fit.npz").write_bytes(b"PK\x03\x04 cut short")
     with pytest.raises(ValueError, match=r"checkpoint=.*fit.npz' is not a checkpoint, or is trunc"):
         make().fit(X, Y, checkpoint=tmp_path / "fit.npz")

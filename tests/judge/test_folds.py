@@ -38,7 +38,7 @@ def folds_of(X, codes, n_folds=5, **options):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_distances_are_those_of_plain_sums_in_every_container(dtype, tmp_path) -> None:
+def test_distances_match_plain_sums_in_every_container(dtype, tmp_path) -> None:
     X = (np.random.default_rng(0).normal(2, 1, (700, 6)) * (np.arange(6) != 3)).astype(dtype)
     wide = X.astype(np.float64)
     expected = ((wide - wide.mean(axis=0)) ** 2).sum(axis=1)
@@ -53,7 +53,7 @@ def test_distances_are_those_of_plain_sums_in_every_container(dtype, tmp_path) -
 
 @few
 @given(seeds, st.integers(-40, 40), st.floats(-1e6, 1e6))
-def test_distances_know_no_order_no_unit_and_no_constant_column(seed, exponent, constant) -> None:
+def test_distances_ignore_order_unit_and_constant_columns(seed, exponent, constant) -> None:
     X, _, generator = rows_and_codes(seed)
     distances = distance_from_mean(X, n_jobs=1)
     moved = generator.permutation(len(X))
@@ -69,7 +69,7 @@ def test_distances_know_no_order_no_unit_and_no_constant_column(seed, exponent, 
 
 @few
 @given(seeds, st.integers(2, 7), st.integers(-40, 40))
-def test_folds_follow_the_content_alone(seed, n_folds, exponent) -> None:
+def test_folds_depend_only_on_content(seed, n_folds, exponent) -> None:
     X, codes, generator = rows_and_codes(seed)
     groups = generator.integers(0, 50, len(codes))
     for chosen in (None, groups):
@@ -91,7 +91,7 @@ def test_folds_follow_the_content_alone(seed, n_folds, exponent) -> None:
 
 @few
 @given(seeds, st.integers(2, 7), st.integers(1, 40))
-def test_folds_of_single_rows_are_even(seed, n_folds, n_classes) -> None:
+def test_folds_of_single_rows_have_equal_sizes(seed, n_folds, n_classes) -> None:
     X, codes, _ = rows_and_codes(seed, n_classes=n_classes)
     folds = folds_of(X, codes, n_folds)
     np.testing.assert_array_equal(folds == NO_FOLD, codes < 0)
@@ -100,7 +100,7 @@ def test_folds_of_single_rows_are_even(seed, n_folds, n_classes) -> None:
         assert np.ptp(sizes) <= 1
 
 
-def test_near_and_far_rows_are_in_every_fold() -> None:
+def test_each_fold_has_near_and_far_rows() -> None:
     order, codes = np.random.default_rng(1).uniform(size=1000), np.zeros(1000, int)
     folds = assign_folds(order, codes, 5, random_state=3)
     by_order = folds[np.argsort(order)].reshape(200, 5)
@@ -112,7 +112,7 @@ def test_near_and_far_rows_are_in_every_fold() -> None:
 
 @few
 @given(seeds, st.integers(2, 6), st.integers(1, 60))
-def test_groups_stay_together_and_no_class_is_in_one_fold(seed, n_folds, n_groups) -> None:
+def test_groups_stay_in_one_fold_and_classes_do_not(seed, n_folds, n_groups) -> None:
     X, codes, generator = rows_and_codes(seed)
     groups = generator.integers(0, n_groups, len(codes))
     folds = folds_of(X, codes, n_folds, groups=groups)
@@ -129,7 +129,7 @@ def test_groups_stay_together_and_no_class_is_in_one_fold(seed, n_folds, n_group
         assert n_units < 2 or len(np.unique(folds[codes == k])) > 1
 
 
-def test_large_groups_go_where_their_class_is_rare_and_single_rows_even_out() -> None:
+def test_large_groups_are_balanced_by_single_rows() -> None:
     codes = np.zeros(20, int)
     groups = np.array([0] * 6 + [1] * 5 + [2] * 3 + list(range(3, 9)))
     folds = assign_folds(np.arange(1.0, 21.0), codes, 3, groups=groups, random_state=0)
@@ -138,7 +138,7 @@ def test_large_groups_go_where_their_class_is_rare_and_single_rows_even_out() ->
     assert len({folds[0], folds[6], folds[11]}) == 3
 
 
-def test_classes_of_one_row_are_spread_over_the_folds() -> None:
+def test_classes_with_one_row_are_spread_over_folds() -> None:
     codes = np.arange(40)
     folds = assign_folds(np.random.default_rng(0).uniform(size=40), codes, 5, random_state=0)
     assert np.bincount(folds).tolist() == [8] * 5
@@ -146,7 +146,7 @@ def test_classes_of_one_row_are_spread_over_the_folds() -> None:
 
 @few
 @given(seeds)
-def test_keys_that_differ_by_rounding_are_equal(seed) -> None:
+def test_keys_equal_up_to_rounding_share_a_rank(seed) -> None:
     generator = np.random.default_rng(seed)
     codes, key = generator.integers(0, 3, 50), generator.integers(1, 4, 50).astype(float)
     # As another order of the same sums makes them.
@@ -155,7 +155,7 @@ def test_keys_that_differ_by_rounding_are_equal(seed) -> None:
     np.testing.assert_array_equal(again, folds)
 
 
-def test_copies_with_different_labels_have_one_fold_whatever_classes_are_called() -> None:
+def test_copies_with_different_labels_share_a_fold() -> None:
     generator = np.random.default_rng(0)
     order, codes = generator.uniform(size=40), np.arange(40) % 2
     order[1::2] = order[::2]  # pairs of copies, one label each
@@ -168,12 +168,12 @@ def test_copies_with_different_labels_have_one_fold_whatever_classes_are_called(
 
 
 @pytest.mark.parametrize("n_rows", [0, 3])
-def test_nothing_labelled_has_no_folds(n_rows) -> None:
+def test_unlabelled_rows_have_no_fold(n_rows) -> None:
     folds = assign_folds(np.zeros(n_rows), np.full(n_rows, -1), 5, random_state=0)
     assert folds.tolist() == [NO_FOLD] * n_rows
 
 
-def test_rows_at_one_place_are_dealt_evenly() -> None:
+def test_identical_rows_are_spread_evenly() -> None:
     folds = assign_folds(np.zeros(10), np.zeros(10, int), 5, random_state=0)
     assert np.bincount(folds).tolist() == [2] * 5
 
@@ -204,7 +204,7 @@ def slow_groups(points):
 
 @settings(max_examples=20, deadline=None)
 @given(seeds)
-def test_duplicates_are_those_of_a_plain_loop(seed) -> None:
+def test_duplicates_match_a_plain_loop(seed) -> None:
     generator = np.random.default_rng(seed)
     points = unit(generator.normal(size=(80, 20)))
     points[generator.integers(0, 80, 10)] = points[0]
@@ -217,7 +217,7 @@ def test_duplicates_are_those_of_a_plain_loop(seed) -> None:
     assert partition(again[np.argsort(moved)]) == partition(groups)
 
 
-def test_many_copies_of_a_row_do_not_make_others_copies(monkeypatch) -> None:
+def test_many_copies_of_one_row_do_not_affect_other_rows(monkeypatch) -> None:
     points = unit(np.random.default_rng(0).normal(size=(300, 12)))
     many = np.vstack([points, np.tile(points[3], (5000, 1))])
     searched = []
@@ -235,20 +235,20 @@ def test_many_copies_of_a_row_do_not_make_others_copies(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 3])
-def test_few_rows_are_copies_only_if_they_are_equal(n_rows) -> None:
+def test_few_rows_are_copies_only_if_equal(n_rows) -> None:
     points = np.eye(3, dtype=np.float32)[:n_rows]
     assert duplicate_groups(points, n_jobs=1)[0].tolist() == list(range(n_rows))
     twice = np.repeat(points, 2, axis=0)
     assert duplicate_groups(twice, n_jobs=1)[0].tolist() == np.repeat(range(n_rows), 2).tolist()
 
 
-def test_the_two_zeros_are_one() -> None:
+def test_negative_zero_equals_zero() -> None:
     points = np.array([[0.0, 1.0], [-0.0, 1.0]], np.float32)
     assert duplicate_groups(points, n_jobs=1)[0].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("n_groups", [2, 3, 7])
-def test_no_fold_is_empty_where_groups_are_few(n_groups):
+def test_few_groups_leave_no_fold_empty(n_groups):
     groups = np.arange(60) % n_groups
     order = np.random.default_rng(0).random(60)
     folds = assign_folds(order, groups % 2, 5, groups=groups, random_state=0)

@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 import problems
 from twohot import AutoProbe, find_label_issues
-from twohot.base.labels import Labels
+from twohot.base.labels import Labels, code_labels
 from twohot.base.messages import ArgumentError
 from twohot.judge import sample as sample_module
 from twohot.judge.folds import check_groups, connected, merge_groups
@@ -29,7 +29,7 @@ CONTAINERS = [list, tuple, np.array, pd.Series, pl.Series, pa.array, pd.Index]
 
 @pytest.mark.parametrize("values", [NAMES, NUMBERS, [1.5, 2.5, 1.5, 0.0]], ids=str)
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_groups_are_coded_in_the_order_in_which_they_occur(container, values) -> None:
+def test_groups_are_numbered_by_first_occurrence(container, values) -> None:
     assert check_groups(container(values), 4).tolist() == [0, 1, 0, 2]
 
 
@@ -45,16 +45,16 @@ def test_groups_are_coded_in_the_order_in_which_they_occur(container, values) ->
     ],
     ids=["frame", "polars frame", "column", "category", "dates", "mixed"],
 )
-def test_whatever_names_rows_is_taken(groups) -> None:
+def test_groups_accept_any_hashable_value(groups) -> None:
     assert check_groups(groups, 4).tolist() == [0, 1, 0, 2]
 
 
-def test_no_groups_stay_none() -> None:
+def test_no_groups_return_none() -> None:
     assert check_groups(None, 4) is None
 
 
 @given(st.lists(st.one_of(st.integers(), st.text(min_size=1).filter(str.strip)), min_size=2))
-def test_codes_are_equal_where_values_are(values) -> None:
+def test_group_numbers_are_equal_for_equal_values(values) -> None:
     if len(set(values)) > 1:
         codes = check_groups(values, len(values))
         same = [[a == b for a in values] for b in values]
@@ -62,7 +62,7 @@ def test_codes_are_equal_where_values_are(values) -> None:
 
 
 @pytest.mark.parametrize("gap", GAPS, ids=repr)
-def test_a_row_without_a_group_is_named(gap) -> None:
+def test_missing_group_is_named(gap) -> None:
     with pytest.raises(ArgumentError, match=r"groups names no group in 1 row \(row 2, from 0\): g"):
         check_groups(["a", "b", gap, "d"], 4)
 
@@ -83,7 +83,7 @@ def test_a_row_without_a_group_is_named(gap) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_grouping_is_refused(groups, message) -> None:
+def test_rejects_invalid_groups(groups, message) -> None:
     with pytest.raises(ArgumentError, match=message):
         check_groups(groups, 4)
 
@@ -92,7 +92,7 @@ groupings = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1
 
 
 @given(groupings)
-def test_merged_groups_are_those_that_chains_of_either_link(pairs) -> None:
+def test_merged_groups_follow_chains(pairs) -> None:
     a, b = np.array(pairs).T
     label = np.arange(len(a))
     for i in range(len(a)):
@@ -105,7 +105,7 @@ def test_merged_groups_are_those_that_chains_of_either_link(pairs) -> None:
     np.testing.assert_array_equal(merge_groups(b, a), merged)
 
 
-def test_a_link_that_many_rows_make_is_one() -> None:
+def test_repeated_links_count_once() -> None:
     links = np.zeros(512, int)
     assert connected(links, links + 1, 3).tolist()[:2] == [0, 0]
     assert merge_groups(links, links).tolist() == [0] * 512
@@ -117,7 +117,7 @@ EVERY = np.arange(12)
 PAIRED = np.repeat(np.arange(6), 2)
 
 
-def test_a_splitter_is_told_of_groups() -> None:
+def test_splitter_gets_groups() -> None:
     codes = np.zeros(12, np.intp)
     folds = _folds_of(GroupKFold(3), codes, PAIRED, EVERY)
     assert (folds[::2] == folds[1::2]).all()
@@ -127,7 +127,7 @@ def test_a_splitter_is_told_of_groups() -> None:
         _folds_of(KFold(4), codes, PAIRED, EVERY)
 
 
-def test_a_fold_without_labels_does_not_count() -> None:
+def test_fold_without_labels_is_ignored() -> None:
     codes = np.where(EVERY < 4, -1, 0)
     assert _folds_of(KFold(3), codes, None, EVERY[4:]).tolist() == [0] * 4 + [1] * 4
     with pytest.raises(ArgumentError, match="cv holds out all rows with a label and a weight at o"):
@@ -139,7 +139,7 @@ def test_a_fold_without_labels_does_not_count() -> None:
     assert probe.choice_.n_folds == 2
 
 
-def test_no_member_sees_other_rows_of_a_group() -> None:
+def test_members_are_fitted_without_the_group_of_a_row() -> None:
     """Ten noisy copies of a row share its label; nothing else tells the label."""
     generator = np.random.default_rng(0)
     groups = np.repeat(np.arange(30), 10)
@@ -158,7 +158,7 @@ def grouped_rows(n_groups, n_features=40, spread=0.3):
 
 
 @pytest.mark.parametrize("copies", [False, True], ids=["groups", "copies"])
-def test_no_row_outside_of_the_sample_is_judged_by_its_group(copies, monkeypatch) -> None:
+def test_rows_outside_the_sample_are_judged_without_their_group(copies, monkeypatch) -> None:
     X, labels, groups = grouped_rows(150, spread=0 if copies else 0.3)
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 300)
     how = {} if copies else {"groups": groups}
@@ -173,10 +173,10 @@ def test_no_row_outside_of_the_sample_is_judged_by_its_group(copies, monkeypatch
     assert np.mean(np.concatenate(list(found)).argmax(axis=1) == labels) < 0.5
 
 
-def test_a_sampled_row_is_not_judged_by_its_group_outside(monkeypatch) -> None:
+def test_sampled_rows_are_judged_without_their_group_outside(monkeypatch) -> None:
     X, labels, groups = grouped_rows(150)
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 150)
-    sample = AutoProbe(n_jobs=1).fit_anchored(X, labels, groups=groups).sample
+    sample = AutoProbe(n_jobs=1).fit_coded(X, code_labels(labels), groups=groups).anchored.sample
     alone = np.bincount(sample.groups)[sample.groups] == 1
     assert alone.any()
     assert sample.shared.all()
@@ -188,7 +188,7 @@ def test_copies_do_not_chain_groups_into_one_fold() -> None:
     y, rows = (X[:, 0] > 0).astype(int), np.arange(180)
     # Copies link the groups of the first half of the rows, and none of the others.
     groups = np.where(rows < 90, made.integers(30, size=180), 30 + rows // 3)
-    sample = AutoProbe(n_jobs=1).fit_anchored(X, y, groups=groups).sample
+    sample = AutoProbe(n_jobs=1).fit_coded(X, code_labels(y), groups=groups).anchored.sample
     assert np.bincount(sample.folds).max() < 60
     assert all(len(set(sample.folds[groups == each])) == 1 for each in set(groups.tolist()))
     assert 0 < sample.n_split <= 90
@@ -201,7 +201,9 @@ def test_copies_do_not_chain_groups_into_one_fold() -> None:
     assert f"near-duplicates: {sample.n_split} rows with a copy in another fold, because" in said
 
 
-def test_groups_are_no_copies() -> None:
+def test_groups_are_not_counted_as_copies() -> None:
     X = np.random.default_rng(0).normal(size=(60, 16))
-    sample = AutoProbe(n_jobs=1).fit_anchored(X, X[:, 0] > 0, groups=np.arange(60) // 3).sample
+    labels = code_labels(X[:, 0] > 0)
+    judged = AutoProbe(n_jobs=1).fit_coded(X, labels, groups=np.arange(60) // 3)
+    sample = judged.anchored.sample
     assert (sample.n_copies, sample.n_split) == (0, 0)

@@ -57,7 +57,7 @@ def assert_same_bits(found, expected):
     assert found.noise_interval == expected.noise_interval
 
 
-def test_the_data_are_worth_comparing_on(issues):
+def test_data_have_flags_to_compare(issues):
     found = issues.is_label_issue
     assert 2 * (found & WRONG).sum() / (found.sum() + WRONG.sum()) > 0.9
 
@@ -65,14 +65,14 @@ def test_the_data_are_worth_comparing_on(issues):
 # Rows and classes --------------------------------------------------------------------------------
 
 
-def test_the_order_of_the_rows(issues, probe):
+def test_row_order(issues, probe):
     assert_same_verdicts(find_label_issues(X[ORDER], Y[ORDER], n_jobs=1), issues, ORDER)
     found = AutoProbe(n_jobs=1).fit(X[ORDER], Y[ORDER])
     assert np.mean(found.predict(DATA.X_test) != probe.predict(DATA.X_test)) < 0.005
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_the_order_of_the_classes(issues, probe, seed):
+def test_class_order(issues, probe, seed):
     renamed = np.random.default_rng(seed).permutation(10)
     found = find_label_issues(X, renamed[Y], n_jobs=1)
     flags = found.is_label_issue != issues.is_label_issue
@@ -85,7 +85,7 @@ def test_the_order_of_the_classes(issues, probe, seed):
     assert np.mean(other != renamed[probe.predict(DATA.X_test)]) < 0.005
 
 
-def test_the_names_of_the_classes(issues, probe):
+def test_class_names(issues, probe):
     names = np.array([*"abcdefghij"])
     found = find_label_issues(X, names[Y], n_jobs=1)
     assert_same_bits(found, issues)
@@ -95,7 +95,7 @@ def test_the_names_of_the_classes(issues, probe):
 
 
 @pytest.mark.parametrize("weight", [2.0**-30, 1 / N_ROWS, 4.0])
-def test_the_unit_of_the_weights(probe, weight):
+def test_unit_of_weights(probe, weight):
     found = AutoProbe(n_jobs=1).fit(X, Y, np.full(N_ROWS, weight))
     np.testing.assert_allclose(found.coef_, probe.coef_, rtol=1e-3, atol=1e-3)
     assert found.choice_.noise_rate == pytest.approx(probe.choice_.noise_rate, abs=1e-4)
@@ -106,7 +106,7 @@ def test_the_unit_of_the_weights(probe, weight):
 
 @pytest.mark.parametrize("k", [-20, 10])
 @pytest.mark.parametrize("normalize", ["auto", False])
-def test_the_unit_of_the_features_changes_no_bit(issues, probe, k, normalize):
+def test_power_of_two_changes_no_bit(issues, probe, k, normalize):
     found = AutoProbe(n_jobs=1, normalize=normalize).fit(np.ldexp(X, k), Y)
     own = probe if normalize == "auto" else AutoProbe(n_jobs=1, normalize=normalize).fit(X, Y)
     for scaled, plain in ((np.ldexp(DATA.X_test, k), DATA.X_test), (np.ldexp(X, k), X)):
@@ -116,12 +116,12 @@ def test_the_unit_of_the_features_changes_no_bit(issues, probe, k, normalize):
 
 
 @pytest.mark.parametrize("value", [0.0, 7.0, -1e4])
-def test_a_constant_column(issues, value):
+def test_constant_column(issues, value):
     padded = np.column_stack([X, np.full(N_ROWS, value)])
     assert_same_verdicts(find_label_issues(padded, Y, n_jobs=1), issues)
 
 
-def test_the_order_of_the_columns(issues):
+def test_column_order(issues):
     columns = np.random.default_rng(0).permutation(X.shape[1])
     assert_same_verdicts(find_label_issues(X[:, columns], Y, n_jobs=1), issues)
 
@@ -130,7 +130,7 @@ def test_the_order_of_the_columns(issues):
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_rows_without_a_label(issues, probe, first):
+def test_unlabelled_rows(issues, probe, first):
     more = DATA.X_test[:150]
     rows, labels = [more, X], [[None] * 150, Y.tolist()]
     if not first:
@@ -178,7 +178,7 @@ def test_chunks_of_dask(sizes, issues, probe):
     np.testing.assert_array_equal(found.coef_, probe.coef_)
 
 
-def test_chunks_decide_no_tie_between_members():
+def test_chunks_do_not_decide_ties_between_members():
     """Of few features, classifiers tie: the rounding of a sum would decide which one judges."""
     few, labels = X[:, ::4], problems.digits(0.2, 400).given_labels
     found = find_label_issues(in_chunks(few, (100,) * 4), in_chunks(labels, (100,) * 4))
@@ -212,7 +212,7 @@ def sampled():
 
 
 @pytest.mark.parametrize("sizes", [(500, 700), (300, 300, 300, 300)])
-def test_a_sample_of_chunks_is_that_of_an_array(sampled, monkeypatch, sizes):
+def test_sample_of_chunks_equals_sample_of_array(sampled, monkeypatch, sizes):
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
     chunked = in_chunks(MANY.X, sizes)
     assert_same_verdicts(
@@ -220,14 +220,14 @@ def test_a_sample_of_chunks_is_that_of_an_array(sampled, monkeypatch, sizes):
     )
 
 
-def test_a_sample_of_rows_in_another_order_is_the_same(sampled, monkeypatch):
+def test_sample_does_not_depend_on_row_order(sampled, monkeypatch):
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
     order = np.random.default_rng(0).permutation(1200)
     found = find_label_issues(MANY.X[order], MANY.given_labels[order], n_jobs=1)
     assert_same_verdicts(found, sampled, order, handful=12)
 
 
-def test_rows_without_a_label_are_in_no_sample(sampled, monkeypatch):
+def test_unlabelled_rows_are_not_sampled(sampled, monkeypatch):
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
     rows = np.concatenate([MANY.X_test[:200], MANY.X])
     labels = [None] * 200 + MANY.given_labels.tolist()
@@ -236,7 +236,7 @@ def test_rows_without_a_label_are_in_no_sample(sampled, monkeypatch):
     assert np.mean(found.predicted_label[:200] == MANY.test_labels[:200]) > 0.85
 
 
-def test_a_probe_of_a_sample_is_fitted_on_all_rows(monkeypatch):
+def test_final_probe_is_fitted_on_all_rows(monkeypatch):
     whole = AutoProbe(n_jobs=1).fit(MANY.X, MANY.given_labels)
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 400)
     found = AutoProbe(n_jobs=1).fit(MANY.X, MANY.given_labels)

@@ -62,7 +62,7 @@ def minimised(monkeypatch):
 # The posterior -----------------------------------------------------------------------------------
 
 
-def test_the_posterior_is_that_of_enumeration():
+def test_posterior_matches_enumeration():
     rng = np.random.default_rng(0)
     log_p = log_softmax(rng.normal(size=(20, 4)), axis=1)
     noise, codes = rng.dirichlet(np.ones(4), 4), rng.integers(-1, 4, 20)
@@ -77,14 +77,14 @@ def test_the_posterior_is_that_of_enumeration():
             assert found[row, k] == pytest.approx(share)
 
 
-def test_without_noise_the_posterior_is_the_label_and_with_even_noise_it_is_p():
+def test_posterior_without_noise_and_with_uniform_noise():
     log_p = log_softmax(np.random.default_rng(0).normal(size=(8, 3)), axis=1)
     codes = np.arange(8) % 3
     np.testing.assert_array_equal(posterior(log_p, codes, np.eye(3)), np.eye(3)[codes])
     np.testing.assert_allclose(posterior(log_p, codes, np.full((3, 3), 1 / 3)), np.exp(log_p))
 
 
-def test_a_label_that_is_impossible_gives_no_nan():
+def test_impossible_label_gives_no_nan():
     log_p = np.log(np.array([[1.0, 1e-300, 1e-300]]))
     assert np.isfinite(posterior(log_p, np.array([2]), np.eye(3))).all()
 
@@ -102,7 +102,7 @@ def test_logits_are_centred_bounded_and_summed():
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.5])
-def test_temperature_and_rate_of_even_noise_are_recovered(rate):
+def test_recovers_temperature_and_rate_of_uniform_noise(rate):
     logits, true, given = simulated(symmetric(5, rate), n_rows=6000, size=4.0)
     found = fit_uniform_noise(3 * logits, given, None)
     assert found.temperature == pytest.approx(3, rel=0.2)
@@ -111,7 +111,7 @@ def test_temperature_and_rate_of_even_noise_are_recovered(rate):
 
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.5])
 @pytest.mark.parametrize("scale", [1e-3, 0.2, 8.0])
-def test_the_size_of_the_logits_changes_the_temperature_alone(rate, scale):
+def test_scale_of_logits_changes_only_the_temperature(rate, scale):
     # Of logits that are too sure, the likelihood is flat where the temperature is one.
     logits, _, given = simulated(symmetric(5, rate), n_rows=1500, size=4.0)
     plain, found = (
@@ -132,7 +132,7 @@ def even_likelihood(logits, codes, weights, temperature, rate):
     return total / weights.sum()
 
 
-def test_no_grid_of_temperatures_and_rates_is_likelier():
+def test_uniform_noise_fit_beats_a_grid():
     logits, _, given = simulated(symmetric(4, 0.3), n_rows=300)
     weights = np.random.default_rng(1).integers(1, 4, 300).astype(float)
     found = fit_uniform_noise(logits, given, weights)
@@ -143,7 +143,7 @@ def test_no_grid_of_temperatures_and_rates_is_likelier():
     assert found.log_likelihood >= best - 1e-6
 
 
-def test_derivatives_of_even_noise_are_the_numerical_ones(monkeypatch):
+def test_uniform_noise_gradient_is_numerical(monkeypatch):
     searches = minimised(monkeypatch)
     logits, _, given = simulated(symmetric(4, 0.3), n_rows=50)
     fit_uniform_noise(logits, given, np.arange(1.0, 51.0))
@@ -153,7 +153,7 @@ def test_derivatives_of_even_noise_are_the_numerical_ones(monkeypatch):
         np.testing.assert_allclose(loss(np.array(at))[1], expected, rtol=1e-3, atol=1e-5)
 
 
-def test_weights_of_rows_are_repetitions():
+def test_row_weights_equal_repetition():
     logits, _, given = simulated(symmetric(4, 0.3), n_rows=200)
     times = np.random.default_rng(0).integers(0, 4, 200)
     weighted = fit_uniform_noise(logits, given, times.astype(float))
@@ -162,7 +162,7 @@ def test_weights_of_rows_are_repetitions():
     assert weighted.temperature == pytest.approx(repeated.temperature, rel=1e-3)
 
 
-def test_two_classes_and_logits_that_say_nothing():
+def test_uninformative_logits_of_two_classes():
     codes = np.arange(40) % 2
     found = fit_uniform_noise(np.zeros((40, 2)), codes, None)
     assert found.log_likelihood == pytest.approx(np.log(0.5))
@@ -173,7 +173,7 @@ def test_two_classes_and_logits_that_say_nothing():
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_anchors_are_counted_as_a_loop_counts_them(share, weighted):
+def test_anchor_counts_match_a_loop(share, weighted):
     rng = np.random.default_rng(0)
     sure, codes = rng.normal(size=(203, 5)), rng.integers(0, 5, 203)
     sure[:, 4] -= 9  # a class that is never predicted
@@ -192,7 +192,7 @@ def test_anchors_are_counted_as_a_loop_counts_them(share, weighted):
     assert not expected[4].any()
 
 
-def test_confusions_are_shares_of_the_other_classes():
+def test_confusions_are_shares_of_other_classes():
     sure = np.random.default_rng(0).normal(size=(60, 4))
     found, p = confusions(sure), np.exp(log_softmax(sure, axis=1))
     for k in range(4):
@@ -237,7 +237,7 @@ def evidence_of(counts, prior, strength):
 
 
 @pytest.mark.parametrize("counts", COUNTS)
-def test_counts_are_shrunk_as_the_evidence_says(counts):
+def test_shrinkage_maximises_the_evidence(counts):
     grid = product(
         expit(np.linspace(logit(0.02), logit(0.7), 14)),
         expit(np.linspace(-4, 4, 7)),
@@ -254,7 +254,7 @@ def test_counts_are_shrunk_as_the_evidence_says(counts):
     np.testing.assert_allclose(found, expected, atol=0.06)
 
 
-def test_a_class_without_anchors_has_the_noise_of_the_others():
+def test_class_without_anchors_gets_the_noise_of_others():
     alike = confusions(np.zeros((3, 4)))
     counts = np.diag([70.0, 70, 70, 0])
     counts[:3, :3] += 10
@@ -263,7 +263,7 @@ def test_a_class_without_anchors_has_the_noise_of_the_others():
     assert found[:3, :3].diagonal() == pytest.approx(np.full(3, 70 / 90), abs=0.03)
 
 
-def test_of_many_counts_the_noise_is_their_shares():
+def test_many_counts_are_not_shrunk():
     rng = np.random.default_rng(0)
     noise = 0.5 * np.eye(4) + 0.5 * rng.dirichlet(np.ones(4), 4)
     counts = np.array([rng.multinomial(200_000, row) for row in noise]).astype(float)
@@ -272,14 +272,14 @@ def test_of_many_counts_the_noise_is_their_shares():
 
 
 @pytest.mark.parametrize("counts", [np.eye(3), 50 * np.eye(3), np.ones((3, 3)) - np.eye(3)])
-def test_extreme_counts_give_a_matrix_all_the_same(counts):
+def test_extreme_counts_give_a_valid_matrix(counts):
     found = shrink(counts, (1 - np.eye(3)) / 2)
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert ((found > 0) & (found < 1)).all()
 
 
-def test_renaming_classes_renames_the_noise():
+def test_permuted_classes_permute_the_noise():
     order = np.array([2, 0, 1])
     found = shrink(COUNTS[0], ALIKE)
     renamed = shrink(COUNTS[0][np.ix_(order, order)], ALIKE[np.ix_(order, order)])
@@ -289,7 +289,7 @@ def test_renaming_classes_renames_the_noise():
 # Weights of the members --------------------------------------------------------------------------
 
 
-def test_derivatives_of_the_weights_are_the_numerical_ones(monkeypatch):
+def test_weights_gradient_is_numerical(monkeypatch):
     searches = minimised(monkeypatch)
     rng = np.random.default_rng(0)
     members, codes = [rng.normal(size=(40, 4)) for _ in range(3)], rng.integers(0, 4, 40)
@@ -301,7 +301,7 @@ def test_derivatives_of_the_weights_are_the_numerical_ones(monkeypatch):
         np.testing.assert_allclose(loss(np.array(at))[1], expected, rtol=1e-3, atol=1e-5)
 
 
-def test_the_likelihood_is_that_of_the_model_and_no_weight_is_negative():
+def test_weights_are_nonnegative_and_likelihood_is_exact():
     logits, _, given = simulated(symmetric(4, 0.3), n_rows=500)
     misleading = -logits
     noise = symmetric(4, 0.3)
@@ -313,7 +313,7 @@ def test_the_likelihood_is_that_of_the_model_and_no_weight_is_negative():
     assert model.log_likelihood == pytest.approx(own, abs=1e-6)
 
 
-def test_scales_say_where_the_search_starts_and_not_where_it_ends():
+def test_scales_do_not_change_the_optimum():
     logits, _, given = simulated(symmetric(4, 0.2), n_rows=500)
     other = logits + np.random.default_rng(1).normal(size=logits.shape)
     noise = symmetric(4, 0.2)
@@ -325,7 +325,7 @@ def test_scales_say_where_the_search_starts_and_not_where_it_ends():
     np.testing.assert_allclose(one.weights * [1, 100], same.weights * [1, 100], atol=0.03)
 
 
-def test_a_member_that_explains_noise_as_overlap_gets_less_weight():
+def test_member_that_explains_noise_as_overlap_gets_less_weight():
     # One is sure of the true classes, the other spreads its probability as the labels are given:
     # without noise the second explains the labels best, through the noise the first does.
     corruption = pair_flip(4, 0.4)
@@ -352,7 +352,7 @@ STRUCTURED = np.array(
 @pytest.mark.parametrize(
     "corruption", [symmetric(4, 0.3), pair_flip(4, 0.4), STRUCTURED], ids=["even", "pair", "own"]
 )
-def test_noise_is_read_off_the_anchors(corruption):
+def test_anchor_rows_recover_the_noise(corruption):
     logits, true, given = simulated(corruption, n_rows=8000, size=5.0)
     noise = shrink(anchor_counts(logits, given, None), confusions(logits))
     np.testing.assert_allclose(noise, corruption, atol=0.06)
@@ -363,7 +363,7 @@ def test_noise_is_read_off_the_anchors(corruption):
 
 
 @pytest.mark.parametrize("corruption", [symmetric(4, 0.3), pair_flip(4, 0.4)])
-def test_doubts_are_the_shares_of_wrong_labels_where_the_noise_is_known(corruption):
+def test_doubt_is_calibrated_if_the_noise_is_known(corruption):
     logits, true, given = simulated(corruption, n_rows=8000, size=2.0)
     found = posterior(log_softmax(logits, axis=1), given, corruption)
     doubt = 1 - found[np.arange(len(given)), given]
@@ -381,7 +381,7 @@ def rows_that_agree(likely: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarr
     return margin[:, None] * np.eye(2)[predicted], np.where(agrees, predicted, 1 - predicted)
 
 
-def test_noise_alone_agrees_as_often_at_every_margin():
+def test_noise_alone_has_the_same_agreement_at_every_margin():
     found = [agreement_rises(*rows_that_agree(np.full(2000, 0.7), seed)) for seed in range(40)]
     assert abs(np.mean(found)) < 0.6
     assert 0.6 < np.std(found) < 1.4
@@ -389,7 +389,7 @@ def test_noise_alone_agrees_as_often_at_every_margin():
     assert np.mean(rates) == pytest.approx(0.3, abs=0.02)
 
 
-def test_overlap_agrees_less_often_at_a_smaller_margin():
+def test_overlap_has_less_agreement_at_smaller_margins():
     likely = np.linspace(1.0, -1.2, 2000).clip(0.5)  # at the surest fifth from 1 to .78
     found = [agreement_rises(*rows_that_agree(likely, seed)) for seed in range(20)]
     assert np.mean(found) > 2.5
@@ -397,7 +397,7 @@ def test_overlap_agrees_less_often_at_a_smaller_margin():
     assert np.mean(rates) < 0.08  # of the whole fifth it is .11
 
 
-def test_classes_of_different_noise_are_no_overlap():
+def test_different_noise_per_class_is_not_overlap():
     """The class that is noisier is less sure as a whole: only rows of one class are compared."""
     random = np.random.default_rng(0)
     margin = np.r_[np.linspace(4, 3, 1000), np.linspace(2, 1, 1000)]
@@ -411,7 +411,7 @@ def test_classes_of_different_noise_are_no_overlap():
 
 
 @pytest.mark.parametrize("n_copies", [2, 6])
-def test_copies_of_rows_are_no_further_evidence(n_copies):
+def test_copies_of_rows_are_not_additional_evidence(n_copies):
     """All copies of a row have its label, in any order of the rows."""
     likely = np.linspace(1.0, 0.4, 2000).clip(0.5)
     sure, labels = rows_that_agree(likely, 0)
@@ -430,7 +430,7 @@ def test_copies_of_rows_are_no_further_evidence(n_copies):
     assert found == pytest.approx(plain, abs=0.01)
 
 
-def test_the_error_of_a_mean_is_that_of_the_means_of_groups():
+def test_standard_error_with_groups():
     values = np.random.default_rng(0).normal(0.1, size=200)
     groups = np.repeat(np.arange(200), 5)
     repeated = standard_error(np.repeat(values, 5), groups)
@@ -450,7 +450,7 @@ def test_large_logits_keep_their_order():
 
 
 @pytest.mark.parametrize("heavy", [60, 840])
-def test_an_error_counts_rows_by_their_weights_and_groups(heavy):
+def test_standard_error_with_weights_and_groups(heavy):
     """Against the spread of the mean over draws; the groups are among the first rows."""
     rng = np.random.default_rng(0)
     weights = np.where(np.arange(900) < 60, 100.0, 0.01 if heavy == 60 else 1000.0)
@@ -465,7 +465,7 @@ def test_an_error_counts_rows_by_their_weights_and_groups(heavy):
 
 
 @pytest.mark.parametrize("n_groups", [3, 5, 10])
-def test_a_test_with_few_groups_keeps_its_level(n_groups):
+def test_z_score_keeps_its_level_with_few_groups(n_groups):
     rng = np.random.default_rng(0)
     groups = np.arange(200) % n_groups
     draws = rng.normal(size=(3000, n_groups))[:, groups] + 0.3 * rng.normal(size=(3000, 200))

@@ -30,7 +30,7 @@ def points():
 @pytest.mark.parametrize("block_rows", [16, 256])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("k", [0, 1, 7, 59, 80])
-def test_neighbours_are_those_of_a_plain_loop(points, monkeypatch, block_rows, n_jobs, k) -> None:
+def test_neighbours_match_a_plain_loop(points, monkeypatch, block_rows, n_jobs, k) -> None:
     monkeypatch.setattr(nearest, "BLOCK_ROWS", block_rows)
     own = np.arange(60)
     index, distances = nearest_rows(points, k, n_jobs=n_jobs)
@@ -40,7 +40,7 @@ def test_neighbours_are_those_of_a_plain_loop(points, monkeypatch, block_rows, n
 
 
 @pytest.mark.parametrize("k", [3, 50])
-def test_rows_of_a_group_are_no_neighbours(points, k) -> None:
+def test_rows_of_one_group_are_not_neighbours(points, k) -> None:
     groups = np.arange(60) // 13
     index, distances = nearest_rows(points, k, groups=groups, n_jobs=1)
     expected, away = slow_nearest(points, k, points, groups)
@@ -57,19 +57,19 @@ def test_neighbours_of_other_rows(points) -> None:
     np.testing.assert_allclose(distances, away, rtol=1e-12)
 
 
-def test_no_rows_have_no_neighbours(points) -> None:
+def test_empty_input_has_no_neighbours(points) -> None:
     index, distances = nearest_rows(points, 3, of=points[:0], n_jobs=1)
     assert index.shape == distances.shape == (0, 3)
 
 
-def test_equal_distances_are_in_the_order_of_the_points() -> None:
+def test_ties_follow_the_order_of_points() -> None:
     square = np.array([[1, 0], [0, 1], [-1, 0], [0, -1], [0, 0]], np.float32)
     assert nearest_rows(square, 4, n_jobs=1)[0][4].tolist() == [0, 1, 2, 3]
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(-30, 30))
-def test_the_unit_does_not_matter(seed, exponent) -> None:
+def test_neighbours_ignore_the_unit(seed, exponent) -> None:
     points = np.random.default_rng(seed).normal(size=(20, 3)).astype(np.float32)
     index, distances = nearest_rows(points, 4, n_jobs=1)
     scaled, far = nearest_rows(np.ldexp(points, exponent), 4, n_jobs=1)
@@ -79,7 +79,7 @@ def test_the_unit_does_not_matter(seed, exponent) -> None:
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5, 10])
-def test_few_rows_are_copies_by_chance_in_any_dimension(dimension) -> None:
+def test_copies_by_chance_are_rare_in_any_dimension(dimension) -> None:
     points = np.random.default_rng(dimension).uniform(size=(2000, dimension)).astype(np.float32)
     _, distances = nearest_rows(points - np.float32(0.5), 10, n_jobs=2)
     assert intrinsic_dimension(distances) == pytest.approx(dimension, rel=0.25)
@@ -87,7 +87,7 @@ def test_few_rows_are_copies_by_chance_in_any_dimension(dimension) -> None:
     assert (distances[:, 0] <= copy_distance(distances)).sum() <= 2
 
 
-def test_rows_that_are_all_as_far_have_no_dimension() -> None:
+def test_equidistant_rows_have_infinite_dimension() -> None:
     distances = np.ones((4, 3))
     assert intrinsic_dimension(distances) == np.inf
     assert copy_distance(distances) == nearest.COPY_DISTANCE

@@ -12,7 +12,7 @@ from twohot.judge.given import out_of_fold_probabilities
 X, Y = (each[:200] for each in load_digits(n_class=4, return_X_y=True))
 
 
-def test_every_row_is_judged_by_a_probe_that_has_not_seen_it():
+def test_each_row_is_predicted_by_a_held_out_probe():
     found = out_of_fold_probabilities(LinearProbe(ridge=4), X, Y, n_folds=3, random_state=1)
     fold = assign_folds(distance_from_mean(X, n_jobs=1), Y, 3, random_state=1)
     for number in range(3):
@@ -21,7 +21,7 @@ def test_every_row_is_judged_by_a_probe_that_has_not_seen_it():
         np.testing.assert_array_equal(found[held_out], alone.predict_proba(X[held_out]))
 
 
-def test_names_sparse_rows_and_their_order_change_nothing():
+def test_names_and_sparse_rows_change_nothing():
     expected = out_of_fold_probabilities(LinearProbe(), X, Y, random_state=0)
     names = np.array(["a", "b", "c", "d"])[Y]
     found = out_of_fold_probabilities(LinearProbe(), csr_array(X), names, random_state=0)
@@ -31,7 +31,7 @@ def test_names_sparse_rows_and_their_order_change_nothing():
     np.testing.assert_allclose(found, expected[order], atol=1e-3)
 
 
-def test_a_class_of_one_row_is_impossible_where_it_is_held_out():
+def test_held_out_class_with_one_row_has_probability_zero():
     y = np.where(Y == 3, 2, Y)
     y[7] = 3
     found = out_of_fold_probabilities(LinearProbe(), X, y, random_state=0)

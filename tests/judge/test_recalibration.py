@@ -24,7 +24,7 @@ SIZES = [1, 10, ISOTONIC_ROWS - 1, ISOTONIC_ROWS, 150]
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(SIZES))
-def test_the_order_of_the_rows_stays_and_checked_rows_have_their_verdict(seed, n_checked) -> None:
+def test_ranking_stays_and_checked_rows_keep_their_verdict(seed, n_checked) -> None:
     p, rows, wrong, generator = checked_data(seed, n_checked)
     found = recalibrate(p, rows, wrong)
     np.testing.assert_array_equal(np.isnan(found), np.isnan(p))
@@ -61,7 +61,7 @@ def slow_platt(p, y, weights):
 
 @pytest.mark.parametrize("n_checked", [1, 12, 49])
 @pytest.mark.parametrize("seed", range(4))
-def test_few_checks_shift_and_stretch_the_logits(seed, n_checked) -> None:
+def test_few_checks_use_platt_scaling(seed, n_checked) -> None:
     p, rows, wrong, _ = checked_data(seed, n_checked)
     a, b = slow_platt(*with_pseudo_rows(p, rows, wrong))
     others = np.setdiff1d(np.arange(len(p)), rows)
@@ -87,7 +87,7 @@ def slow_isotonic(x, y, weights):
 
 @pytest.mark.parametrize("n_checked", [50, 200])
 @pytest.mark.parametrize("seed", range(4))
-def test_many_checks_are_regressed_on_beside_the_model(seed, n_checked) -> None:
+def test_many_checks_use_isotonic_regression(seed, n_checked) -> None:
     p, rows, wrong, _ = checked_data(seed, n_checked)
     x, y, weights = with_pseudo_rows(p, rows, wrong)
     places, values = slow_isotonic(x.tolist(), y.tolist(), weights.tolist())
@@ -96,7 +96,7 @@ def test_many_checks_are_regressed_on_beside_the_model(seed, n_checked) -> None:
     np.testing.assert_allclose(recalibrate(p, rows, wrong)[others], expected, atol=1e-9)
 
 
-def test_nothing_checked_changes_nothing() -> None:
+def test_no_checks_change_nothing() -> None:
     p, rows, wrong, _ = checked_data(0, 5)
     np.testing.assert_array_equal(recalibrate(p, rows[:0], wrong[:0]), p)
     # A row without a label says nothing of labels.
@@ -123,7 +123,7 @@ def test_one_surprise_does_not_move_all_rows(n_checked) -> None:
     assert found.mean() < p.mean() + 0.1
 
 
-def test_checks_correct_a_model_that_is_too_sure_of_labels() -> None:
+def test_checks_correct_an_overconfident_model() -> None:
     errors = []
     for seed in range(5):
         p, rows, wrong, _ = checked_data(seed, 100, n_rows=4000)

@@ -55,7 +55,7 @@ def expected_f1(doubt, rows):
 
 @settings(max_examples=60, deadline=None)
 @given(doubts)
-def test_no_other_set_of_rows_has_a_larger_expected_f1(pairs):
+def test_flags_maximise_expected_f1(pairs):
     doubt, eligible = (np.array(each) for each in zip(*pairs, strict=True))
     flagged = np.flatnonzero(choose_flags(doubt, eligible))
     assert eligible[flagged].all()
@@ -76,7 +76,7 @@ def test_no_other_set_of_rows_has_a_larger_expected_f1(pairs):
 
 @settings(max_examples=60, deadline=None)
 @given(doubts, st.floats(0, 1))
-def test_as_many_are_flagged_as_keep_the_precision(pairs, precision):
+def test_precision_flags_as_many_as_possible(pairs, precision):
     doubt, eligible = (np.array(each) for each in zip(*pairs, strict=True))
     flagged = choose_flags(doubt, eligible, precision=precision)
     assert eligible[flagged].all()
@@ -89,7 +89,7 @@ def test_as_many_are_flagged_as_keep_the_precision(pairs, precision):
         assert not rest.any() or doubt[rest].max() <= doubt[flagged].min()
 
 
-def test_rows_without_a_label_do_not_count_towards_f1():
+def test_unlabelled_rows_do_not_count_towards_f1():
     doubt = np.array([0.9, np.nan, 0.6, np.nan, 0.1])
     eligible = np.array([True, False, True, False, True])
     found = choose_flags(doubt, eligible)
@@ -100,12 +100,12 @@ def test_rows_without_a_label_do_not_count_towards_f1():
 
 
 @pytest.mark.parametrize("asked", [{}, {"precision": 0.0}, {"budget": 5}])
-def test_nothing_is_flagged_of_nothing(asked):
+def test_no_eligible_rows_give_no_flags(asked):
     nothing = np.zeros(3, dtype=bool)
     assert not choose_flags(np.array([0.9, 0.8, np.nan]), nothing, **asked).any()
 
 
-def test_a_label_is_eligible_if_another_class_is_likelier_and_others_have_it():
+def test_eligible_labels():
     verdict = make_verdict(
         [0.9, 0.9, 0.2, 0.9, np.nan], [0, 0, 1, 2, NO_LABEL], [1, 0, 1, 0, 2], n_classes=3
     )
@@ -116,7 +116,7 @@ def test_a_label_is_eligible_if_another_class_is_likelier_and_others_have_it():
 
 
 @pytest.mark.parametrize("budget", [0, 1, 3, 99])
-def test_a_budget_takes_the_most_doubtful(budget):
+def test_budget_flags_the_most_suspicious(budget):
     rng = np.random.default_rng(0)
     codes, first = rng.integers(0, 3, 40), rng.integers(0, 3, 40)
     verdict = make_verdict(rng.random(40), codes, first)
@@ -148,7 +148,7 @@ def test_transitions_are_shares_of_true_classes(dense, monkeypatch):
     assert found[4].tolist() == [0, 0, 0, 0, 1]  # a class without a row keeps its label
 
 
-def test_the_corruption_is_that_of_what_is_flagged():
+def test_corruption_is_computed_from_flags():
     verdict = make_verdict([0.95, 0.05, 0.05, np.nan], [0, 0, 1, NO_LABEL], [1, 0, 1, 2])
     expected = [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
     np.testing.assert_allclose(verdict.corruption, expected)
@@ -157,7 +157,7 @@ def test_the_corruption_is_that_of_what_is_flagged():
 # What the labels tell ----------------------------------------------------------------------------
 
 
-def test_z_is_the_mean_in_standard_errors():
+def test_z_score_is_the_mean_in_standard_errors():
     values = np.random.default_rng(0).normal(0.3, size=100)
     assert z_score(values) == pytest.approx(values.mean() / (values.std() / 10))
     assert z_score(np.ones(5)) == np.inf
@@ -171,7 +171,7 @@ def judged():
     return AutoProbe(n_jobs=1).fit_coded(DIGITS.X, labels)
 
 
-def test_the_interval_holds_the_share_and_the_truth(judged):
+def test_interval_contains_estimate_and_truth(judged):
     anchored, verdict = judged.anchored, judged.verdict
     low, high = share_interval(anchored)
     assert (low, high) == verdict.interval
@@ -184,7 +184,7 @@ def test_the_interval_holds_the_share_and_the_truth(judged):
     assert verdict.learnt
 
 
-def test_clean_labels_of_clear_classes_have_little_noise():
+def test_clean_separable_classes_have_little_noise():
     rng = np.random.default_rng(0)
     labels = np.arange(240) % 3
     rows = 4 * np.eye(3)[labels] + rng.normal(size=(240, 3))
@@ -194,7 +194,7 @@ def test_clean_labels_of_clear_classes_have_little_noise():
     assert verdict.flag().mean() < 0.05
 
 
-def test_labels_of_chance_are_not_learnt():
+def test_random_labels_are_not_learnt():
     rng = np.random.default_rng(0)
     labels = Labels(rng.integers(0, 3, 200), np.arange(3))
     verdict = AutoProbe(n_jobs=1).fit_coded(rng.normal(size=(200, 6)), labels).verdict
@@ -204,7 +204,7 @@ def test_labels_of_chance_are_not_learnt():
 # Rows outside of the sample ----------------------------------------------------------------------
 
 
-def test_rows_outside_of_the_sample_are_judged_as_well_as_those_in_it(monkeypatch):
+def test_rows_outside_the_sample_are_judged_as_well(monkeypatch):
     monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
     data = problems.digits(0.3, 1200)
     labels = Labels(data.given_labels, np.arange(10))
@@ -227,7 +227,7 @@ def test_rows_outside_of_the_sample_are_judged_as_well_as_those_in_it(monkeypatc
     np.testing.assert_allclose(np.bincount(anchored.sample.codes) / sizes, 700 / 1200, atol=0.02)
 
 
-def test_rows_outside_are_predicted_where_features_are_more_than_rows():
+def test_rows_outside_the_sample_with_more_features_than_rows():
     """Features are then written in the span of the rows, and so must be the fits on a sample."""
     made = np.random.default_rng(0)
     classes = np.arange(200) % 4

@@ -129,6 +129,7 @@ class AutoProbe(FittedProbe):
 
     choice_: Choice = field(init=False)
 
+    @restore_on_failure
     def fit(
         self,
         X: Matrix,
@@ -159,18 +160,10 @@ class AutoProbe(FittedProbe):
             File for finished candidates and parts of the probe, any fsspec path. It is written
             after each; a fit that finds its own file continues from there.
         """
-        self.fit_anchored(X, y, sample_weight, callback, groups=groups, checkpoint=checkpoint)
-        return self
-
-    @restore_on_failure
-    def fit_anchored(
-        self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None, *args: Any, **how: Any
-    ) -> Anchored:
-        """Fit the label model and the probe; return the label model."""
-        groups = how.get("groups")
         rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
-        return self.fit_coded(rows, labels, weights, *args, **how).anchored
+        self.fit_coded(rows, labels, weights, callback, groups=groups, checkpoint=checkpoint)
+        return self
 
     def fit_coded(
         self,
@@ -187,7 +180,7 @@ class AutoProbe(FittedProbe):
             rounds = _fit_parts(self, judged)
         self._take_rounds(rounds, labels.classes, judged.preparation)
         self.choice_ = judged.choice
-        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=6)
+        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=5)
         return judged
 
     def _notes(self) -> dict[str, Any]:

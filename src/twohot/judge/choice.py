@@ -188,6 +188,7 @@ def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
 
 # The figure: agreement with held-out labels against the ridge, by kind --------------------------
 
+
 def choice_figure(choice: Choice) -> Any:
     """Draw agreement against ridge, one line per kind; open markers are half-whitened rows.
 
