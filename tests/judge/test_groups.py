@@ -15,7 +15,6 @@ import problems
 from twohot import AutoProbe, find_label_issues
 from twohot.base.labels import Labels, code_labels
 from twohot.base.messages import ArgumentError
-from twohot.judge import sample as sample_module
 from twohot.judge.folds import check_groups, connected, merge_groups
 from twohot.judge.sample import _folds_of
 from twohot.judge.verdict import BlockJudge
@@ -158,9 +157,9 @@ def grouped_rows(n_groups, n_features=40, spread=0.3):
 
 
 @pytest.mark.parametrize("copies", [False, True], ids=["groups", "copies"])
-def test_rows_outside_the_sample_are_judged_without_their_group(copies, monkeypatch) -> None:
+def test_rows_outside_the_sample_are_judged_without_their_group(copies, set_sample_rows) -> None:
     X, labels, groups = grouped_rows(150, spread=0 if copies else 0.3)
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 300)
+    set_sample_rows(300)
     how = {} if copies else {"groups": groups}
     judged = AutoProbe(n_jobs=1).fit_coded(X, Labels(labels, np.arange(3)), **how)
     outside = np.setdiff1d(np.arange(600), judged.anchored.sample.index)
@@ -173,9 +172,9 @@ def test_rows_outside_the_sample_are_judged_without_their_group(copies, monkeypa
     assert np.mean(np.concatenate(list(found)).argmax(axis=1) == labels) < 0.5
 
 
-def test_sampled_rows_are_judged_without_their_group_outside(monkeypatch) -> None:
+def test_sampled_rows_are_judged_without_their_group_outside(set_sample_rows) -> None:
     X, labels, groups = grouped_rows(150)
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 150)
+    set_sample_rows(150)
     sample = AutoProbe(n_jobs=1).fit_coded(X, code_labels(labels), groups=groups).anchored.sample
     alone = np.bincount(sample.groups)[sample.groups] == 1
     assert alone.any()

@@ -212,23 +212,23 @@ def sampled():
 
 
 @pytest.mark.parametrize("sizes", [(500, 700), (300, 300, 300, 300)])
-def test_sample_of_chunks_equals_sample_of_array(sampled, monkeypatch, sizes):
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
+def test_sample_of_chunks_equals_sample_of_array(sampled, set_sample_rows, sizes):
+    set_sample_rows(700)
     chunked = in_chunks(MANY.X, sizes)
     assert_same_verdicts(
         find_label_issues(chunked, in_chunks(MANY.given_labels, sizes)), sampled, handful=12
     )
 
 
-def test_sample_does_not_depend_on_row_order(sampled, monkeypatch):
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
+def test_sample_does_not_depend_on_row_order(sampled, set_sample_rows):
+    set_sample_rows(700)
     order = np.random.default_rng(0).permutation(1200)
     found = find_label_issues(MANY.X[order], MANY.given_labels[order], n_jobs=1)
     assert_same_verdicts(found, sampled, order, handful=12)
 
 
-def test_unlabelled_rows_are_not_sampled(sampled, monkeypatch):
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
+def test_unlabelled_rows_are_not_sampled(sampled, set_sample_rows):
+    set_sample_rows(700)
     rows = np.concatenate([MANY.X_test[:200], MANY.X])
     labels = [None] * 200 + MANY.given_labels.tolist()
     found = find_label_issues(rows, labels, n_jobs=1)
@@ -236,9 +236,9 @@ def test_unlabelled_rows_are_not_sampled(sampled, monkeypatch):
     assert np.mean(found.predicted_label[:200] == MANY.test_labels[:200]) > 0.85
 
 
-def test_final_probe_is_fitted_on_all_rows(monkeypatch):
+def test_final_probe_is_fitted_on_all_rows(set_sample_rows):
     whole = AutoProbe(n_jobs=1).fit(MANY.X, MANY.given_labels)
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 400)
+    set_sample_rows(400)
     found = AutoProbe(n_jobs=1).fit(MANY.X, MANY.given_labels)
     assert found.choice_.n_rows == 400
     least = whole.score(MANY.X_test, MANY.test_labels) - 0.03

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import problems
 from twohot import AutoProbe
 from twohot.base.labels import NO_LABEL, Labels
-from twohot.judge import sample as sample_module
 from twohot.judge import verdict as verdict_module
 from twohot.judge.label_model import z_score
 from twohot.judge.verdict import (
@@ -204,8 +203,8 @@ def test_random_labels_are_not_learnt():
 # Rows outside of the sample ----------------------------------------------------------------------
 
 
-def test_rows_outside_the_sample_are_judged_as_well(monkeypatch):
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
+def test_rows_outside_the_sample_are_judged_as_well(set_sample_rows):
+    set_sample_rows(700)
     data = problems.digits(0.3, 1200)
     labels = Labels(data.given_labels, np.arange(10))
     said = []
