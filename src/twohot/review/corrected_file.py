@@ -120,20 +120,9 @@ def write_corrected_file(
 
 
 class CorrectedParts:
-    """A user's file, in one or several parts, to be copied with corrected labels.
+    """A user's file, in one or several parts, to be copied as `write_corrected_file` does.
 
-    Parameters
-    ----------
-    parts : sequence of OwnFile
-        The audited file, or its parts in any order.
-    rows : ReviewRows
-        The audited rows.
-    applied : Applied
-        Their corrected labels.
-    label_column : str, optional
-        The column of labels; by default the column with the audited labels.
-    drop_excluded : bool
-        Leave out excluded rows.
+    The parts may be in any order.
     """
 
     def __init__(

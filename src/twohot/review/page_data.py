@@ -25,6 +25,9 @@ from twohot.base import (
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, RowFinding, readable
 from twohot.review.thumbnails import link, thumbnail
 
+EMBED_LIMIT = 2000
+# In pixels: nearly sharp on a card, also on a screen with two dots per pixel.
+THUMBNAIL_SIZE = 192
 # Most characters of a text on a card; issues.csv has the whole text.
 TEXT_LIMIT = 2000
 # Most characters of a neighbour's text.
@@ -44,8 +47,8 @@ class PictureFiles:
 
     folder: Path | None  # of the page, to which links are relative; None for no links
     root: Path  # folder that picture paths are relative to
-    limit: int  # embedded pictures of rows, and as many of neighbours; others are linked
-    size: int  # longest side of a picture, in pixels
+    limit: int = EMBED_LIMIT  # embedded pictures of rows, and as many of neighbours
+    size: int = THUMBNAIL_SIZE  # longest side of a picture, in pixels
 
 
 def rows_of_page(

@@ -12,7 +12,7 @@ from typing import Any
 
 from twohot.base import check_count, load_extra
 from twohot.review.decisions import Decision, apply_decisions, read_decisions
-from twohot.review.page import EMBED_LIMIT, THUMBNAIL_SIZE, read_template, review_page
+from twohot.review.page import read_template, review_page
 from twohot.review.page_data import PictureFiles
 from twohot.review.records import ReviewRows, ReviewSummary
 
@@ -45,7 +45,7 @@ class ReviewWidget:
         anywidget = load_extra("anywidget", "notebook", "reviews in a notebook")
         traitlets = import_module("traitlets")  # a dependency of anywidget
         check_count("height", height, LEAST_HEIGHT)
-        pictures = PictureFiles(None, Path(image_root or "."), EMBED_LIMIT, THUMBNAIL_SIZE)
+        pictures = PictureFiles(None, Path(image_root or "."))
         page = review_page(rows, summary, pictures, next_step=NEXT_STEP, in_notebook=True)
         content: dict[str, Any] = {
             "__module__": __name__,
