@@ -329,7 +329,8 @@ def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, l
 
 def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened, tmp_path) -> None:
     rows = audit_rows(12, classes=("cat", "CAT", "fox", "fox "))
-    page = opened(rows)
+    page = opened(rows, corruption=np.eye(4))
+    page.choose("filter-given", 0)
     page.click("tab-overview")
     assert page.texts("#spellings li > div > span") == [
         *("'CAT'4 rows", "'cat'4 rows"),
@@ -339,6 +340,16 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     page.script(buttons)[0].click()
     # Rows 0 and 8 are given cat and suggested CAT: nothing is left to decide.
     assert page.decided() == {0: ["accept", "CAT"], 8: ["accept", "CAT"]}
+    # Maps and filters have one class for both, also the filter that was set.
+    assert page.texts("#noise-map thead th") == ["CAT", "fox", "fox "]
+    assert page.texts("#filter-given option") == [
+        *("any label (6)", "CAT (4)"),
+        *("fox (1)", "fox␣ (1)"),
+    ]
+    page.click("tab-review")
+    assert set(page.shown()) == {k for k in rows.flagged if rows.given_labels[k] < 2}
+    page.click("clear-filters")
+    page.click("tab-overview")
     # A second click takes both back, also after a reload; undo of an import does so too.
     path = page.export()
     page.wait(lambda: page.said("saved") == "✓ Saved")

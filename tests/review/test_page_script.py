@@ -206,6 +206,38 @@ def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_p
     assert notes == ["mine"]
 
 
+def test_merged_spellings_are_one_class_in_filters_and_matrices(tmp_path) -> None:
+    rows = audit_rows(24, classes=SPELLED)
+    write_review(tmp_path / "r.html", rows, ReviewSummary())
+    code = """const { noise, alike } = argument;
+    toggleMerge(report.spellings[0]);
+    const [[into], [other]] = report.spellings[0];
+    const wanted = Object.fromEntries([...FILTERS, "search"].map((name) => [name, ""]));
+    return { into, other, given: [...look(wanted).counts.given],
+      noise: mergedMatrix(noise, false), alike: mergedMatrix(alike, true) };"""
+    rng = np.random.default_rng(0)
+    noise, alike = rng.dirichlet(np.ones(4), 4), rng.normal(size=(4, 4))
+    matrices = {"noise": noise.ravel().tolist(), "alike": alike.ravel().tolist()}
+    found = run_page(tmp_path / "r.html", code, matrices)
+    into, other = found["into"], found["other"]
+    becomes = np.where(np.arange(4) == other, into, np.arange(4))
+    sizes = np.bincount(rows.given_labels, minlength=4)
+    member = np.eye(4)[becomes]  # (n_classes, class that each becomes)
+    weights = member * sizes[:, np.newaxis] / np.maximum(sizes @ member, 1)
+    kept = np.delete(np.arange(4), other)
+    for name, expected in (
+        ("noise", weights.T @ noise @ member),
+        ("alike", weights.T @ alike @ weights),
+    ):
+        merged = np.array(found[name], dtype=float).reshape(4, 4)
+        np.testing.assert_allclose(merged[np.ix_(kept, kept)], expected[np.ix_(kept, kept)])
+    counts = np.bincount(becomes[rows.given_labels[rows.flagged]], minlength=4)
+    assert dict(found["given"]) == {
+        "": len(rows.flagged),
+        **{str(k): n for k, n in enumerate(counts.tolist()) if n},
+    }
+
+
 def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
     start = """loadDecisions();
     const make = (i, kind) => decide([[i, { kind, label: labelOf(i, kind) }]]);
