@@ -1,4 +1,4 @@
-"""Noise is taken out of the correlations that it mixed."""
+"""Correlations of true classes are recovered from those that noise mixed."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_unmixing_undoes_the_mixing(seed, n_classes):
     np.testing.assert_allclose(found.estimated, correlation, atol=1e-9)
 
 
-def test_noise_is_taken_out_only_as_far_as_errors_allow():
+def test_removes_noise_only_as_far_as_errors_allow():
     # One axis keeps all, three keep 1 - 0.72 * 4 / 3 = 0.04, less than the error of a class mean.
     noise = NoiseEstimate(symmetric(4, 0.72), np.full(4, 50.0), given=True)
     even, apart = np.full((4, 4), 0.25), np.eye(4) - 0.25
@@ -54,7 +54,7 @@ def test_noise_is_taken_out_only_as_far_as_errors_allow():
     np.testing.assert_allclose(found.estimated, expected, atol=1e-12)
 
 
-def test_a_class_without_pairs_gets_the_mean_of_the_others():
+def test_class_without_pairs_gets_the_mean_of_the_others():
     clean = NoiseEstimate(np.eye(3), np.array([5.0, 5.0, 1.0]), given=True)
     found = unmix(np.diag([0.2, 0.4, np.nan]), clean, np.zeros(3, dtype=int))
     assert found.estimated[2, 2] == pytest.approx(0.3)
@@ -72,14 +72,14 @@ def test_levels_are_means_over_pairs_of_classes():
 
 
 @pytest.mark.parametrize("corruption", [symmetric(6, 0.5), pair_flip(6, 0.3)], ids=["even", "pair"])
-def test_correlations_of_true_classes_are_found_from_noisy_labels(corruption):
+def test_recovers_correlations_of_true_classes_from_noisy_labels(corruption):
     made = make_features(
         n_classes=6, n_per_class=200, n_features=64, same_class=0.4, random_state=0
     )
     noisy = corrupt_labels(made.labels, corruption, exact=True, random_state=0)
     clean = class_correlation(made.features, made.labels).means
     measured = class_correlation(made.features, noisy.given_labels).means
-    # The noise mixes so much that what was measured is off by a third and more.
+    # The noise mixes classes so much that measured correlations are a third too small.
     assert np.diag(measured).max() < 0.7 * np.diag(clean).min()
     noise = take_noise(corruption, np.bincount(noisy.given_labels))
     found = unmix(measured, noise, np.zeros(6, dtype=int))
@@ -88,7 +88,7 @@ def test_correlations_of_true_classes_are_found_from_noisy_labels(corruption):
 
 
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 3.0))
-def test_any_estimate_becomes_one_that_rows_can_have(seed, scale):
+def test_feasible_correlations_are_those_of_some_rows(seed, scale):
     matrix = np.random.default_rng(seed).standard_normal((5, 5))
     found = feasible(scale * (matrix + matrix.T))
     assert np.linalg.eigvalsh(found).min() > -1e-12

@@ -1,4 +1,4 @@
-"""Noise is what the audit expects it to be, or follows from what a user knows."""
+"""Noise is estimated as in an audit, or follows from a known corruption."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from twohot.judge.verdict import LabelVerdict
 from twohot.noise import corrupt_labels, pair_flip, superclass_noise, symmetric
 
 
-def test_counts_are_shares_where_rows_are_many():
+def test_counts_of_many_rows_are_shares():
     corruption = superclass_noise([0, 0, 1, 1, 1], 0.4)
     true_labels = np.repeat(np.arange(5), 4000)
     noisy = corrupt_labels(true_labels, corruption, random_state=0)
@@ -22,7 +22,7 @@ def test_counts_are_shares_where_rows_are_many():
     np.testing.assert_allclose(found.class_sizes, 4000)
 
 
-def test_counts_from_few_rows_are_pulled_to_even_noise():
+def test_counts_of_few_rows_are_pulled_to_symmetric_noise():
     true_labels = np.repeat(np.arange(20), 10)
     corruption = symmetric(20, 0.6)
     noisy = corrupt_labels(true_labels, corruption, random_state=0)
@@ -32,7 +32,7 @@ def test_counts_from_few_rows_are_pulled_to_even_noise():
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
-def test_counted_noise_is_a_corruption_matrix(pairs):
+def test_counts_give_a_corruption_matrix(pairs):
     predicted, given_labels = np.array(pairs).T
     found = count_noise(predicted, given_labels, np.ones(len(pairs)), 4)
     assert found.corruption.min() >= 0
@@ -42,7 +42,7 @@ def test_counted_noise_is_a_corruption_matrix(pairs):
     assert found.rate == pytest.approx(1 - (agree + n_absent) / (len(pairs) + n_absent))
 
 
-def test_the_share_of_wrong_labels_is_that_of_the_audit():
+def test_share_of_wrong_labels_is_that_of_an_audit():
     data = problems.digits(0.4, 400)
     issues = find_label_issues(data.X, data.given_labels, n_jobs=1)
     found = forecast(data.X, data.given_labels, n_jobs=1).noise
@@ -74,7 +74,7 @@ def test_wrong_labels_are_of_the_likeliest_other_class():
     np.testing.assert_allclose(found.corruption, pair_flip(3, 1 / 3), atol=0.01)
 
 
-def test_known_noise_says_how_large_the_true_classes_are():
+def test_known_noise_gives_the_sizes_of_true_classes():
     sizes = np.array([100.0, 300.0])
     corruption = np.array([[0.9, 0.1], [0.3, 0.7]])
     found = take_noise(corruption, np.rint(corruption.T @ sizes).astype(int))
@@ -84,7 +84,7 @@ def test_known_noise_says_how_large_the_true_classes_are():
     assert found.interval == (found.rate, found.rate)
 
 
-def test_the_slope_turns_agreement_into_accuracy():
+def test_slope_turns_agreement_into_accuracy():
     generator = np.random.default_rng(0)
     true_labels = np.repeat(np.arange(4), 5000)
     noise = symmetric(4, 0.5)
