@@ -78,16 +78,22 @@ def browser(
 
 
 @pytest.fixture
-def opened(browser, tmp_path, downloads):
-    """Open a report of rows, in a browser that remembers nothing."""
-
-    def write_and_open(rows: ReviewRows, name: str = "report.html", **summary: Any) -> Page:
-        write_review(tmp_path / name, rows, ReviewSummary(**summary), image_root=tmp_path)
-        return Page(browser, tmp_path / name, downloads)
-
+def fresh(browser):
+    """Return the browser without anything stored; afterwards its log has no error."""
     browser.get("file:///")
     browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
     browser.get_log("browser")
-    yield write_and_open
+    yield browser
     errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert errors == []
+
+
+@pytest.fixture
+def opened(fresh, tmp_path, downloads):
+    """Open the report of some rows."""
+
+    def write_and_open(rows: ReviewRows, name: str = "report.html", **summary: Any) -> Page:
+        write_review(tmp_path / name, rows, ReviewSummary(**summary), image_root=tmp_path)
+        return Page(fresh, tmp_path / name, downloads)
+
+    return write_and_open

@@ -1,14 +1,11 @@
 """Pages for certificates in a real browser: a review with a bound, a check, a certified list."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
+from browser_page import BrowserPage
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.wait import WebDriverWait
 
 from audits import HOSTILE, audit_rows
 from twohot.audit import (
@@ -42,23 +39,13 @@ def rows():
     )
 
 
-class VerdictPage:
+class VerdictPage(BrowserPage):
     """A page of verdicts, which are given by keys."""
-
-    def __init__(self, browser, path: Path, downloads: Path) -> None:
-        self.browser, self.downloads, self.address = browser, downloads, path.resolve().as_uri()
-        browser.get(self.address)
-
-    def press(self, *keys: str) -> None:
-        ActionChains(self.browser).send_keys(*keys).perform()
-
-    def said(self, name: str) -> str:
-        return self.browser.find_element(By.ID, name).get_property("textContent")
 
     def row(self) -> int | None:
         """The row that waits for a verdict, by what the page shows."""
-        names = self.browser.find_elements(By.CSS_SELECTOR, ".focus .id")
-        return int(names[0].text.removeprefix("Row ")) if names else None
+        names = self.texts(".focus .id")
+        return int(names[0].removeprefix("Row ")) if names else None
 
     def decide(self, n_most: int, is_wrong, wrong: str = "x", right: str = "r") -> int:
         for count in range(n_most):
@@ -68,22 +55,10 @@ class VerdictPage:
             self.press(wrong if is_wrong(row) else right)
         return n_most
 
-    def saved(self, name: str, button: str) -> Path:
-        target = self.downloads / name
-        target.unlink(missing_ok=True)
-        self.browser.find_element(By.ID, button).click()
-        waiting = WebDriverWait(self.browser, 60, 0.05)
-        waiting.until(lambda _: target.exists() and target.stat().st_size)
-        return target
-
 
 @pytest.fixture
-def verdicts(browser, downloads):
-    browser.get("file:///")
-    browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
-    browser.get_log("browser")
-    yield lambda path: VerdictPage(browser, path, downloads)
-    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+def verdicts(fresh, downloads):
+    return lambda path: VerdictPage(fresh, path, downloads)
 
 
 def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path) -> None:
@@ -91,9 +66,9 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     write_csv(tmp_path / "labels.csv", ["note", "label"], [["x", label] for label in labels])
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, n_wrong=60))
     assert page.said("bound").startswith("The model estimates that about 20 % of 300 labels are")
-    seen = page.browser.find_element(By.TAG_NAME, "main").text.lower()
+    seen = page.find("main").text.lower()
     assert not any(word in seen.partition("is the given label right?")[2] for word in DOUBT_WORDS)
-    assert page.browser.execute_script("return window.hacked") is None
+    assert page.script("return window.hacked") is None
     assert page.decide(60, lambda row: bool(WRONG[row])) == 60
     page.press("u", "u")
     page.browser.refresh()
@@ -105,10 +80,10 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     page.press("s")
     assert page.said("progress-text") == "61 decisions"
     page.press("u", "u", "u")
-    given = page.browser.execute_script("return className(report.given[shown])")
+    given = page.script("return className(report.given[shown])")
     page.press("l")
     page.press(given, Keys.ENTER)  # the given label by its name: it is right
-    assert page.browser.execute_script("return verdictOf(log.at(-1))") == "right"
+    assert page.script("return verdictOf(log.at(-1))") == "right"
     page.press("u")
     n_more = page.decide(N_ROWS, lambda row: bool(WRONG[row]))
     assert n_more < N_ROWS - 60
@@ -157,7 +132,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     assert shown == again.keys()
     assert {look.row for look in found.looks if look.verdict == "wrong"} <= shown
     # A verdict is missing from what the browser keeps: what comes after it is not taken.
-    page.browser.execute_script(
+    page.script(
         "const kept = JSON.parse(localStorage[logKey(0)]); kept.rows.splice(30, 1);"
         "localStorage[logKey(0)] = JSON.stringify(kept);"
     )
@@ -165,14 +140,14 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     assert page.said("progress-text") == "30 decisions"
     assert "stored verdicts ignored: of another review" in page.said("status")
     kept = "return localStorage[logKey(0)]"
-    before = page.browser.execute_script(kept)
+    before = page.script(kept)
     page.press("r")  # what was stored is copied before it is written over
     untaken = (
         "const name = Object.keys(localStorage).find((key) => key.includes(':untaken '));"
         "return JSON.parse(localStorage[name]).rows"
     )
-    assert page.browser.execute_script(untaken) == json.loads(before)["rows"]
-    assert len(json.loads(page.browser.execute_script(kept))["rows"]) == 31
+    assert page.script(untaken) == json.loads(before)["rows"]
+    assert len(json.loads(page.script(kept))["rows"]) == 31
     # The verdicts so far are taken for another target.
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, twice=0.2))
     assert page.said("progress-text") == "31 decisions"
@@ -182,7 +157,7 @@ def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None
     write_audit_folder(tmp_path, rows, ReviewSummary())
     check = write_check(tmp_path, read_audit_folder(tmp_path), 0.1)
     page = verdicts(tmp_path / "check.html")
-    seen = page.browser.find_element(By.TAG_NAME, "body").text.lower()
+    seen = page.find("body").text.lower()
     assert not any(word in seen for word in DOUBT_WORDS)
     assert page.row() == min(check.draw.rows)
     page.press("s", "u")
@@ -206,7 +181,7 @@ def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None
     assert f"Of the {len(listed.rows)} most suspicious labels, at most {listed.most_right}" in (
         page.said("bound")
     )
-    page.browser.find_element(By.ID, "length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+    page.find("#length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
     assert page.said("bound").startswith("Of the 2 most suspicious labels, at most 2 are right")
-    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#lines tr")) == 2
-    assert page.browser.execute_script("return window.hacked") is None
+    assert len(page.texts("#lines tr")) == 2
+    assert page.script("return window.hacked") is None

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_page import Page
+from browser_page import Page, text_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from audits import ANIMALS, HOSTILE, audit_rows
@@ -60,16 +59,16 @@ def test_all_that_is_listed_is_accepted_in_one_step_which_is_asked_about(opened)
     names = np.array(ANIMALS)[rows.suggested_labels]
     accepted = {**first, **{i: ["accept", names[i]] for i in wanted}}
     assert page.decided() == accepted
-    assert not page.browser.find_element(By.ID, "accept-shown").is_enabled()
+    assert not page.find("#accept-shown").is_enabled()
     page.press("u")
     page.click("clear-filters")
     page.click("accept-shown")
     assert page.said("confirm-title") == "Accept 119 suggestions at once?"
     assert page.decided() == first
-    page.browser.find_element(By.CSS_SELECTOR, "#confirm [value=no]").click()
+    page.find("#confirm [value=no]").click()
     assert page.decided() == first
     page.click("accept-shown")
-    page.browser.find_element(By.CSS_SELECTOR, "#confirm [value=yes]").click()
+    page.find("#confirm [value=yes]").click()
     assert len(page.decided()) == 120
     page.press("u")
     assert page.decided() == first
@@ -80,7 +79,7 @@ def test_any_class_can_be_typed(opened) -> None:
     page = opened(audit_rows(8, classes=classes))
     first, second, *_ = page.shown()
     page.press("l")
-    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#relabel-list li")) < 50
+    assert len(page.texts("#relabel-list li")) < 50
     page.press("299", Keys.ENTER)
     assert page.decided() == {first: ["relabel", "kind 299"]}
     # Keys typed in the dialog are text, and what is found there may be the suggestion itself.
@@ -91,7 +90,7 @@ def test_any_class_can_be_typed(opened) -> None:
 
 
 def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened) -> None:
-    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+    page = opened(text_rows(12))
     first, second, third, *_ = page.shown()
     page.press("x")
     assert page.decided() == {first: ["exclude", ""]}
@@ -134,14 +133,14 @@ def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened
 
 @pytest.mark.parametrize("name", [HOSTILE[0], "__proto__"])
 def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name) -> None:
-    rows = audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text")
+    rows = text_rows(12)
     page = opened(rows)
     first, second, third, *_ = page.shown()
     page.script("decideRows([0], 'relabel', arguments[0])", name)
     page.script("openNote([1]); byId('note-text').value = arguments[0]", name)
     # The page goes back to the row when the dialog has closed, which is after the click.
     page.script("byId('note').addEventListener('close', () => { window.noteClosed = true })")
-    page.browser.find_element(By.ID, "note-save").click()
+    page.click("note-save")
     page.wait(lambda: page.script("return window.noteClosed"))
     page.script("goTo(2)")
     page.press("x")
@@ -176,13 +175,13 @@ def test_decisions_of_an_older_report_are_imported_and_leave_notes_alone(opened,
 
 
 def test_buttons_decide_and_open_again(opened) -> None:
-    page = opened(audit_rows(8, items=tuple("abcdefgh"), item_kind="text"))
+    page = opened(text_rows(8))
     row = page.shown()[1]
     button = "#list li:nth-child(2) [data-action=accept]"
-    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    page.find(button).click()
     assert page.decided()[row][0] == "accept"
     assert page.current() == row
-    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    page.find(button).click()
     assert page.decided() == {}
 
 
@@ -254,7 +253,7 @@ def test_two_windows_of_a_report_agree(opened, browser) -> None:
 
 def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
     page = opened(audit_rows(12))
-    warning = page.browser.find_element(By.ID, "storage-warning")
+    warning = page.find("#storage-warning")
     page.script(
         "for (const kind of [Storage, IDBObjectStore]) for (const set of ['setItem', 'put'])"
         "  kind.prototype[set] = () => { throw new Error('full'); }"
@@ -273,7 +272,7 @@ def test_decisions_are_shown_again_where_the_browser_has_no_room(opened) -> None
     page.press("a", "r", "x")
     page.note("mine")
     decided, noted = page.decided(), page.noted()
-    page.wait(page.browser.find_element(By.ID, "storage-warning").is_displayed)
+    page.wait(page.find("#storage-warning").is_displayed)
     page.wait(lambda: page.said("saved") == "✓ Saved")
     # No question about leaving the page stands in the way.
     page.script(
@@ -368,7 +367,7 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     page.script(buttons)[1].click()
     page.script(buttons)[1].click()  # kept apart again
     page.wait(lambda: page.said("saved") == "✓ Saved")
-    page.browser.find_element(By.ID, "reviewer").send_keys(HOSTILE[0][:80], Keys.TAB)
+    page.find("#reviewer").send_keys(HOSTILE[0][:80], Keys.TAB)
     page.load()
     assert page.texts("#spellings [aria-pressed=true] .visually-hidden") == [" into 'CAT'"]
     decisions = read_decisions(page.export())
@@ -394,7 +393,7 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
 
 
 def test_a_row_is_settled_by_a_click_on_what_a_reviewer_decided(opened, tmp_path) -> None:
-    rows = audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text")
+    rows = text_rows(12)
     name = rows.report_id()
     first, second = ([Decision(name, "0", "new_class", "yak")], [Decision(name, "0", "accept", "")])
     first += [Decision(name, "3", "exclude", "")]

@@ -1,25 +1,23 @@
 """One row at a time in a real browser: what it shows, the next one, its address, and the end."""
 
 import numpy as np
-from selenium.webdriver.common.by import By
+from browser_page import text_rows
 from selenium.webdriver.common.keys import Keys
 
 from audits import HOSTILE, audit_rows
 from twohot.review.records import NO_ROW, Evidence, NearestRows, RowFinding
 
-TEXTS = tuple(f"text {i}" for i in range(200))
-
 
 def test_the_one_primary_button_leads_to_the_first_label(opened) -> None:
-    page = opened(audit_rows(200, items=TEXTS, item_kind="text"))
+    page = opened(text_rows(200))
     page.click("tab-overview")
     assert page.said("start") == "Start reviewing 100 labels"
-    assert len(page.browser.find_elements(By.CSS_SELECTOR, "main .primary")) == 1
-    assert not page.browser.find_element(By.ID, "export").is_enabled()
+    assert len(page.texts("main .primary")) == 1
+    assert not page.find("#export").is_enabled()
     page.click("start")
     page.press("a", "r")
     assert page.said("pager-top") == "←3 of 100→"
-    assert page.browser.find_element(By.ID, "export").is_enabled()
+    assert page.find("#export").is_enabled()
     page.wait(lambda: page.said("saved") == "✓ Saved")
     page.click("tab-overview")
     assert page.said("start") == "Continue reviewing 98 labels"
@@ -28,7 +26,7 @@ def test_the_one_primary_button_leads_to_the_first_label(opened) -> None:
 
 
 def test_a_hundred_rows_take_one_key_each_and_few_more(opened) -> None:
-    page = opened(audit_rows(200, items=TEXTS, item_kind="text"))
+    page = opened(text_rows(200))
     page.layout("focus")
     keys = [*"a" * 80, *"r" * 15, *(["l", "o", "w", "l", Keys.ENTER] * 5)]
     page.press(*keys)
@@ -40,16 +38,16 @@ def test_a_hundred_rows_take_one_key_each_and_few_more(opened) -> None:
 
 
 def test_rows_are_decided_by_mouse_too_and_open_ones_come_first(opened) -> None:
-    page = opened(audit_rows(12, items=TEXTS[:12], item_kind="text"))
+    page = opened(text_rows(12))
     order = page.shown()
     page.layout("focus")
     page.press("j")
     for _ in range(5):
-        page.browser.find_element(By.CSS_SELECTOR, ".focus [data-action=accept]").click()
+        page.find(".focus [data-action=accept]").click()
     assert page.current() == order[0]  # the one that was passed over
     page.press("k", "a")
     assert len(page.decided()) == 6
-    page.browser.find_element(By.CSS_SELECTOR, "#list .primary").click()
+    page.find("#list .primary").click()
     page.wait(lambda: page.said("status").startswith("6 decisions saved as decisions-"))
     assert page.said("status").endswith(f"Next: {page.script('return report.nextStep')}")
 
@@ -95,7 +93,7 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
 
 
 def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
-    page = opened(audit_rows(12, items=TEXTS[:12], item_kind="text"))
+    page = opened(text_rows(12))
     page.layout("focus")
     page.press("j", "j")
     row = page.current()
@@ -103,7 +101,7 @@ def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
     page.wait(lambda: page.browser.current_url == address)
     page.layout("cards")
     page.wait(lambda: page.browser.current_url == page.address)
-    page.browser.find_element(By.ID, "search").send_keys("text 10")
+    page.find("#search").send_keys("text 10")
     page.script("location.hash = arguments[0]", f"row={row}")
     page.wait(lambda: page.current() == row)
     page.browser.get("about:blank")
@@ -125,4 +123,4 @@ def test_a_page_without_rows_offers_nothing_to_do(opened) -> None:
         assert page.said("list") == "No label was flagged."
     page.click("tab-overview")
     assert page.said("answer-title") == "0 labels flagged"
-    assert not page.browser.find_element(By.CLASS_NAME, "next").is_displayed()
+    assert not page.find(".next").is_displayed()

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from audits import ANIMALS, audit_rows
@@ -32,7 +31,7 @@ def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
     lines = page.texts("#confusions li")
     assert [line.split()[0] for line in lines] == ["dog", "cat", "owl"]
     assert "30.0 %" in lines[0]
-    page.browser.find_element(By.CSS_SELECTOR, "#confusions button").click()
+    page.find("#confusions button").click()
     shown = page.shown()
     assert shown
     assert all(rows.suggested_labels[i] == 1 and rows.given_labels[i] == 0 for i in shown)
@@ -46,7 +45,7 @@ def test_the_overview_names_groups_and_labels_with_the_most_wrong_labels(opened)
     assert page.texts(".shares th") == [*heads, "Given label", "Labels", "Wrong", "owl"]
     assert page.texts(".shares td.number") == ["10", "60 %", "1,234", "1 %", "4", "25 %"]
     assert page.script("return document.querySelectorAll('.shares rect').length") == 6
-    page.browser.find_element(By.CSS_SELECTOR, ".shares button").click()
+    page.find(".shares button").click()
     assert page.shown() == [i for i in range(38, -1, -2) if audit_rows(40).given_labels[i] == 3]
     page = opened(audit_rows(40), label_shares=(WrongShare("owl", 4, 1.0),))
     assert page.texts(".shares th") == []  # one label alone says what the headline does

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_page import Page, window_of
+from browser_page import Page, text_rows, window_of
 from PIL import Image
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -52,7 +52,7 @@ def test_rows_stand_in_the_order_asked_for(opened) -> None:
 
 
 def test_filters_leave_the_rows_that_match(opened) -> None:
-    rows = audit_rows(40, items=tuple(f"text {i}" for i in range(40)), item_kind="text")
+    rows = text_rows(40)
     page = opened(rows)
     page.choose("sort", "row")
     page.choose("filter-given", 2)
@@ -66,13 +66,13 @@ def test_filters_leave_the_rows_that_match(opened) -> None:
     assert page.texts("#filter-close option")[2].startswith("not close (")
     assert page.said("more-filters") == "Filters (2)"
     page.click("clear-filters")
-    page.browser.find_element(By.ID, "search").send_keys("no such row")
+    page.find("#search").send_keys("no such row")
     assert "No row matches" in page.said("list")
     page.click("clear-filters")
     assert len(page.shown()) == 20
-    page.browser.find_element(By.ID, "search").send_keys("TEXT 1")
+    page.find("#search").send_keys("TEXT 1")
     assert sorted(page.shown()) == [10, 12, 14, 16, 18]
-    page.browser.find_element(By.ID, "search").send_keys(Keys.ENTER)
+    page.find("#search").send_keys(Keys.ENTER)
     page.press("a")
     page.click("clear-filters")
     page.choose("filter-decision", "open")
@@ -211,7 +211,7 @@ def test_a_card_has_one_probability_and_the_others_behind_it(opened) -> None:
 
 
 def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
-    rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
+    rows = text_rows(12)
     copies = RowFinding(
         HOSTILE[0], HOSTILE[1], np.array([3, 10]), np.zeros(2), (np.array([10]), np.array([3]))
     )
@@ -224,7 +224,7 @@ def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
     assert flagged == rows.flagged.tolist()  # wrong labels are what one starts with
     page.click("tab-overview")
     assert "mixed to 91 %" in page.said("alike-classes")
-    page.browser.find_element(By.CSS_SELECTOR, "#findings li:nth-child(2) button").click()
+    page.find("#findings li:nth-child(2) button").click()
     assert page.shown() == [7, 1]
     assert page.said("progress-text") == "0 of 2 reviewed"
     # Nothing is suggested for a row that is not doubted: it is kept, or gets another label.
@@ -266,11 +266,11 @@ def test_a_long_class_name_is_read_on_its_card_and_stays_within_it(opened) -> No
 
 
 def test_on_a_phone_filters_fold_away_and_the_first_card_is_in_sight(opened, browser) -> None:
-    rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
+    rows = text_rows(12)
     with window_of(browser, 390, 844):
         page = opened(rows)
         end = "return document.querySelector('.card').getBoundingClientRect().bottom"
-        search = browser.find_element(By.ID, "search")
+        search = page.find("#search")
         assert page.script(end) < 844
         assert not search.is_displayed()
         page.click("more-filters")
@@ -290,12 +290,12 @@ def test_a_hundred_thousand_rows_leave_the_page_small(opened) -> None:
     assert page.shown()[:2] == [0, 2]
     page.click("direction")
     assert page.shown()[:2] == [n_rows - 2, n_rows - 4]
-    page.browser.find_element(By.ID, "search").send_keys("199998")
+    page.find("#search").send_keys("199998")
     assert page.shown() == [199998]
-    page.browser.find_element(By.ID, "search").send_keys(Keys.ENTER)
+    page.find("#search").send_keys(Keys.ENTER)
     page.press("a")
     page.click("clear-filters")
-    page.browser.find_element(By.CSS_SELECTOR, "#pager-bottom button:last-child").click()
+    page.find("#pager-bottom button:last-child").click()
     page.press("k", "a", "a")
     assert page.said("progress-text") == "3 of 100,000 reviewed"
     assert abs(page.script(count) - n_elements) < 100
@@ -317,7 +317,7 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(opened, browser) -> N
 
 
 def test_every_control_has_a_name(opened) -> None:
-    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+    page = opened(text_rows(12))
     unnamed = page.script(
         "return [...document.querySelectorAll('button, input, select')].filter(made =>"
         "!made.textContent.trim() && !made.ariaLabel && !made.labels?.length)"
@@ -336,11 +336,11 @@ def test_lines_of_the_table_are_selected_and_decided_together(opened) -> None:
     shift.key_up(Keys.CONTROL).perform()
     selected = [rows[place] for place in (2, 4, 5, 8)]
     assert page.said("bulk-count") == "4 selected"
-    page.browser.find_element(By.CSS_SELECTOR, "[data-bulk=accept]").click()
+    page.find("[data-bulk=accept]").click()
     assert sorted(page.decided()) == sorted(selected)
     page.press("u")
     assert page.decided() == {}
-    assert not page.browser.find_element(By.ID, "bulk").is_displayed()
+    assert not page.find("#bulk").is_displayed()
     page.press("s", "j")
     page.chord(Keys.SHIFT, Keys.ARROW_DOWN)
     assert page.said("bulk-count") == "2 selected"
@@ -357,9 +357,9 @@ def test_lines_of_the_table_are_selected_and_decided_together(opened) -> None:
 def test_the_menu_of_a_line_has_the_other_decisions(opened) -> None:
     page = opened(audit_rows(8))
     row = page.shown()[0]
-    page.browser.find_element(By.CSS_SELECTOR, "[data-action=more]").click()
+    page.find("[data-action=more]").click()
     assert page.texts("#row-menu button > span")[1:] == ["Other…", "Exclude", "Note…"]
-    page.browser.find_element(By.CSS_SELECTOR, "#row-menu [data-action=exclude]").click()
+    page.find("#row-menu [data-action=exclude]").click()
     assert page.decided() == {row: ["exclude", ""]}
 
 
