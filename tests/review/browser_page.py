@@ -49,11 +49,13 @@ class BrowserPage:
     def find(self, selector: str) -> WebElement:
         return self.browser.find_element(By.CSS_SELECTOR, selector)
 
+    def each(self, selector: str, expression: str) -> list[Any]:
+        """Return the value of an expression in JavaScript for each matching element `made`."""
+        code = f"return [...document.querySelectorAll(arguments[0])].map(made => {expression})"
+        return self.script(code, selector)
+
     def texts(self, selector: str) -> list[str]:
-        return self.script(
-            "return [...document.querySelectorAll(arguments[0])].map(made => made.textContent)",
-            selector,
-        )
+        return self.each(selector, "made.textContent")
 
     def said(self, name: str) -> str:
         return self.script("return document.getElementById(arguments[0]).textContent", name)
@@ -96,15 +98,10 @@ class Page(BrowserPage):
 
     def shown(self) -> list[int]:
         """Numbers, in the data, of the rows in the page."""
-        return self.script(
-            "return [...document.querySelectorAll('#list [data-row]')]"
-            ".map(made => report.row[made.dataset.row])"
-        )
+        return self.each("#list [data-row]", "report.row[made.dataset.row]")
 
     def current(self) -> int:
-        return self.script(
-            "return report.row[document.querySelector('[aria-current=true]').dataset.row]"
-        )
+        return self.each("[aria-current=true]", "report.row[made.dataset.row]")[0]
 
     def decided(self) -> dict[int, list[str]]:
         pairs = self.script(

@@ -61,7 +61,7 @@ def verdicts(fresh, downloads):
     return lambda path: VerdictPage(fresh, path, downloads)
 
 
-def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path) -> None:
+def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path) -> None:
     labels = [rows.label_name(code) for code in rows.given_labels]
     write_csv(tmp_path / "labels.csv", ["note", "label"], [["x", label] for label in labels])
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, n_wrong=60))
@@ -153,7 +153,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     assert page.said("progress-text") == "31 decisions"
 
 
-def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None:
+def test_check_page_saves_verdicts_for_certify(rows, verdicts, tmp_path) -> None:
     write_audit_folder(tmp_path, rows, ReviewSummary())
     check = write_check(tmp_path, read_audit_folder(tmp_path), 0.1)
     page = verdicts(tmp_path / "check.html")

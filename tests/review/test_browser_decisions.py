@@ -44,7 +44,7 @@ def test_keys_decide_move_and_undo(opened) -> None:
     assert page.current() == order[1]
 
 
-def test_all_that_is_listed_is_accepted_in_one_step_which_is_asked_about(opened) -> None:
+def test_accepts_all_listed_suggestions_after_a_question(opened) -> None:
     rows = audit_rows(240)  # more than a page of them is flagged
     page = opened(rows)
     page.press("r")
@@ -74,7 +74,7 @@ def test_all_that_is_listed_is_accepted_in_one_step_which_is_asked_about(opened)
     assert page.decided() == first
 
 
-def test_any_class_can_be_typed(opened) -> None:
+def test_types_any_class(opened) -> None:
     classes = tuple(f"kind {k}" for k in range(300))
     page = opened(audit_rows(8, classes=classes))
     first, second, *_ = page.shown()
@@ -89,7 +89,7 @@ def test_any_class_can_be_typed(opened) -> None:
     assert page.decided()[second][0] == "accept"
 
 
-def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened) -> None:
+def test_excludes_notes_and_new_classes_take_one_undo_each(opened) -> None:
     page = opened(text_rows(12))
     first, second, third, *_ = page.shown()
     page.press("x")
@@ -132,7 +132,7 @@ def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened
 
 
 @pytest.mark.parametrize("name", [HOSTILE[0], "__proto__"])
-def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name) -> None:
+def test_new_classes_and_notes_stay_text_and_survive(opened, name) -> None:
     rows = text_rows(12)
     page = opened(rows)
     first, second, third, *_ = page.shown()
@@ -162,14 +162,19 @@ def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name
     assert page.script("return window.hacked") is None
 
 
-def test_decisions_of_an_older_report_are_imported_and_leave_notes_alone(opened, tmp_path) -> None:
-    rows = audit_rows(12)
+def test_imports_keep_notes_and_are_taken_whole_or_not_at_all(opened, tmp_path) -> None:
+    rows, file = audit_rows(12), tmp_path / "decisions.csv"
     page = opened(rows)
     page.note("mine")
     first = page.shown()[0]
-    columns = "report,id,decision,label"
-    (tmp_path / "old.csv").write_text(f"{columns}\n{rows.report_id()},{first},reject,\n")
-    assert "1 decision imported" in page.bring(tmp_path / "old.csv")
+    line = f"report,id,decision,label\n{rows.report_id()},{first},"
+    for decision, answer in {
+        "dance": f"Nothing was imported: row {first} has the unknown decision dance.",
+        "reject": "1 decision imported (press u to undo).",
+    }.items():
+        assert page.decided() == {}
+        file.write_text(f"{line}{decision},\n")
+        assert page.bring(file) == answer
     assert page.decided()[first][0] == "reject"
     assert page.noted() == {first: "mine"}
 
@@ -183,24 +188,6 @@ def test_buttons_decide_and_open_again(opened) -> None:
     assert page.current() == row
     page.find(button).click()
     assert page.decided() == {}
-
-
-def test_decisions_survive_a_reload_and_stay_with_their_report(opened) -> None:
-    rows = audit_rows(12)
-    other = audit_rows(12, given_labels=np.array(rows.given_labels[::-1]))
-    page = opened(rows)
-    page.press("a", "r")
-    decided = page.decided()
-    page.load()
-    assert page.decided() == decided
-    assert len(decided) == 2
-    beside = opened(other, "other.html")
-    assert beside.decided() == {}
-    beside.press("2")
-    page.load()
-    assert page.decided() == decided
-    # The same audit written again is the same report.
-    assert opened(rows, "again.html").decided() == decided
 
 
 def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, downloads) -> None:
@@ -222,7 +209,7 @@ def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, 
     assert (len(decided), len(noted)) == (4, 1)
 
 
-def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
+def test_ignores_invalid_storage(opened) -> None:
     page = opened(audit_rows(12))
     for nonsense in (
         '{"rows": [["0", "dance"], ["2", 99], ["4", "relabel"], ["6", {}], ["8", [7]], 3, null]}',
@@ -251,7 +238,7 @@ def test_two_windows_of_a_report_agree(opened, browser) -> None:
     assert first.said("progress-text") == "1 of 6 reviewed"
 
 
-def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
+def test_warns_if_the_browser_stores_nothing(opened) -> None:
     page = opened(audit_rows(12))
     warning = page.find("#storage-warning")
     page.script(
@@ -266,7 +253,7 @@ def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
     assert len(read_decisions(page.export())) == 2
 
 
-def test_decisions_are_shown_again_where_the_browser_has_no_room(opened) -> None:
+def test_decisions_survive_in_a_browser_without_room(opened) -> None:
     page = opened(audit_rows(12))
     page.script("localStorage.setItem('full', 'x'.repeat(5 * 1024 * 1024 - 64))")
     page.press("a", "r", "x")
@@ -285,7 +272,7 @@ def test_decisions_are_shown_again_where_the_browser_has_no_room(opened) -> None
     assert page.decided() == decided
 
 
-def test_a_key_that_is_held_down_decides_one_row(opened) -> None:
+def test_held_key_decides_one_row(opened) -> None:
     page = opened(audit_rows(40))
     held = """for (const repeat of [false, true, true]) {
       document.activeElement.dispatchEvent(
@@ -301,20 +288,9 @@ def test_a_key_that_is_held_down_decides_one_row(opened) -> None:
     assert page.script("return page.cursor") == place + 3
 
 
-def test_an_import_that_does_not_fit_changes_nothing(opened, tmp_path) -> None:
-    page = opened(audit_rows(12))
-    page.press("a", "a")
-    decided = page.decided()
-    text = page.export().read_text(encoding="utf-8-sig")
-    (tmp_path / "changed.csv").write_text(text.replace(",accept,", ",dance,"), encoding="utf-8")
-    answer = page.bring(tmp_path / "changed.csv")
-    assert answer == "Nothing was imported: row 8 has the unknown decision dance."
-    assert page.decided() == decided
-
-
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"])), min_size=2)))
-def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, lines) -> None:
+def test_csv_is_the_same_in_the_browser_and_in_python(browser, tmp_path_factory, lines) -> None:
     folder = tmp_path_factory.getbasetemp()
     if not (folder / "csv.html").exists():
         write_review(folder / "csv.html", audit_rows(2), ReviewSummary())
@@ -326,7 +302,7 @@ def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, l
     assert [[unguarded(f) for f in line] for line in read_csv(folder / "csv.csv")] == lines
 
 
-def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened, tmp_path) -> None:
+def test_one_click_merges_spellings_and_decisions_are_signed(opened, tmp_path) -> None:
     rows = audit_rows(12, classes=("cat", "CAT", "fox", "fox "))
     page = opened(rows, corruption=np.eye(4))
     page.choose("filter-given", 0)
@@ -392,7 +368,7 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     page.script("localStorage.clear()")
 
 
-def test_a_row_is_settled_by_a_click_on_what_a_reviewer_decided(opened, tmp_path) -> None:
+def test_click_on_a_decision_settles_a_row(opened, tmp_path) -> None:
     rows = text_rows(12)
     name = rows.report_id()
     first, second = ([Decision(name, "0", "new_class", "yak")], [Decision(name, "0", "accept", "")])

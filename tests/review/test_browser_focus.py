@@ -1,4 +1,4 @@
-"""One row at a time in a real browser: what it shows, the next one, its address, and the end."""
+"""One row at a time in a real browser: its content, keys, address, and the end."""
 
 import numpy as np
 from browser_page import text_rows
@@ -8,7 +8,7 @@ from audits import HOSTILE, audit_rows
 from twohot.review.records import NO_ROW, Evidence, NearestRows, RowFinding
 
 
-def test_the_one_primary_button_leads_to_the_first_label(opened) -> None:
+def test_primary_button_leads_to_the_first_label(opened) -> None:
     page = opened(text_rows(200))
     page.click("tab-overview")
     assert page.said("start") == "Start reviewing 100 labels"
@@ -25,19 +25,7 @@ def test_the_one_primary_button_leads_to_the_first_label(opened) -> None:
     assert page.said("pager-top") == "←3 of 100→"
 
 
-def test_a_hundred_rows_take_one_key_each_and_few_more(opened) -> None:
-    page = opened(text_rows(200))
-    page.layout("focus")
-    keys = [*"a" * 80, *"r" * 15, *(["l", "o", "w", "l", Keys.ENTER] * 5)]
-    page.press(*keys)
-    assert len(page.decided()) == 100
-    assert len(keys) <= 120
-    assert "All rows of this list are reviewed" in page.said("list")
-    page.press("u")
-    assert len(page.decided()) == 99
-
-
-def test_rows_are_decided_by_mouse_too_and_open_ones_come_first(opened) -> None:
+def test_mouse_decides_rows_and_open_ones_come_first(opened) -> None:
     page = opened(text_rows(12))
     order = page.shown()
     page.layout("focus")
@@ -47,12 +35,15 @@ def test_rows_are_decided_by_mouse_too_and_open_ones_come_first(opened) -> None:
     assert page.current() == order[0]  # the one that was passed over
     page.press("k", "a")
     assert len(page.decided()) == 6
+    assert "All rows of this list are reviewed" in page.said("list")
     page.find("#list .primary").click()
     page.wait(lambda: page.said("status").startswith("6 decisions saved as decisions-"))
     assert page.said("status").endswith(f"Next: {page.script('return report.nextStep')}")
+    page.press("u")
+    assert len(page.decided()) == 5
 
 
-def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> None:
+def test_row_shows_labels_nearest_rows_and_a_reason(opened) -> None:
     rows = audit_rows(
         8, items=HOSTILE[:8], item_kind="text", label_quality=np.array([0, 1, 0.2, 1, 0.5, 1, 1, 1])
     )
@@ -63,12 +54,9 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
         evidence=Evidence(rows=np.array([0, 2]), suggested=near, given=given),
         findings=(RowFinding("outliers", "Like no other row.", np.array([1]), np.zeros(1)),),
     )
-    cards = "return [...document.querySelectorAll('.card')].map(made => ["
-    cards += (
-        "...made.querySelectorAll('.nearest .label, .neighbour')].map(other => other.textContent))"
-    )
+    parts = "[...made.querySelectorAll('.nearest .label, .neighbour')].map(p => p.textContent)"
     near_both = ["0.40" + HOSTILE[5], "0.30" + HOSTILE[7], "0.95" + HOSTILE[3], "0.91" + HOSTILE[1]]
-    assert page.script(cards)[::2] == [["dog", *near_both[2:], "cat", *near_both[:2]], []]
+    assert page.each(".card", parts)[::2] == [["dog", *near_both[2:], "cat", *near_both[:2]], []]
     page.layout("focus")
     assert page.texts(".focus .text") == [HOSTILE[0]]
     assert page.texts(".candidate > .label") == ["cat", "dog"]
@@ -92,7 +80,7 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
     assert page.script("return window.hacked") is None
 
 
-def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
+def test_address_of_a_row_leads_to_it_despite_filters(opened) -> None:
     page = opened(text_rows(12))
     page.layout("focus")
     page.press("j", "j")
@@ -115,7 +103,7 @@ def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
     assert page.current() == row
 
 
-def test_a_page_without_rows_offers_nothing_to_do(opened) -> None:
+def test_page_without_rows_offers_nothing(opened) -> None:
     page = opened(audit_rows(4, is_label_issue=np.zeros(4, dtype=bool)))
     for layout in ("focus", "cards", "table"):
         page.layout(layout)

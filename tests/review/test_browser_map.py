@@ -47,7 +47,7 @@ def draw_round(page: Page, first: int, last: int) -> None:
     actions.release().perform()
 
 
-def test_a_lasso_filters_the_cards_with_other_filters_and_is_dropped_alone(page) -> None:
+def test_lasso_is_a_filter_next_to_others(page) -> None:
     draw_round(page, 0, 9)  # columns 0 to 3 of the two lower lines
     assert page.said("map-count") == "8 points selected"
     assert page.said("map-review") == "Review 4 rows"
@@ -75,7 +75,7 @@ def test_a_lasso_filters_the_cards_with_other_filters_and_is_dropped_alone(page)
     assert page.said("pager-top") == "←1 of 12→"
 
 
-def test_arrow_keys_move_between_points_and_enter_opens_one(page) -> None:
+def test_arrow_keys_move_and_enter_opens(page) -> None:
     page.script("byId('map-box').focus()")
     page.press(Keys.ARROW_UP)
     assert page.said("map-tip").startswith("Row 22")  # the most suspicious one
@@ -97,7 +97,7 @@ def test_arrow_keys_move_between_points_and_enter_opens_one(page) -> None:
     assert page.find("#overview").is_displayed()
 
 
-def test_the_pointer_reads_a_point_and_a_click_opens_it(page) -> None:
+def test_pointer_reads_a_point_and_a_click_opens_it(page) -> None:
     box = page.find("#map-box")
     at = [int(value) for value in place_of(page, 8)]
     ActionChains(page.browser).move_to_element_with_offset(box, *at).perform()
@@ -113,7 +113,7 @@ def test_the_pointer_reads_a_point_and_a_click_opens_it(page) -> None:
     assert page.current() == 8
 
 
-def test_the_legend_singles_out_a_class_by_keys_too(page) -> None:
+def test_legend_selects_a_class_by_keys(page) -> None:
     pixels = """drawPoints(); const found = new Set(new Uint32Array(plot.image.data.buffer));
         return Object.fromEntries([...document.querySelectorAll('#map-legend button')].map((b, k) =>
             [b.children[1].textContent, found.has(packedColour(`--hue-${k}`))]))"""
@@ -130,11 +130,10 @@ def test_the_legend_singles_out_a_class_by_keys_too(page) -> None:
     entries = page.texts("#map-legend button")
     shares = [("80 to 100", 4), ("60 to 80", 5), ("40 to 60", 3), ("0 to 20", 12)]
     assert entries == [f"●{share} % wrong{count}" for share, count in shares]
-    stops = "return [...document.querySelectorAll('#map-legend button')].map(b => b.tabIndex)"
-    assert sorted(page.script(stops)) == [-1, -1, -1, 0]
+    assert sorted(page.each("#map-legend button", "made.tabIndex")) == [-1, -1, -1, 0]
 
 
-def test_hostile_names_are_text_and_a_phone_shows_all_of_it(opened, browser) -> None:
+def test_hostile_names_stay_text_and_fit_on_a_phone(opened, browser) -> None:
     classes = (HOSTILE[0], HOSTILE[1], "a" * 200, "b " * 100)
     found = grid_map(groups=[HOSTILE[k % 3] for k in range(24)])
     with window_of(browser, 320, 640):

@@ -1,7 +1,8 @@
-"""The page's script without a browser: its modules, filters, and decisions kept and imported."""
+"""The page's script without a browser: modules, filters, stored and imported decisions."""
 
 import base64
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def page(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", ROWS_OF, ids=lambda case: case.name)
-def test_apply_takes_and_refuses_the_cases(case, tmp_path) -> None:
+def test_python_reads_and_rejects_the_cases(case, tmp_path) -> None:
     rows, path = ROWS_OF[case], tmp_path / "decisions.csv"
     path.write_bytes(case.content(rows.report_id()))
 
@@ -68,7 +69,7 @@ def test_apply_takes_and_refuses_the_cases(case, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("cases", [CASES, SPELLING_CASES], ids=["decisions", "spellings"])
-def test_the_page_takes_and_refuses_the_same_cases(cases, tmp_path) -> None:
+def test_page_reads_and_rejects_the_same_cases(cases, tmp_path) -> None:
     rows = ROWS_OF[cases[0]]
     write_review(tmp_path / "report.html", rows, ReviewSummary())
     contents = [base64.b64encode(case.content(rows.report_id())).decode() for case in cases]
@@ -84,7 +85,7 @@ def test_the_page_takes_and_refuses_the_same_cases(cases, tmp_path) -> None:
             assert dict(spellings) == case.spellings, case.name
 
 
-def test_decisions_stay_with_their_rows_where_scores_are_others(page, tmp_path) -> None:
+def test_decisions_stay_with_their_rows_if_scores_change(page, tmp_path) -> None:
     storage = Storage()
     decide = """argument.forEach((kind, i) => decide([[i, { kind, label: labelOf(i, kind) }]]));
     return report.id"""
@@ -106,8 +107,8 @@ def test_decisions_stay_with_their_rows_where_scores_are_others(page, tmp_path) 
         assert run_page(path, LOADED, storage=storage) == sorted(expected)
 
 
-def test_a_page_of_fewer_rows_keeps_what_is_decided_of_the_others(page, tmp_path) -> None:
-    more = tmp_path / "more.html"
+def test_decisions_stay_with_their_report_and_rows(page, tmp_path) -> None:
+    more, other = tmp_path / "more.html", tmp_path / "other.html"
     finding = RowFinding("odd", "look", np.array([1, 3]), np.zeros(2))
     write_review(more, ROWS, ReviewSummary(findings=(finding,)))
     storage = Storage()
@@ -117,9 +118,11 @@ def test_a_page_of_fewer_rows_keeps_what_is_decided_of_the_others(page, tmp_path
     run_page(page, decide, "0", storage)
     assert [row for row, *_ in run_page(page, LOADED, storage=storage)] == ["0"]
     assert [row for row, *_ in run_page(more, LOADED, storage=storage)] == ["0", "1"]
+    write_review(other, replace(ROWS, given_labels=ROWS.given_labels[::-1]), ReviewSummary())
+    assert run_page(other, LOADED, storage=storage) == []
 
 
-def test_a_second_copy_is_read_where_the_first_cannot_be_written(page) -> None:
+def test_second_copy_replaces_full_storage(page) -> None:
     storage = Storage(has_room=False)
     decide = """decide([[0, { kind: "accept", label: labelOf(0, "accept") }]]);
     return [...copies]"""
@@ -131,7 +134,7 @@ def test_a_second_copy_is_read_where_the_first_cannot_be_written(page) -> None:
     assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
 
 
-def test_filters_count_what_each_choice_would_leave(tmp_path) -> None:
+def test_filters_count_the_rows_of_each_option(tmp_path) -> None:
     rows = audit_rows(120, items=tuple(f"text z{i % 7}" for i in range(120)), item_kind="text")
     odd = RowFinding("odd", "look", np.array([1, 2, 5]), np.zeros(3))
     write_review(tmp_path / "r.html", rows, ReviewSummary(findings=(odd,)))
@@ -160,7 +163,7 @@ def test_filters_count_what_each_choice_would_leave(tmp_path) -> None:
     assert counts["confidence"][""] == len(matching("confidence"))
 
 
-def test_undo_takes_back_one_step_after_another(page) -> None:
+def test_undo_reverts_one_step(page) -> None:
     code = """const told = []; watch((rows) => told.push(rows));
     const accepted = { kind: "accept", label: labelOf(0, "accept") };
     decide([[0, accepted], [1, { kind: "exclude", label: NO_LABEL }]]);
@@ -174,7 +177,7 @@ def test_undo_takes_back_one_step_after_another(page) -> None:
     assert told == [[0, 1], [0], [0], [0, 1]]
 
 
-def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_path) -> None:
+def test_merging_is_one_step_that_can_be_reverted(tmp_path) -> None:
     # Three rows differ in spelling alone: one is decided before the merge, and one after it again.
     rows = audit_rows(24, classes=SPELLED)
     write_review(tmp_path / "r.html", rows, ReviewSummary())
@@ -238,7 +241,7 @@ def test_merged_spellings_are_one_class_in_filters_and_matrices(tmp_path) -> Non
     }
 
 
-def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
+def test_decisions_keep_the_name_of_their_reviewer(page) -> None:
     start = """loadDecisions();
     const make = (i, kind) => decide([[i, { kind, label: labelOf(i, kind) }]]);
     const signatures = () => Object.fromEntries(parseCsv(decisionsAsCsv()).slice(1).map((fields) =>
@@ -274,7 +277,7 @@ def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_modules_import_what_there_is_from_those_before_them(name) -> None:
+def test_modules_import_from_earlier_modules(name) -> None:
     folder = Path(write_review.__code__.co_filename).parent / "templates"
     text = (folder / f"{name}.mjs").read_text("utf-8")
     imported = re.findall(r"^import \{([^}]*)\} from \"\./(\w+)\.mjs\";$", text, re.MULTILINE)

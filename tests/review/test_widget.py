@@ -63,7 +63,7 @@ def wait(browser, condition):
     WebDriverWait(browser, 20, 0.05).until(lambda _: condition())
 
 
-def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None:
+def test_decisions_of_the_frame_are_available_in_python(browser, notebook) -> None:
     rows = audit_rows(40)
     widget = ReviewWidget(rows, ReviewSummary(title="</iframe><script>alert(1)</script>"))
     first, second = notebook(widget)
@@ -91,7 +91,7 @@ def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None
     assert browser.execute_script("return window.listeners.size") == 0
 
 
-def test_only_the_frame_of_the_page_is_listened_to(browser, notebook) -> None:
+def test_ignores_messages_of_other_frames(browser, notebook) -> None:
     widget = ReviewWidget(audit_rows(40), ReviewSummary())
     first, _ = notebook(widget)
     browser.execute_script("postMessage({decisions: 'x', kept: []}, '*')")
@@ -105,7 +105,7 @@ def test_only_the_frame_of_the_page_is_listened_to(browser, notebook) -> None:
     assert kept == [None, ""]
 
 
-def test_what_the_page_sends_is_checked_as_a_file_is() -> None:
+def test_decisions_are_checked_like_a_file() -> None:
     rows = audit_rows(40)
     widget = ReviewWidget(rows, ReviewSummary())
     line = f"{rows.report_id()},{rows.id_texts()[rows.flagged[0]]}"
@@ -136,7 +136,7 @@ def test_decisions_of_the_widget_become_labels() -> None:
         issues.apply([Decision(report, str(row), "accept", "")])
 
 
-def test_what_is_missing_is_named_with_its_install_line(monkeypatch) -> None:
+def test_names_missing_package(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(ImportError, match=r'pip install "twohot\[notebook\]"'):
         ReviewWidget(audit_rows(8), ReviewSummary())
