@@ -179,13 +179,11 @@ def verdict_columns(
     rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
 ) -> list[list[tuple[str, int | str | None]]] | None:
     """Return the decisions of the reviewers for each row: pairs (name, code or new class)."""
-    code = {name: number for number, name in enumerate(rows.classes)}
-
-    def coded(label: str | None) -> int | str | None:
-        return None if label is None else code.get(label, label)
-
+    code: dict[str | None, int | None] = {name: number for number, name in enumerate(rows.classes)}
+    code[None] = None  # excluded
     listed = (verdicts.get(row, ()) for row in shown.tolist())
-    return [[(name, coded(label)) for name, label in row] for row in listed] if verdicts else None
+    found = [[(name, code.get(label, label)) for name, label in row] for row in listed]
+    return found if verdicts else None
 
 
 def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[tuple[Any, ...]]]:
