@@ -148,12 +148,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 class DecisionReader:
     """Reads decisions on the rows of an audit; raises if a decision is invalid.
 
-    Parameters
-    ----------
-    rows : ReviewRows
-        The rows of the reviewed audit.
-    decisions : iterable of Decision
-        All decisions that are applied together. Merged spellings apply to all of them.
+    `decisions` are all that are applied together: their merged spellings apply to all of them.
     """
 
     def __init__(self, rows: ReviewRows, decisions: Iterable[Decision]) -> None:
@@ -282,21 +277,8 @@ def accept_above(
     """Return decisions that accept all suggestions with at least some probability.
 
     Both the probability that the label is wrong and that of the suggestion must be at least
-    `probability`. Close calls are left for a review, as in `corrected.csv`.
-
-    Parameters
-    ----------
-    rows : ReviewRows
-        The rows of an audit; flagged rows have a suggestion.
-    probability : float
-        A number from 0 to 1.
-    decided : iterable of Decision
-        Decisions of a person, whose rows are skipped.
-
-    Returns
-    -------
-    list of Decision
-        One "accept" per row.
+    `probability`. Close calls are left for a review, as in `corrected.csv`. Rows `decided` by a
+    person are skipped.
 
     Examples
     --------

@@ -211,23 +211,9 @@ def write_verdict_page(
 ) -> None:
     """Write a page to give verdicts for a certificate, or to show a certified list.
 
-    Parameters
-    ----------
-    path : path
-        The file to write.
-    rows : ReviewRows
-        Every row of the data.
-    shown : array of int
-        The rows of the page, in its order.
-    task : mapping
-        Settings for the page's script. `mode` is "review" (until a bound is reached), "check"
-        (drawn rows) or "list" (a certified list).
-    title : str
-        Title of the page.
-    sentences : sequence of str
-        Sentences for its help; for a list, the guarantee.
-    image_root
-        As for `write_review`.
+    `shown` are the rows of the page, in its order. `task` has the settings of its script: `mode` is
+    "review" (until a bound is reached), "check" (drawn rows) or "list" (a certified list).
+    `sentences` are for the help of the page; for a list, they are the guarantee.
     """
     target, mode = Path(path), task["mode"]
     files = PictureFiles(target.parent, Path(image_root or "."))

@@ -48,21 +48,8 @@ def write_sorted_folder(
 ) -> SortedFolder:
     """Write a folder with one sub-folder of images per class.
 
-    Parameters
-    ----------
-    source : path
-        The folder of the audited images.
-    target : path
-        The folder to write. It must not exist, or be empty.
-    rows : ReviewRows
-        The audited images.
-    applied : Applied
-        Their corrected labels. Excluded images have no label and are left out.
-
-    Returns
-    -------
-    SortedFolder
-        The number of images, how many were copied, and what was left out.
+    `source` is the folder of the audited images, and `target` a folder that does not exist or is
+    empty. Excluded images have no label and are left out.
 
     Examples
     --------
