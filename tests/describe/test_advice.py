@@ -55,7 +55,7 @@ def compared(gain=0.0, likelier=2.0, *, learnt=True, n_rows=1000, looks_like=(0,
     ("gain", "likelier", "noise", "action", "said"),
     [
         (0.01, 1.65, CLEAN, Action.ANCHORED, ("1.65 standard errors", "+1.0 ± 1.0 points")),
-        # A gain beyond its error that the test does not show is not named beside "not likelier".
+        # The reason "not likelier" does not mention a gain in agreement.
         (0.03, 1.64, CLEAN, Action.PLAIN, ("does not make held-out labels likelier (1.64",)),
         (-0.016, 5.0, CLEAN, Action.ANCHORED, ("5.00 standard errors",)),
         (-0.017, 5.0, CLEAN, Action.PLAIN, ("predicts fewer", "-1.7 ± 1.0 points")),

@@ -88,7 +88,7 @@ def test_likelihood_is_that_of_the_label_model(judged):
 
 @pytest.mark.parametrize("noise_rate", [0.3, 0.6, 0.7])
 def test_gain_on_true_labels_is_within_its_error(noise_rate):
-    """Labels that leak through rounds would make it twice what there is at 70 % noise."""
+    """If labels leaked through rounds, the gain at 70 % noise would be twice as large."""
     data = digits(noise_rate)
     expected = forecast(data.X, data.given_labels, n_jobs=1)
     gain, error = (
@@ -118,7 +118,7 @@ def test_no_label_looks_like_another_by_chance(judged):
 
 
 def test_groups_are_held_out_together():
-    """Noisy copies of a few rows: their labels are predicted well only if copies are split."""
+    """Labels of copied rows are predicted well only if copies are in several folds."""
     generator = np.random.default_rng(0)
     centres = generator.standard_normal((30, 40))
     groups = np.repeat(np.arange(30), 10)

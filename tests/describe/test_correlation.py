@@ -99,7 +99,7 @@ def test_every_row_is_read_twice(unlabelled):
     labels[:unlabelled] = -1
     stored = CountedRows(np.random.default_rng(0).normal(size=(1000, 5)))
     class_correlation(SlicedRows(stored, 1), labels, n_jobs=1)
-    # And a few rows once more, with those between them, to see how large they are.
+    # A few rows are read once more, to measure their size.
     assert 2 * len(labels) <= stored.n_read < 2 * len(labels) + 2 * LOOK_ROWS
 
 

@@ -22,7 +22,7 @@ def test_map_shows_the_means_in_order_with_a_frame_per_superclass():
     axes = figures.correlation_map_figure(block_means(), SUPERCLASS, order, NAMES).axes[0]
     shown = axes.images[0].get_array()
     np.testing.assert_array_equal(shown, block_means()[np.ix_(order, order)])
-    # Zero is white: the colours reach as far down as up.
+    # Zero is white: the colours are symmetric.
     assert axes.images[0].get_clim() == (-0.2, 0.2)
     frames = [(patch.get_xy(), patch.get_width()) for patch in axes.patches]
     assert frames == [((-0.5, -0.5), 3), ((2.5, 2.5), 2)]

@@ -91,7 +91,7 @@ def test_classes_without_rows_are_left_out_of_the_correlations(table):
     assert found.structure.superclass.tolist() == [1, 1, 0, 0, 1]
     full = describe_table(table)
     assert found.n_without_label == full.n_without_label + full.class_sizes[2]
-    # And so are superclasses that have none.
+    # Superclasses without rows are left out too.
     labels = np.where(np.isin(table.labels, (2, 3, 4)), -1, table.labels)
     found = describe_table(replace(table, labels=labels))
     assert found.structure.superclass_names == ("insect",)

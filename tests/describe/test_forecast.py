@@ -129,7 +129,7 @@ def test_theory_predicts_label_averaging():
     for t in (1, 3, 4, 5):
         assert predicted[t - 1] == pytest.approx(right[t - 1].mean(), abs=0.06)
     assert found.theory.rounds_needed.overall == 4
-    # Centring takes one sixth of the correlation inside of six classes.
+    # Centring reduces the correlation within six classes by one sixth.
     assert found.correlation.same_class == pytest.approx(0.4 * 5 / 6, abs=0.02)
     assert found.theory.separation == pytest.approx(1.72, abs=0.05)
     assert found.theory.eigengap > 0
@@ -253,7 +253,7 @@ def test_record_has_all_fields(noisy):
 
 def test_infinity_becomes_null():
     data = digits(0.8)
-    # So much noise that no number of rounds repairs every label.
+    # With so much noise, no number of rounds repairs all labels.
     found = forecast(data.X, data.given_labels, corruption=symmetric(10, 0.89), n_jobs=1)
     assert np.isinf(found.theory.rounds_needed.overall)
     assert found.to_json()["theory"]["rounds_needed"]["overall"] is None

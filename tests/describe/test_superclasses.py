@@ -22,7 +22,7 @@ def same_partition(one, other):
 
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=12), st.randoms(use_true_random=False))
 def test_recovers_known_superclasses(drawn, random):
-    # Two classes of each, so that a superclass shows, and at least two superclasses.
+    # At least two classes in each of four superclasses.
     superclass = np.array([*drawn, *range(4), *range(4)])
     random.shuffle(superclass)
     found = cluster_classes(blocks_of(superclass), n_superclasses=4)
@@ -47,7 +47,7 @@ def test_groups_are_those_of_scipy_in_the_order_of_the_dendrogram(n_classes, see
     for n_superclasses in range(1, n_classes + 1):
         chosen = cluster_classes(means, n_superclasses=n_superclasses)
         assert chosen.n_superclasses == n_superclasses
-        # Not by fcluster, which leaves other numbers than it is asked for in scipy 1.13.
+        # fcluster of scipy 1.13 may return another number of clusters.
         known = hierarchy.cut_tree(linkage, n_superclasses).ravel()
         assert same_partition(chosen.superclass, known)
         along = chosen.superclass[found.order]

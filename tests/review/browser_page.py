@@ -97,7 +97,7 @@ class Page(BrowserPage):
         self.find(f"[data-layout={name}]").click()
 
     def shown(self) -> list[int]:
-        """Numbers, in the data, of the rows in the page."""
+        """Return the positions in the data of the listed rows."""
         return self.each("#list [data-row]", "report.row[made.dataset.row]")
 
     def current(self) -> int:
@@ -116,7 +116,7 @@ class Page(BrowserPage):
         return self.saved(f"decisions-{self.script('return report.report')}.csv", "export")
 
     def bring(self, path: Path) -> str:
-        """Import a file and return what the page says about it."""
+        """Import a file and return the message of the page."""
         self.script("document.getElementById('status').textContent = ''")
         self.find("#import-file").send_keys(str(path))
         self.wait(lambda: self.said("status"))
@@ -125,7 +125,7 @@ class Page(BrowserPage):
 
 @contextmanager
 def window_of(browser: webdriver.Chrome, width: int, height: int) -> Iterator[None]:
-    """Give the browser another window for a while: that of a phone if it is narrow."""
+    """Give the browser a window of another size; a narrow one is that of a phone."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:

@@ -34,7 +34,7 @@ def rows():
         N_ROWS,
         items=[HOSTILE[row % len(HOSTILE)] for row in range(N_ROWS)],
         item_kind="text",
-        # The odd rows have a second candidate, as those in doubt have a suggestion.
+        # The second candidate must not distinguish flagged rows from others.
         second_labels=(POSITION // 2 + 2) % 4,
     )
 
@@ -43,7 +43,7 @@ class VerdictPage(BrowserPage):
     """A page of verdicts, which are given by keys."""
 
     def row(self) -> int | None:
-        """The row that waits for a verdict, by what the page shows."""
+        """Return the row that the page shows; None at the end."""
         names = self.texts(".focus .id")
         return int(names[0].removeprefix("Row ")) if names else None
 
@@ -104,7 +104,7 @@ def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path
     assert np.flatnonzero(applied.excluded).tolist() == sorted(
         look.row for look in full.looks if look.verdict == "wrong"
     )
-    # The same labels in another order, or one changed, are not those of the certificate.
+    # The same labels in another order are not those of the certificate.
     write_csv(tmp_path / "labels.csv", ["label"], [[label] for label in labels[::-1]])
     with pytest.raises(ArgumentError, match="does not have the labels of"):
         verify_certificate(path, data=tmp_path / "labels.csv")
@@ -116,7 +116,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
 
     def is_wrong(row: int) -> bool:
         looks[row] = looks.get(row, 0) + 1
-        # The second look at one row differs, and the third one decides.
+        # The second look at one row differs; the third look decides.
         return bool(WRONG[row]) and not (row == 298 and looks[row] == 2)
 
     page.decide(2 * N_ROWS, is_wrong)
@@ -131,7 +131,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     shown = {row for row, count in looks.items() if count > 1}
     assert shown == again.keys()
     assert {look.row for look in found.looks if look.verdict == "wrong"} <= shown
-    # A verdict is missing from what the browser keeps: what comes after it is not taken.
+    # If a stored verdict is missing, the later ones are ignored.
     page.script(
         "const kept = JSON.parse(localStorage[logKey(0)]); kept.rows.splice(30, 1);"
         "localStorage[logKey(0)] = JSON.stringify(kept);"
@@ -141,14 +141,14 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     assert "stored verdicts ignored: of another review" in page.said("status")
     kept = "return localStorage[logKey(0)]"
     before = page.script(kept)
-    page.press("r")  # what was stored is copied before it is written over
+    page.press("r")  # a copy of what was stored is kept
     untaken = (
         "const name = Object.keys(localStorage).find((key) => key.includes(':untaken '));"
         "return JSON.parse(localStorage[name]).rows"
     )
     assert page.script(untaken) == json.loads(before)["rows"]
     assert len(json.loads(page.script(kept))["rows"]) == 31
-    # The verdicts so far are taken for another target.
+    # The verdicts also count for another target.
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, twice=0.2))
     assert page.said("progress-text") == "31 decisions"
 
@@ -162,7 +162,7 @@ def test_check_page_saves_verdicts_for_certify(rows, verdicts, tmp_path) -> None
     assert page.row() == min(check.draw.rows)
     page.press("s", "u")
     assert page.decide(2, lambda _row: True, wrong="w") == 2
-    # A second draw of the audit, in another folder, has verdicts of its own.
+    # Another draw from the same audit has separate verdicts.
     other = tmp_path / "other"
     write_audit_folder(other, rows, ReviewSummary())
     write_check(other, read_audit_folder(other), 0.1, seed=1)

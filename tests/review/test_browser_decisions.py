@@ -1,4 +1,4 @@
-"""Decisions in a real browser: made by keys and buttons, undone, kept, exported and imported."""
+"""Decisions in a real browser: keys, buttons, undo, storage, export and import."""
 
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def test_types_any_class(opened) -> None:
     assert len(page.texts("#relabel-list li")) < 50
     page.press("299", Keys.ENTER)
     assert page.decided() == {first: ["relabel", "kind 299"]}
-    # Keys typed in the dialog are text, and what is found there may be the suggestion itself.
+    # In the dialog, keys are text. The first match may be the suggestion.
     page.press("l", "a", "r", "u", Keys.ESCAPE)
     assert page.decided() == {first: ["relabel", "kind 299"]}
     page.press("l", Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
@@ -97,7 +97,7 @@ def test_excludes_notes_and_new_classes_take_one_undo_each(opened) -> None:
     assert page.current() == second
     page.press("l", "  yak ", Keys.ENTER)
     assert page.decided()[second] == ["new_class", "yak"]
-    # A class that was made up is offered again; a known one is no new class.
+    # A new class is offered again; a known class is no new one.
     page.press("l", "ya", Keys.ENTER)
     assert page.decided()[third] == ["new_class", "yak"]
     page.press("l", "cat")
@@ -138,7 +138,7 @@ def test_new_classes_and_notes_stay_text_and_survive(opened, name) -> None:
     first, second, third, *_ = page.shown()
     page.script("decideRows([0], 'relabel', arguments[0])", name)
     page.script("openNote([1]); byId('note-text').value = arguments[0]", name)
-    # The page goes back to the row when the dialog has closed, which is after the click.
+    # The dialog closes after the click; then the page goes back to the row.
     page.script("byId('note').addEventListener('close', () => { window.noteClosed = true })")
     page.click("note-save")
     page.wait(lambda: page.script("return window.noteClosed"))
@@ -261,7 +261,7 @@ def test_decisions_survive_in_a_browser_without_room(opened) -> None:
     decided, noted = page.decided(), page.noted()
     page.wait(page.find("#storage-warning").is_displayed)
     page.wait(lambda: page.said("saved") == "✓ Saved")
-    # No question about leaving the page stands in the way.
+    # Otherwise the browser asks before it leaves the page.
     page.script(
         "addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)"
     )
@@ -313,7 +313,7 @@ def test_one_click_merges_spellings_and_decisions_are_signed(opened, tmp_path) -
     ]
     buttons = "return [...document.querySelectorAll('#spellings button')]"
     page.script(buttons)[0].click()
-    # Rows 0 and 8 are given cat and suggested CAT: nothing is left to decide.
+    # In rows 0 and 8 the labels cat and CAT become one: they need no decision.
     assert page.decided() == {0: ["accept", "CAT"], 8: ["accept", "CAT"]}
     # Maps and filters have one class for both, also the filter that was set.
     assert page.texts("#noise-map thead th") == ["CAT", "fox", "fox "]
@@ -325,7 +325,7 @@ def test_one_click_merges_spellings_and_decisions_are_signed(opened, tmp_path) -
     assert set(page.shown()) == {k for k in rows.flagged if rows.given_labels[k] < 2}
     page.click("clear-filters")
     page.click("tab-overview")
-    # A second click takes both back, also after a reload; undo of an import does so too.
+    # A second click, also after a reload, or the undo of an import reverts both.
     path = page.export()
     page.wait(lambda: page.said("saved") == "✓ Saved")
     page.load()
@@ -351,7 +351,7 @@ def test_one_click_merges_spellings_and_decisions_are_signed(opened, tmp_path) -
     applied = apply_decisions(rows, decisions)
     assert applied.spellings == {"cat": "CAT"}
     assert not (applied.labels == 0).any()
-    # Another decision of another reviewer is refused, unless the row was settled.
+    # A different decision by another reviewer is refused, unless it settles the row.
     name = rows.report_id()
     for report, said in (
         (name, "Ben decided row 0 differently"),
@@ -362,7 +362,7 @@ def test_one_click_merges_spellings_and_decisions_are_signed(opened, tmp_path) -
         assert said in page.bring(tmp_path / "b.csv")
     page.load()
     assert page.decided()[0] == ["second", "fox"]
-    # Who decided is kept: this page's reviewer, but for the row of another.
+    # Each decision keeps the name of its reviewer.
     by_row = {decision.id: decision.reviewer for decision in read_decisions(page.export())}
     assert (by_row["0"], by_row["8"]) == ("Ben", HOSTILE[0][:80])
     page.script("localStorage.clear()")

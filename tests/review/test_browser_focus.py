@@ -61,7 +61,7 @@ def test_row_shows_labels_nearest_rows_and_a_reason(opened) -> None:
     assert page.texts(".focus .text") == [HOSTILE[0]]
     assert page.texts(".candidate > .label") == ["cat", "dog"]
     assert page.texts(".candidate .neighbour") == near_both
-    # One distribution, which is not that of the label being wrong.
+    # The predicted distribution, not the probability that the label is wrong.
     assert page.texts(".predicted > span") == ["dog50 %", "fox50 %", "others < 1 %"]
     reasons = [page.texts(".why")[0]]
     for _ in range(3):

@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 from audits import HOSTILE
 from twohot.review.records import EmbeddingMap
 
-# Rows of four classes in a grid, from the left below to the right above.
+# A grid of rows of four classes, from bottom left to top right.
 GRID = np.stack(np.meshgrid(np.arange(6), np.arange(4)), axis=-1).reshape(-1, 2).astype(float)
 
 
@@ -26,7 +26,7 @@ def page(opened) -> Page:
 
 
 def place_of(page: Page, row: int) -> list[float]:
-    """Return where a row is, from the middle of the map in pixels."""
+    """Return the offset of a row from the middle of the map, in pixels."""
     return page.script(
         "const k = arguments[0], [width, height] = size();"
         "const [left, top] = toPixels(plot.points.x[k], plot.points.y[k]);"
@@ -36,7 +36,7 @@ def place_of(page: Page, row: int) -> list[float]:
 
 
 def draw_round(page: Page, first: int, last: int) -> None:
-    """Draw a lasso round the rectangle between two rows."""
+    """Draw a lasso around the rectangle between two rows."""
     box = page.find("#map-box")
     (left, bottom), (right, top) = place_of(page, first), place_of(page, last)
     corners = [(left - 9, bottom + 9), (right + 9, bottom + 9), (right + 9, top - 9)]
@@ -64,7 +64,7 @@ def test_lasso_is_a_filter_next_to_others(page) -> None:
     assert not page.find("#drop-lasso").is_displayed()
     page.click("tab-map")
     assert not page.find("#map-selection").is_displayed()
-    # Without a pointer: what is in sight is selected.
+    # Without a pointer, a button selects all visible points.
     page.click("map-view")
     assert page.said("map-count") == "24 points selected"
     page.script("selectInside([[2, 2], [3, 2], [3, 3]])")  # round no point
@@ -122,7 +122,7 @@ def test_legend_selects_a_class_by_keys(page) -> None:
     page.press(Keys.ARROW_DOWN, Keys.ENTER)
     assert page.texts("#map-legend [aria-pressed=true]") == ["●dog6"]
     assert page.script(pixels) == {"cat": False, "dog": True, "fox": False, "owl": False}
-    # Only the points of the class are selected then.
+    # Then the button selects only points of the class.
     page.click("map-view")
     assert page.said("map-count") == "6 points selected"
     page.click("map-drop")

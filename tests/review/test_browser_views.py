@@ -29,7 +29,7 @@ from twohot.tables.row_ids import RowIds
 
 
 def flagged(rows: ReviewRows, key: Any, **order: Any) -> list[int]:
-    """Flagged row numbers in the order of a key: the plain twin of the page's sorting."""
+    """Return the flagged rows in the order of a key."""
     return sorted(rows.flagged.tolist(), key=key, **order)
 
 
@@ -77,7 +77,7 @@ def test_filters_rows(opened) -> None:
 
 
 def test_hostile_text_stays_text(opened) -> None:
-    # Of two rows each, the first is flagged.
+    # Each text has two rows; the first one is flagged.
     items = tuple(text for text in HOSTILE for _ in range(2))
     ids = RowIds([text + ", 2nd" * (row % 2) for row, text in enumerate(items)], "column", "ticket")
     rows = audit_rows(len(items), classes=HOSTILE, items=items, item_kind="text", ids=ids)
@@ -115,7 +115,7 @@ def test_hostile_text_stays_text(opened) -> None:
     page.press(*"u" * len(HOSTILE))
     assert f"{len(HOSTILE)} decisions imported" in page.bring(path)
     assert page.decided() == decided
-    # As a spreadsheet sees them, no field is a formula.
+    # No field is a formula in a spreadsheet.
     assert not any(field[:1] in set("=+-@\t\r\n") for line in read_csv(path) for field in line)
     assert page.script("return window.hacked") is None
 
@@ -141,7 +141,7 @@ def test_page_can_run_and_load_nothing_else(opened, browser) -> None:
     )
     assert sorted(blocked) == ["connect-src", "img-src", "script-src-elem"]
     assert page.script("return window.hacked") is None
-    # What was blocked on purpose is in the log.
+    # The blocked requests are in the log.
     browser.get_log("browser")
 
 
@@ -210,7 +210,7 @@ def test_findings_show_their_rows_for_decisions(opened) -> None:
     page.find("#findings li:nth-child(2) button").click()
     assert page.shown() == [7, 1]
     assert page.said("progress-text") == "0 of 2 reviewed"
-    # Nothing is suggested for a row that is not doubted: it is kept, or gets another label.
+    # A row without a suggestion cannot be accepted.
     offered = page.each(".card:first-child [data-action]", "made.dataset.action")
     assert offered == ["reject", "second", "relabel", "exclude", "note"]
     page.press("2")
@@ -237,7 +237,7 @@ def test_long_class_names_stay_within_their_card(opened) -> None:
     assert hidden[classes[0]][0] <= 1  # a pixel of rounding
     assert hidden[classes[1]][0] > 100
     assert hidden[classes[1]][1] < 100
-    # On one line the middle is cut: the end, by which long names differ, is there.
+    # On one line, the middle is cut: long names often differ at the end.
     page.layout("table")
     cut = """const chip = document.querySelector('td .label'), [head] = chip.children;
         return [head.scrollWidth > head.clientWidth, chip.lastChild.data]"""

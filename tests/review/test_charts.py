@@ -98,7 +98,7 @@ def test_marks_are_inside_the_drawing_and_ticks_are_few(points) -> None:
         assert 0 <= y <= 100
     assert 2 <= len(plot.y_ticks) <= 7
     assert 1 <= len(plot.x_ticks) <= 6
-    # Read off the axis, a mark is at its number.
+    # The ticks around a mark give its number.
     (bottom, low), (top, high) = plot.y_ticks[0], plot.y_ticks[-1]
     low, high = float(low.split()[0]) / 100, float(high.split()[0]) / 100
     marks = sorted(y for _, y in plot.lines[0].points)

@@ -162,7 +162,7 @@ def test_finds_points_by_place_direction_and_lasso(tmp_path) -> None:
             expected = np.where(ahead, square, np.inf)
             assert step == (np.argmin(expected) if ahead.any() else -1)
     x, y = points.T
-    # Both wings of the arrowhead, without what is between them.
+    # Both wings of the arrowhead, without the space between them.
     lower = (y > 0.05 + (x - 0.05) * 0.25 / 0.9) & (y < 0.3) & (x < 0.95) & (y < x + 1e-9)
     left = (x > 0.05 + (y - 0.05) * 0.25 / 0.9) & (x < 0.3) & (y < 0.95) & (x < y + 1e-9)
     assert found["inside"] == np.flatnonzero(lower | left).tolist()

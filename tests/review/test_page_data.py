@@ -19,7 +19,7 @@ OUTLIERS = RowFinding("outliers", "alone", np.array([7, 3, 2]), np.zeros(3))
 
 
 def evidence_of(rows, suggested, given) -> Evidence:
-    """Neighbours by position, of which the first is alike by 0.9, the second by 0.8, …"""
+    """Return neighbours by position, with cosines 0.9, 0.8, …"""
     near = [np.array(rows_near) for rows_near in (suggested, given)]
     alike = [
         np.where(rows != NO_ROW, 0.9 - 0.1 * np.arange(rows.shape[1]), np.nan) for rows in near
@@ -82,5 +82,5 @@ def test_page_has_the_first_rows_of_a_long_finding() -> None:
     shown = rows_of_page(np.array([4]), (many,), labelled)
     assert shown.tolist() == [4, *range(1500, 500, -1)]
     (found,) = finding_columns((many,), shown)
-    # One beyond the first ones is there if it is flagged.
+    # A row beyond the limit is in the page if it is flagged.
     assert (found["total"], found["rows"]) == (1500, [*range(1, 1001), 0])

@@ -129,7 +129,7 @@ def test_second_copy_replaces_full_storage(page) -> None:
     storage.kept = run_page(page, decide, storage=storage)
     assert storage.texts == []
     assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
-    # An older text that is there gives way to the later copy, also when it is loaded again.
+    # The later copy replaces an older text in the storage.
     storage.texts = [[key, '{"rows": [], "at": 1}'] for key, _ in storage.kept]
     assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
 
@@ -147,7 +147,7 @@ def test_filters_count_the_rows_of_each_option(tmp_path) -> None:
     view, counts = run_page(tmp_path / "r.html", code, wanted)
 
     def matching(*left_out: str) -> list[int]:
-        """The plain twin."""
+        """Return the rows that match all filters but some."""
         found = [row for row in rows.flagged.tolist() if row % 7 == 3]
         if "given" not in left_out:
             found = [row for row in found if rows.given_labels[row] == 1]
@@ -178,7 +178,8 @@ def test_undo_reverts_one_step(page) -> None:
 
 
 def test_merging_is_one_step_that_can_be_reverted(tmp_path) -> None:
-    # Three rows differ in spelling alone: one is decided before the merge, and one after it again.
+    # The two labels of three rows differ only in spelling. One is decided before the merge,
+    # one after it.
     rows = audit_rows(24, classes=SPELLED)
     write_review(tmp_path / "r.html", rows, ReviewSummary())
     loaded = """loadDecisions();
@@ -199,7 +200,7 @@ def test_merging_is_one_step_that_can_be_reverted(tmp_path) -> None:
     merged, undone = run_page(tmp_path / "r.html", loaded + code, storage=storage)
     assert merged == [[["0", "accept"], ["16", "accept"], ["8", "accept"]], [["cat", "CAT"]]]
     assert undone == [[["0", "accept"]], []]
-    # What the merge decided is known after a reload; a note leaves it as it is.
+    # After a reload, decisions by the merge are still known; a note does not change them.
     code = """record(); toggleMerge(group); record(); undo(); record();
     return [seen, [...notes.values()]]"""
     (seen, notes) = run_page(tmp_path / "r.html", loaded + code, storage=storage)
@@ -257,12 +258,12 @@ def test_decisions_keep_the_name_of_their_reviewer(page) -> None:
     storage = Storage()
     unnamed, first, both = run_page(page, start + code, storage=storage)
     assert unnamed == {"0": "", "1": ""}
-    # The first name is that of all before it, also of one that an undo brought back.
+    # Earlier decisions get the first name, also one that an undo restored.
     assert first == {"0": "Anna", "1": "Anna"}
     assert both == {"0": "Ben", "1": "Anna", "2": "Ben"}
     code = 'nameReviewer("Cleo"); make(3, "reject"); return signatures()'
     assert run_page(page, start + code, storage=storage) == {**both, "3": "Cleo"}
-    # Lines of a file without a name are taken over by the reviewer who imports them.
+    # Imported decisions without a name get that of the reviewer who imports them.
     code = """nameReviewer("Dora");
     const line = ([i, by]) => [report.report, report.id[i], "accept", "", by];
     const header = ["report", "id", "decision", "label", "reviewer"];

@@ -1,4 +1,4 @@
-"""Decisions of several reviewers: what is applied, what is disputed, and how far they agree."""
+"""Decisions of several reviewers: merged decisions, disputed rows, and agreement."""
 
 from dataclasses import replace
 
@@ -151,7 +151,7 @@ def test_rejects_files(first, second, message) -> None:
         merge_reviews(ROWS, {"a.csv": first, "b.csv": second})
 
 
-# Shares of rows by the labels of two reviewers: agreement by chance, better and worse than that.
+# Shares of rows by the labels of two reviewers, with agreement above, at and below chance.
 EVEN, SKEWED, THREE = np.full(2, 0.5), np.array([0.8, 0.2]), np.array([0.5, 0.3, 0.2])
 TABLES = {
     f"{len(labels)} labels, {labels[0]} of the first, kappa {kappa}": (
