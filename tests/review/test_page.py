@@ -121,7 +121,7 @@ def test_embeds_pictures_up_to_the_limit(tmp_path) -> None:
     for item in items:
         Image.new("RGB", (300, 200), "teal").save(tmp_path / item)
     rows = audit_rows(12, items=items, item_kind="image")
-    data = data_of(page_of(tmp_path, rows, image_root=tmp_path, embed_limit=4, thumbnail_size=50))
+    data = data_of(page_of(tmp_path, rows, image_root=tmp_path, embed_limit=4))
     assert len(data["thumbnails"]) == 4
     assert all(uri.startswith("data:image/webp;base64,") for uri in data["thumbnails"])
     assert data["links"] == [items[i] for i in rows.flagged]
@@ -196,7 +196,6 @@ def test_links_are_escaped_paths(item, address) -> None:
     ("options", "summary", "message"),
     [
         ({"embed_limit": -1}, {}, "embed_limit=-1 is not allowed"),
-        ({"thumbnail_size": 2}, {}, "thumbnail_size=2 is not allowed"),
         ({}, {"corruption": np.eye(3)}, r"corruption has shape \(3, 3\): pass \(4, 4\)"),
         ({}, {"correlation": np.ones(4)}, r"correlation has shape \(4,\)"),
         ({}, {"class_order": np.array([0, 0, 1, 2])}, "class_order must name each of the 4"),

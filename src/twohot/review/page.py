@@ -32,7 +32,6 @@ from twohot.review.charts import choice_plot, method_dots
 from twohot.review.embedding_map import map_columns
 from twohot.review.page_data import (
     EMBED_LIMIT,
-    THUMBNAIL_SIZE,
     PictureFiles,
     finding_columns,
     neighbour_columns,
@@ -87,7 +86,6 @@ def write_review(
     *,
     image_root: str | os.PathLike[str] | None = None,
     embed_limit: int = EMBED_LIMIT,
-    thumbnail_size: int = THUMBNAIL_SIZE,
     next_step: str = APPLY_COMMAND,
 ) -> str:
     """Write the review of an audit as one HTML file.
@@ -105,8 +103,6 @@ def write_review(
     embed_limit : int, default=2000
         Number of pictures to embed, of the most suspicious rows, and as many small ones of their
         nearest rows. Other pictures are linked.
-    thumbnail_size : int, default=192
-        Longest side of an embedded picture, in pixels.
     next_step : str
         Command that the page shows for its decisions, `{file}`.
 
@@ -137,11 +133,9 @@ def write_review(
     True
     """
     check_count("embed_limit", embed_limit, 0)
-    check_count("thumbnail_size", thumbnail_size, 16)
     target = Path(path)
-    files = PictureFiles(target.parent, Path(image_root or "."), embed_limit, thumbnail_size)
-    text = review_page(rows, summary, files, next_step=next_step)
-    _write_page(target, text)
+    files = PictureFiles(target.parent, Path(image_root or "."), embed_limit)
+    _write_page(target, review_page(rows, summary, files, next_step=next_step))
     return rows.report_id()
 
 

@@ -299,7 +299,7 @@ def write_settle_page(
     merged : MergedReviews
         The result of `merge_reviews`. Rows without a given label are left out.
     page
-        `image_root`, `embed_limit`, `thumbnail_size` and `next_step`, as for `write_review`.
+        `image_root`, `embed_limit` and `next_step`, as for `write_review`.
 
     Returns
     -------
