@@ -287,6 +287,11 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"y": LABELS[:20]}, "y has 20 labels and X has 30 rows"),
         ({"X": np.where(np.eye(30, 4), np.nan, X)}, "X contains NaN"),
         ({"X": np.where(np.eye(30, 4), np.inf, X)}, "X contains infinity"),
+        # Rows without a label count.
+        (
+            {"X": sp.csr_array(np.where(np.eye(30, 4, -9), np.nan, X)), "y": [None, *LABELS[1:]]},
+            "X contains NaN at row 9, column 0",
+        ),
         ({"corruption": np.eye(2)}, "corruption has 2 rows for 3 classes: pass one row and one"),
         ({"corruption": 2 * np.eye(3)}, "does not sum to one"),
         ({"probabilities": np.ones((30, 2)) / 2}, "has 2 columns for 3 classes: pass one column"),
@@ -324,12 +329,3 @@ def test_agreement_unrelated_to_accuracy_is_no_gain():
     assert found.advice.action is Action.NOTHING
     assert found.noise.slope <= 0
     assert np.isnan(found.noise.as_accuracy(found.comparison.gain))
-
-
-@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
-def test_error_counts_rows_without_a_label(store):
-    data = synthetic()
-    X, y = data.X.copy(), data.given_labels.astype(object)
-    y[:4], X[10, 3] = None, np.nan
-    with pytest.raises(ValueError, match="X contains NaN at row 10, column 3"):
-        forecast(store(X), y)

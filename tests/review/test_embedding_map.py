@@ -166,16 +166,3 @@ def test_finds_points_by_place_direction_and_lasso(tmp_path) -> None:
     lower = (y > 0.05 + (x - 0.05) * 0.25 / 0.9) & (y < 0.3) & (x < 0.95) & (y < x + 1e-9)
     left = (x > 0.05 + (y - 0.05) * 0.25 / 0.9) & (x < 0.3) & (y < 0.95) & (x < y + 1e-9)
     assert found["inside"] == np.flatnonzero(lower | left).tolist()
-
-
-def test_lasso_is_a_filter(tmp_path) -> None:
-    write_review(tmp_path / "r.html", audit_rows(40), ReviewSummary())
-    code = """const wanted = { search: "", finding: "wrong", given: "1", suggested: "",
-      decision: "", close: "", confidence: "" };
-    const before = look(wanted).view;
-    lasso.rows = new Set(before.slice(2).concat([0]));
-    const { view, counts } = look(wanted);
-    return [before, view, counts.given.get("")];"""
-    before, view, n_listed = run_page(tmp_path / "r.html", code)
-    assert view == before[2:]
-    assert n_listed == len(set(view) | {0})
