@@ -1,8 +1,11 @@
-"""Small labelled features for tests of class correlations, and the dense way to measure them."""
+"""Small labelled features for tests of class correlations, and their correlations of all pairs."""
 
+import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
+
+from stored import memory_map
 
 
 def dense_correlations(X, labels):
@@ -28,13 +31,16 @@ def labelled_rows(draw, min_size=1):
     return X, labels, np.unique(superclass, return_inverse=True)[1]
 
 
-class CountedRows:
-    """A store that counts how many of its rows were read."""
+STORES = ["float16", "float32", "int64", "memory map", "csr"]
 
-    def __init__(self, rows):
-        self.rows, self.shape, self.dtype = rows, rows.shape, rows.dtype
-        self.n_read = 0
 
-    def __getitem__(self, part):
-        self.n_read += len(self.rows[part])
-        return self.rows[part]
+def stored_as(kind, X, folder):
+    """Return small integers, which are the same in every precision, in one kind of array."""
+    if kind == "memory map":
+        return memory_map(X.astype(np.float32), folder)
+    return sp.csr_array(X.astype(float)) if kind == "csr" else X.astype(kind)
+
+
+def in_two(values):
+    """Return values in two chunks of Dask, the first of which has one row."""
+    return da.from_array(values, chunks=((1, len(values) - 1), *((-1,) * (values.ndim - 1))))

@@ -55,7 +55,7 @@ def compared(gain=0.0, likelier=2.0, *, learnt=True, n_rows=1000, looks_like=(0,
     ("gain", "likelier", "noise", "action", "said"),
     [
         (0.01, 1.65, CLEAN, Action.ANCHORED, ("1.65 standard errors", "+1.0 ± 1.0 points")),
-        # A gain beyond its error that the test does not show is not named beside "not likelier".
+        # The reason "not likelier" does not mention a gain in agreement.
         (0.03, 1.64, CLEAN, Action.PLAIN, ("does not make held-out labels likelier (1.64",)),
         (-0.016, 5.0, CLEAN, Action.ANCHORED, ("5.00 standard errors",)),
         (-0.017, 5.0, CLEAN, Action.PLAIN, ("predicts fewer", "-1.7 ± 1.0 points")),
@@ -63,7 +63,7 @@ def compared(gain=0.0, likelier=2.0, *, learnt=True, n_rows=1000, looks_like=(0,
         (0.02, 5.0, QUARTER, Action.ANCHORED, ("5.00 standard errors", "+4.0 ± 2.0 points")),
     ],
 )
-def test_auto_probe_is_advised_if_it_is_better_by_a_test(gain, likelier, noise, action, said):
+def test_advises_auto_probe_if_a_test_shows_that_it_is_better(gain, likelier, noise, action, said):
     found = advise(compared(gain, likelier), noise, APART, LABELS)
     assert found.action is action
     assert found.summary.startswith(f"{action}: ")
@@ -72,7 +72,7 @@ def test_auto_probe_is_advised_if_it_is_better_by_a_test(gain, likelier, noise, 
     assert found.code == ("AutoProbe()" if action is Action.ANCHORED else PLAIN.estimator)
 
 
-def test_the_evidence_has_the_numbers_of_the_summary():
+def test_evidence_has_the_numbers_of_the_summary():
     found = advise(compared(0.02), QUARTER, APART, LABELS)
     likelihood, agreement, worth = found.evidence
     assert "is -0.400; by the class frequencies alone it is -0.700." in likelihood
@@ -83,27 +83,27 @@ def test_the_evidence_has_the_numbers_of_the_summary():
     assert "gives 0.50 points" in worth
 
 
-def test_labels_that_are_not_learnt_are_hopeless():
-    found = advise(compared(0.05, learnt=False), FOUND, APART, LABELS)
-    assert (found.action, found.code, found.audit) == (Action.NOTHING, "", False)
-    assert "no better than the class frequencies" in found.summary
-    assert "cannot be estimated" in found.wrong_labels
+HALF = np.array([[0.4, 0.6], [0.0, 1.0]])
+MOST = NoiseEstimate(HALF, np.array([900.0, 100.0]), given=True)
+FEW = NoiseEstimate(HALF, np.array([100.0, 900.0]), given=True)
 
 
-def test_classes_that_are_alike_are_hopeless():
-    found = advise(compared(0.05), CLEAN, ALIKE, LABELS)
-    assert (found.action, found.code) == (Action.NOTHING, "")
-    assert "no more similar than rows of two classes" in found.summary
-
-
-@pytest.mark.parametrize(("size", "hopeless"), [(100, False), (900, True)])
-def test_a_majority_of_rows_with_commoner_wrong_labels_is_hopeless(size, hopeless):
-    noise = NoiseEstimate(
-        np.array([[0.4, 0.6], [0.0, 1.0]]), np.array([size, 1000.0 - size]), given=True
-    )
-    found = advise(compared(0.05), noise, APART, LABELS)
-    assert (found.action is Action.NOTHING) == hopeless
-    assert any(c.startswith("Rows of 1 class have some other") for c in found.cautions)
+@pytest.mark.parametrize(
+    ("learnt", "noise", "correlation", "action", "reason"),
+    [
+        (False, FOUND, APART, Action.NOTHING, "no better than the class frequencies"),
+        (True, CLEAN, ALIKE, Action.NOTHING, "no more similar than rows of two classes"),
+        (True, MOST, APART, Action.NOTHING, "1 of 2 classes, with 90% of the rows, have some"),
+        (True, FEW, APART, Action.ANCHORED, "makes held-out labels likelier"),
+    ],
+)
+def test_names_data_for_which_no_method_helps(learnt, noise, correlation, action, reason):
+    found = advise(compared(0.05, learnt=learnt), noise, correlation, LABELS)
+    assert (found.action, found.code == "") == (action, action is Action.NOTHING)
+    assert reason in found.summary
+    assert ("cannot be estimated" in found.wrong_labels) == (not learnt)
+    lost = any(c.startswith("Rows of 1 class have some other") for c in found.cautions)
+    assert lost == (noise in (MOST, FEW))
 
 
 @pytest.mark.parametrize(
@@ -117,34 +117,29 @@ def test_a_majority_of_rows_with_commoner_wrong_labels_is_hopeless(size, hopeles
     ],
 )
 @pytest.mark.parametrize("gain", [0.0, 0.1])
-def test_an_audit_is_advised_if_some_labels_are_surely_wrong(noise, audit, words, gain):
-    """What to fit does not matter for it."""
+def test_advises_an_audit_if_some_labels_are_surely_wrong(noise, audit, words, gain):
     found = advise(compared(gain), noise, APART, LABELS)
     assert found.audit == audit
     assert words in found.wrong_labels
 
 
-def test_too_few_rows_for_a_plain_probe_leave_auto_probe():
+def test_advises_auto_probe_if_rows_are_too_few_for_a_plain_probe():
     found = advise(replace(compared(), plain=None), CLEAN, APART, LABELS)
     assert (found.action, found.code) == (Action.ANCHORED, "AutoProbe()")
     assert "too few rows" in found.summary
 
 
-def test_a_label_whose_rows_look_like_another_is_named():
-    found = advise(compared(looks_like=(1, 1)), CLEAN, APART, LABELS)
-    assert any("separate the two: 0 like 1." in caution for caution in found.cautions)
-    found = advise(compared(looks_like=(1, 1), learnt=False), CLEAN, APART, LABELS)
-    assert not any("0 like 1" in caution for caution in found.cautions)
-
-
-@pytest.mark.parametrize("n_rows", [300, 1000])
-def test_rows_that_were_not_used_are_counted(n_rows):
-    found = advise(compared(n_rows=n_rows), CLEAN, APART, LABELS)
-    said = "The label model was fitted on 300 of 1000 rows."
-    assert (said in found.cautions) == (n_rows == 300)
-
-
-def test_noise_that_cannot_be_seen_is_a_caution_unless_it_is_known():
-    for noise, said in ((FOUND, True), (QUARTER, False)):
-        found = advise(compared(), noise, APART, LABELS)
-        assert any("cannot be detected" in caution for caution in found.cautions) == said
+@pytest.mark.parametrize(
+    ("changes", "noise", "caution", "is_said"),
+    [
+        ({"looks_like": (1, 1)}, CLEAN, "separate the two: 0 like 1.", True),
+        ({"looks_like": (1, 1), "learnt": False}, CLEAN, "0 like 1", False),
+        ({"n_rows": 300}, CLEAN, "The label model was fitted on 300 of 1000 rows.", True),
+        ({}, CLEAN, "The label model was fitted", False),
+        ({}, FOUND, "cannot be detected", True),
+        ({}, QUARTER, "cannot be detected", False),
+    ],
+)
+def test_cautions_name_limits_of_the_evidence(changes, noise, caution, is_said):
+    found = advise(compared(**changes), noise, APART, LABELS)
+    assert any(caution in each for each in found.cautions) == is_said

@@ -1,4 +1,4 @@
-"""What is known about held-out rows, against counting by hand."""
+"""Comparisons on held-out rows agree with counts by hand."""
 
 import numpy as np
 import pytest
@@ -18,20 +18,12 @@ from twohot.probes.recipe import TEACHER
 
 @pytest.fixture(scope="module")
 def judged():
+    """Return the anchored label model of noisy rows, and its comparison with a plain probe."""
     data = synthetic(noise_rate=0.5)
     probe = AutoProbe(n_jobs=1)
     rows = check_features(probe, data.X, reset=True)
-    return judge_rows(probe, rows, code_labels(data.given_labels))
-
-
-@pytest.fixture(scope="module")
-def anchored(judged):
-    return judged.anchored
-
-
-@pytest.fixture(scope="module")
-def found(judged):
-    return compare(judged.anchored, judged.choice)
+    judged = judge_rows(probe, rows, code_labels(data.given_labels))
+    return judged.anchored, compare(judged.anchored, judged.choice)
 
 
 def linear_logits(anchored, stage):
@@ -42,42 +34,32 @@ def linear_logits(anchored, stage):
     return combine(logits, weights)
 
 
-def predictions(anchored, stage):
-    return linear_logits(anchored, stage).argmax(axis=1)
-
-
-def test_the_plain_probe_is_the_likeliest_teacher(anchored, found):
+def test_plain_probe_is_the_likeliest_teacher(judged):
+    _, found = judged
     teachers = [entry for entry in found.choice.tried if entry.method == TEACHER]
     assert found.plain == max(teachers, key=lambda entry: entry.likelihood)
-    member = anchored.library.members[found.plain.recipe]
-    agreement = np.mean(member.logits.argmax(axis=1) == anchored.sample.codes)
-    assert found.plain_agreement == pytest.approx(agreement)
     assert found.plain_agreement == pytest.approx(found.plain.agreement)
 
 
-def test_auto_probe_is_judged_without_voters_and_without_the_leak_of_rounds(anchored, found):
-    codes = anchored.sample.codes
-    assert found.n_rows == len(codes)
-    agreements = [
-        np.mean(predictions(anchored, stage) == codes) for stage in (anchored.first, anchored.last)
-    ]
-    assert found.agreement == pytest.approx(min(agreements))
-
-
-def test_the_gain_is_paired(anchored, found):
+def test_auto_probe_is_the_stage_that_agrees_less_without_voters(judged):
+    anchored, found = judged
     codes = anchored.sample.codes
     stages = (anchored.first, anchored.last)
-    predicted = min(
-        (predictions(anchored, stage) for stage in stages), key=lambda each: np.mean(each == codes)
-    )
-    plain = anchored.library.members[found.plain.recipe].logits.argmax(axis=1)
-    difference = (predicted == codes).astype(float) - (plain == codes)
+    right = [linear_logits(anchored, stage).argmax(axis=1) == codes for stage in stages]
+    worse = min(right, key=np.mean)
+    plain = anchored.library.members[found.plain.recipe].logits.argmax(axis=1) == codes
+    assert found.n_rows == len(codes)
+    assert found.agreement == pytest.approx(worse.mean())
+    assert found.plain_agreement == pytest.approx(plain.mean())
+    # The difference is paired.
+    difference = worse.astype(float) - plain
     assert found.gain == pytest.approx(difference.mean())
     assert found.gain_error == pytest.approx(difference.std() / np.sqrt(len(codes)))
 
 
-def test_the_likelihoods_that_are_compared_are_beside_the_same_noise(anchored, found):
-    """By a grid over temperatures, and not by a search."""
+def test_compares_likelihoods_with_the_same_noise(judged):
+    """Temperatures come from a grid here, not from a search."""
+    anchored, found = judged
     codes, noise = anchored.sample.codes, anchored.first.model.noise
     rows = np.arange(len(codes))
     auto = linear_logits(anchored, anchored.first)
@@ -94,7 +76,8 @@ def test_the_likelihoods_that_are_compared_are_beside_the_same_noise(anchored, f
     assert found.likelier == pytest.approx(expected, abs=0.1)
 
 
-def test_likelihoods_are_those_of_the_test_of_what_was_learnt(anchored, found):
+def test_likelihood_is_that_of_the_label_model(judged):
+    anchored, found = judged
     codes, first = anchored.sample.codes, anchored.first
     p = np.exp(first.model.log_probabilities(first.logits))
     given = (p @ first.model.noise)[np.arange(len(codes)), codes]
@@ -104,8 +87,8 @@ def test_likelihoods_are_those_of_the_test_of_what_was_learnt(anchored, found):
 
 
 @pytest.mark.parametrize("noise_rate", [0.3, 0.6, 0.7])
-def test_the_gain_on_true_labels_is_within_its_error(noise_rate):
-    """Labels that leak through rounds would make it twice what there is at 70 % noise."""
+def test_gain_on_true_labels_is_within_its_error(noise_rate):
+    """If labels leaked through rounds, the gain at 70 % noise would be twice as large."""
     data = digits(noise_rate)
     expected = forecast(data.X, data.given_labels, n_jobs=1)
     gain, error = (
@@ -118,7 +101,7 @@ def test_the_gain_on_true_labels_is_within_its_error(noise_rate):
     assert gain < probe.score(*test) - plain.score(*test) + 3 * error
 
 
-def test_the_plain_probe_is_that_of_the_forecast_on_the_same_folds():
+def test_plain_probe_is_that_of_a_forecast_on_the_same_folds():
     data = synthetic()
     y = data.given_labels.astype(object)
     y[:100] = None
@@ -130,12 +113,12 @@ def test_the_plain_probe_is_that_of_the_forecast_on_the_same_folds():
     assert repr(probe) == repr(expected.plain.probe())
 
 
-def test_no_label_looks_like_another_by_chance(found):
-    np.testing.assert_array_equal(found.looks_like, np.arange(5))
+def test_no_label_looks_like_another_by_chance(judged):
+    np.testing.assert_array_equal(judged[1].looks_like, np.arange(5))
 
 
 def test_groups_are_held_out_together():
-    """Noisy copies of a few rows: their labels are predicted well only if copies are split."""
+    """Labels of copied rows are predicted well only if copies are in several folds."""
     generator = np.random.default_rng(0)
     centres = generator.standard_normal((30, 40))
     groups = np.repeat(np.arange(30), 10)

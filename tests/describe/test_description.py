@@ -1,8 +1,9 @@
-"""A description says what the parts of the library measure, of the rows it was asked for."""
+"""A description has what the parts of the library measure on the requested rows."""
 
 import json
 from dataclasses import replace
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -41,9 +42,14 @@ def table():
     )
 
 
-def test_rows_of_the_training_split_are_described_unless_another_is_asked_for(table):
-    for split, name in ((None, "train"), ("test", "test")):
-        found = describe_table(table, split=split)
+def test_describes_the_training_split_by_default(table):
+    in_chunks = replace(table, features=da.from_array(table.features, chunks=(50, -1)))
+    for described, split, name in (
+        (table, None, "train"),
+        (table, "test", "test"),
+        (in_chunks, "train", "train"),
+    ):
+        found = describe_table(described, split=split)
         rows = table.take(table.rows_of_split(name))
         assert found.split == name
         assert found.split_sizes == {"train": 192, "test": 48}
@@ -57,7 +63,7 @@ def test_rows_of_the_training_split_are_described_unless_another_is_asked_for(ta
         assert found.class_sizes.sum() + found.n_without_label == table.n_rows == found.n_rows
 
 
-def test_superclasses_of_the_file_are_taken_unless_a_clustering_is_asked_for(table):
+def test_superclasses_of_the_file_are_used_unless_a_clustering_is_requested(table):
     rows = table.take(table.rows_of_split("train"))
     named = describe_table(table).structure
     assert named.superclass_names == ("mammal", "insect")
@@ -85,14 +91,14 @@ def test_classes_without_rows_are_left_out_of_the_correlations(table):
     assert found.structure.superclass.tolist() == [1, 1, 0, 0, 1]
     full = describe_table(table)
     assert found.n_without_label == full.n_without_label + full.class_sizes[2]
-    # And so are superclasses that have none.
+    # Superclasses without rows are left out too.
     labels = np.where(np.isin(table.labels, (2, 3, 4)), -1, table.labels)
     found = describe_table(replace(table, labels=labels))
     assert found.structure.superclass_names == ("insect",)
 
 
 @pytest.mark.parametrize("n_labels", [0, 1])
-def test_a_table_of_fewer_than_two_classes_has_no_correlations(n_labels):
+def test_fewer_than_two_classes_have_no_correlations(n_labels):
     labels = np.full(5, n_labels - 1)
     found = describe_table(FeatureTable(features=np.eye(5), labels=labels, classes=("cat",)))
     assert found.structure is None
@@ -108,7 +114,7 @@ def test_many_features_have_means_without_a_spread(table):
     assert found.to_json()["same_class"] == pytest.approx(0.4, abs=0.05)
 
 
-def test_json_knows_all_numbers_and_no_nan(table):
+def test_json_has_all_numbers_and_no_nan(table):
     labels = np.where(table.labels == 5, -1, table.labels)
     labels[np.flatnonzero(table.labels == 5)[1]] = 5
     found = describe_table(replace(table, labels=labels, split=None, split_names=()))
@@ -119,10 +125,13 @@ def test_json_knows_all_numbers_and_no_nan(table):
     assert content["provenance"] == {"backbone": "none"}
 
 
-def test_two_ways_to_cut_are_one_too_many(table):
-    with pytest.raises(
-        ValueError, match=r"n_superclasses=2 and cut=0.5 both set the number of superclasses"
-    ):
-        describe_table(table, n_superclasses=2, cut=0.5)
-    with pytest.raises(ValueError, match="split='valid' is not in this table"):
-        describe_table(table, split="valid")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_superclasses": 2, "cut": 0.5}, "n_superclasses=2 and cut=0.5 both set the number"),
+        ({"split": "valid"}, "split='valid' is not in this table"),
+    ],
+)
+def test_rejects_options(table, options, message):
+    with pytest.raises(ValueError, match=message):
+        describe_table(table, **options)

@@ -1,4 +1,4 @@
-"""The theory is asked about estimates as they are."""
+"""The theory gets estimates without changes."""
 
 import numpy as np
 import pytest
@@ -15,12 +15,10 @@ def answer(same, other):
     return ask_theory(unmix(measured, CLEAN, np.array([0, 0])), CLEAN, ridge=10.0, n_rounds=2)
 
 
-def test_the_separation_is_that_of_equal_classes():
+def test_separation_is_that_of_equal_classes():
     expected = separation_at(PairLevels(2, 50, 0.3, -0.1), l2=10.0 / (2 * 100))
     assert answer(0.3, -0.1).separation == pytest.approx(expected)
-
-
-def test_classes_that_are_not_separated_have_no_separation():
+    # Equal correlations within and between classes have none.
     assert np.isnan(answer(0.1, 0.1).separation)
 
 
@@ -35,8 +33,8 @@ def estimated(correlation, corruption, sizes):
     return known, noise
 
 
-def test_rounds_beyond_those_asked_for_are_counted():
-    """Half of the labels wrong and hardly a penalty: 531 rounds, as the closed form has it."""
+def test_counts_rounds_beyond_the_requested_ones():
+    """Half of the labels are wrong and the penalty is tiny: the closed form needs 531 rounds."""
     correlation = 0.1 + 0.3 * np.eye(4)
     known, noise = estimated(correlation, 0.5 * np.eye(4) + (1 - np.eye(4)) / 6, [100] * 4)
     found = ask_theory(known, noise, ridge=1600e-6, n_rounds=3)
@@ -45,8 +43,8 @@ def test_rounds_beyond_those_asked_for_are_counted():
     assert found.rounds_needed.overall == 531
 
 
-def test_what_does_not_last_is_said_to_end():
-    """Rounds 3 to 87 are right: the largest class outlives the others."""
+def test_reports_the_last_right_round():
+    """Rounds 3 to 87 are right; after them, the largest class wins."""
     correlation = np.array([[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]])
     corruption = [[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.1, 0.8]]
     known, noise = estimated(correlation, corruption, [400, 150, 250])

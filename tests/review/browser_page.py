@@ -1,4 +1,4 @@
-"""One review page in a real browser: what a reviewer can do there, and what is to be seen."""
+"""Pages in a real browser: what a reviewer does on them, and what they show."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,20 +9,30 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
+from audits import audit_rows
+from twohot.review.records import ReviewRows
 
-class Page:
-    """One report in the browser."""
+
+def text_rows(n_rows: int, **changes: Any) -> ReviewRows:
+    """Return rows of `audit_rows`, each with a short text."""
+    return audit_rows(
+        n_rows, items=tuple(f"text {i}" for i in range(n_rows)), item_kind="text", **changes
+    )
+
+
+class BrowserPage:
+    """A page in the browser."""
 
     def __init__(self, browser: webdriver.Chrome, path: Path, downloads: Path) -> None:
-        self.browser, self.address, self.downloads = browser, path.as_uri(), downloads
+        self.browser, self.address, self.downloads = browser, path.resolve().as_uri(), downloads
         self.load()
 
     def load(self) -> None:
         self.browser.get(self.address)
-        self.browser.find_element(By.ID, "tab-review").click()
 
     def script(self, code: str, *arguments: Any) -> Any:
         return self.browser.execute_script(code, *arguments)
@@ -36,42 +46,62 @@ class Page:
     def chord(self, held: str, key: str) -> None:
         ActionChains(self.browser).key_down(held).send_keys(key).key_up(held).perform()
 
+    def find(self, selector: str) -> WebElement:
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def each(self, selector: str, expression: str) -> list[Any]:
+        """Return the value of an expression in JavaScript for each matching element `made`."""
+        code = f"return [...document.querySelectorAll(arguments[0])].map(made => {expression})"
+        return self.script(code, selector)
+
+    def texts(self, selector: str) -> list[str]:
+        return self.each(selector, "made.textContent")
+
+    def said(self, name: str) -> str:
+        return self.script("return document.getElementById(arguments[0]).textContent", name)
+
+    def saved(self, name: str, button: str) -> Path:
+        """Return the file that a button saves."""
+        target = self.downloads / name
+        target.unlink(missing_ok=True)
+        self.click(button)
+        # A browser names the file before it has written it.
+        self.wait(lambda: target.exists() and target.stat().st_size)
+        return target
+
+    def click(self, name: str) -> None:
+        self.script("scrollTo(0, 0)")
+        self.find(f"#{name}").click()
+
+
+class Page(BrowserPage):
+    """A review page in the browser."""
+
+    def load(self) -> None:
+        super().load()
+        self.find("#tab-review").click()
+
     def note(self, text: str) -> None:
         """Write a note on the current row."""
         self.press("n", text)
         self.chord(Keys.CONTROL, Keys.ENTER)
 
     def choose(self, name: str, value: object) -> None:
-        select = self.browser.find_element(By.ID, name)
+        select = self.find(f"#{name}")
         if not select.is_displayed():
             self.click("more-filters")
         Select(select).select_by_value(str(value))
 
-    def click(self, name: str) -> None:
-        self.script("scrollTo(0, 0)")
-        self.browser.find_element(By.ID, name).click()
-
     def layout(self, name: str) -> None:
         self.script("scrollTo(0, 0)")
-        self.browser.find_element(By.CSS_SELECTOR, f"[data-layout={name}]").click()
+        self.find(f"[data-layout={name}]").click()
 
     def shown(self) -> list[int]:
-        """Numbers, in the data, of the rows in the page."""
-        return self.script(
-            "return [...document.querySelectorAll('#list [data-row]')]"
-            ".map(made => report.row[made.dataset.row])"
-        )
-
-    def texts(self, selector: str) -> list[str]:
-        return self.script(
-            "return [...document.querySelectorAll(arguments[0])].map(made => made.textContent)",
-            selector,
-        )
+        """Return the positions in the data of the listed rows."""
+        return self.each("#list [data-row]", "report.row[made.dataset.row]")
 
     def current(self) -> int:
-        return self.script(
-            "return report.row[document.querySelector('[aria-current=true]').dataset.row]"
-        )
+        return self.each("[aria-current=true]", "report.row[made.dataset.row]")[0]
 
     def decided(self) -> dict[int, list[str]]:
         pairs = self.script(
@@ -82,28 +112,20 @@ class Page:
     def noted(self) -> dict[int, str]:
         return dict(self.script("return [...notes].map(([i, text]) => [report.row[i], text])"))
 
-    def said(self, name: str) -> str:
-        return self.script("return document.getElementById(arguments[0]).textContent", name)
-
     def export(self) -> Path:
-        target = self.downloads / f"decisions-{self.script('return report.report')}.csv"
-        target.unlink(missing_ok=True)
-        self.click("export")
-        # A browser names the file before it has written it.
-        self.wait(lambda: target.exists() and target.stat().st_size)
-        return target
+        return self.saved(f"decisions-{self.script('return report.report')}.csv", "export")
 
     def bring(self, path: Path) -> str:
-        """Import a file and return what the page says about it."""
+        """Import a file and return the message of the page."""
         self.script("document.getElementById('status').textContent = ''")
-        self.browser.find_element(By.ID, "import-file").send_keys(str(path))
+        self.find("#import-file").send_keys(str(path))
         self.wait(lambda: self.said("status"))
         return self.said("status")
 
 
 @contextmanager
 def window_of(browser: webdriver.Chrome, width: int, height: int) -> Iterator[None]:
-    """Give the browser another window for a while: that of a phone if it is narrow."""
+    """Give the browser a window of another size; a narrow one is that of a phone."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:

@@ -14,7 +14,7 @@ from selenium import webdriver
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
 
-# No traffic of its own, and nothing that a machine without a screen lacks.
+# Without network traffic and without a screen.
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -31,7 +31,7 @@ FLAGS = (
 
 @pytest.fixture
 def killed_and_started_again(tmp_path: Path, downloads: Path) -> Iterator[Callable[[], Any]]:
-    """A browser of its own, which each call kills and starts again with the same profile."""
+    """Each call kills the browser and starts it again with the same profile."""
     profile, running = tmp_path / "profile", []
 
     def start() -> webdriver.Chrome:
@@ -55,7 +55,7 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start_browser(profile: Path, downloads: Path) -> webdriver.Chrome:
-    """Start a browser, or skip the test where there is none."""
+    """Start a browser; skip the test if none is installed."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         pytest.skip("chromium and chromedriver are not installed: the report is not tested in one")
@@ -78,16 +78,22 @@ def browser(
 
 
 @pytest.fixture
-def opened(browser, tmp_path, downloads):
-    """Open a report of rows, in a browser that remembers nothing."""
-
-    def write_and_open(rows: ReviewRows, name: str = "report.html", **summary: Any) -> Page:
-        write_review(tmp_path / name, rows, ReviewSummary(**summary), image_root=tmp_path)
-        return Page(browser, tmp_path / name, downloads)
-
+def fresh(browser):
+    """Return the browser without anything stored; afterwards its log has no error."""
     browser.get("file:///")
     browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
     browser.get_log("browser")
-    yield write_and_open
+    yield browser
     errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert errors == []
+
+
+@pytest.fixture
+def opened(fresh, tmp_path, downloads):
+    """Open the report of some rows."""
+
+    def write_and_open(rows: ReviewRows, name: str = "report.html", **summary: Any) -> Page:
+        write_review(tmp_path / name, rows, ReviewSummary(**summary), image_root=tmp_path)
+        return Page(fresh, tmp_path / name, downloads)
+
+    return write_and_open

@@ -1,4 +1,4 @@
-"""The scripts of a page, run by node without a browser: what they store, take and refuse."""
+"""Run the scripts of a page in node, without a browser."""
 
 import json
 import re
@@ -13,7 +13,7 @@ import pytest
 
 from twohot.review.page import joined_script
 
-# Those that need nothing of a browser but storage.
+# Modules that need no elements of a page.
 WITHOUT_ELEMENTS = ("state", "decision_file", "storage", "filters")
 STAND_INS = """
 "use strict";
@@ -32,7 +32,7 @@ process.stdout.write(JSON.stringify({ answer, stored: [...texts] }));
 
 @dataclass
 class Storage:
-    """What a browser keeps between two pages."""
+    """What a browser stores."""
 
     texts: list[list[str]] = field(default_factory=list)  # [key, text] of localStorage
     kept: list[list[str]] = field(default_factory=list)  # likewise of the second copy
@@ -40,7 +40,7 @@ class Storage:
 
 
 def json_of(path: Path) -> str:
-    """Return the data that a page carries."""
+    """Return the embedded data of a page."""
     found = re.search(r'id="report-data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
     return found.group(1)
 
@@ -52,7 +52,7 @@ def run_page(
     storage: Storage | None = None,
     modules: Sequence[str] = WITHOUT_ELEMENTS,
 ) -> Any:
-    """Return what a function body of JavaScript returns in a page; `argument` is what it sees."""
+    """Return the result of a function body in JavaScript, whose variable is `argument`."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed: the scripts of the report are not tested in it")

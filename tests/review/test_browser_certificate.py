@@ -1,14 +1,11 @@
 """Pages for certificates in a real browser: a review with a bound, a check, a certified list."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
+from browser_page import BrowserPage
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.wait import WebDriverWait
 
 from audits import HOSTILE, audit_rows
 from twohot.audit import (
@@ -37,28 +34,18 @@ def rows():
         N_ROWS,
         items=[HOSTILE[row % len(HOSTILE)] for row in range(N_ROWS)],
         item_kind="text",
-        # The odd rows have a second candidate, as those in doubt have a suggestion.
+        # The second candidate must not distinguish flagged rows from others.
         second_labels=(POSITION // 2 + 2) % 4,
     )
 
 
-class VerdictPage:
+class VerdictPage(BrowserPage):
     """A page of verdicts, which are given by keys."""
 
-    def __init__(self, browser, path: Path, downloads: Path) -> None:
-        self.browser, self.downloads, self.address = browser, downloads, path.resolve().as_uri()
-        browser.get(self.address)
-
-    def press(self, *keys: str) -> None:
-        ActionChains(self.browser).send_keys(*keys).perform()
-
-    def said(self, name: str) -> str:
-        return self.browser.find_element(By.ID, name).get_property("textContent")
-
     def row(self) -> int | None:
-        """The row that waits for a verdict, by what the page shows."""
-        names = self.browser.find_elements(By.CSS_SELECTOR, ".focus .id")
-        return int(names[0].text.removeprefix("Row ")) if names else None
+        """Return the row that the page shows; None at the end."""
+        names = self.texts(".focus .id")
+        return int(names[0].removeprefix("Row ")) if names else None
 
     def decide(self, n_most: int, is_wrong, wrong: str = "x", right: str = "r") -> int:
         for count in range(n_most):
@@ -68,32 +55,20 @@ class VerdictPage:
             self.press(wrong if is_wrong(row) else right)
         return n_most
 
-    def saved(self, name: str, button: str) -> Path:
-        target = self.downloads / name
-        target.unlink(missing_ok=True)
-        self.browser.find_element(By.ID, button).click()
-        waiting = WebDriverWait(self.browser, 60, 0.05)
-        waiting.until(lambda _: target.exists() and target.stat().st_size)
-        return target
-
 
 @pytest.fixture
-def verdicts(browser, downloads):
-    browser.get("file:///")
-    browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
-    browser.get_log("browser")
-    yield lambda path: VerdictPage(browser, path, downloads)
-    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+def verdicts(fresh, downloads):
+    return lambda path: VerdictPage(fresh, path, downloads)
 
 
-def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path) -> None:
+def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path) -> None:
     labels = [rows.label_name(code) for code in rows.given_labels]
     write_csv(tmp_path / "labels.csv", ["note", "label"], [["x", label] for label in labels])
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, n_wrong=60))
     assert page.said("bound").startswith("The model estimates that about 20 % of 300 labels are")
-    seen = page.browser.find_element(By.TAG_NAME, "main").text.lower()
+    seen = page.find("main").text.lower()
     assert not any(word in seen.partition("is the given label right?")[2] for word in DOUBT_WORDS)
-    assert page.browser.execute_script("return window.hacked") is None
+    assert page.script("return window.hacked") is None
     assert page.decide(60, lambda row: bool(WRONG[row])) == 60
     page.press("u", "u")
     page.browser.refresh()
@@ -105,10 +80,10 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     page.press("s")
     assert page.said("progress-text") == "61 decisions"
     page.press("u", "u", "u")
-    given = page.browser.execute_script("return className(report.given[shown])")
+    given = page.script("return className(report.given[shown])")
     page.press("l")
     page.press(given, Keys.ENTER)  # the given label by its name: it is right
-    assert page.browser.execute_script("return verdictOf(log.at(-1))") == "right"
+    assert page.script("return verdictOf(log.at(-1))") == "right"
     page.press("u")
     n_more = page.decide(N_ROWS, lambda row: bool(WRONG[row]))
     assert n_more < N_ROWS - 60
@@ -129,7 +104,7 @@ def test_a_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_pa
     assert np.flatnonzero(applied.excluded).tolist() == sorted(
         look.row for look in full.looks if look.verdict == "wrong"
     )
-    # The same labels in another order, or one changed, are not those of the certificate.
+    # The same labels in another order are not those of the certificate.
     write_csv(tmp_path / "labels.csv", ["label"], [[label] for label in labels[::-1]])
     with pytest.raises(ArgumentError, match="does not have the labels of"):
         verify_certificate(path, data=tmp_path / "labels.csv")
@@ -141,7 +116,7 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
 
     def is_wrong(row: int) -> bool:
         looks[row] = looks.get(row, 0) + 1
-        # The second look at one row differs, and the third one decides.
+        # The second look at one row differs; the third look decides.
         return bool(WRONG[row]) and not (row == 298 and looks[row] == 2)
 
     page.decide(2 * N_ROWS, is_wrong)
@@ -156,8 +131,8 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     shown = {row for row, count in looks.items() if count > 1}
     assert shown == again.keys()
     assert {look.row for look in found.looks if look.verdict == "wrong"} <= shown
-    # A verdict is missing from what the browser keeps: what comes after it is not taken.
-    page.browser.execute_script(
+    # If a stored verdict is missing, the later ones are ignored.
+    page.script(
         "const kept = JSON.parse(localStorage[logKey(0)]); kept.rows.splice(30, 1);"
         "localStorage[logKey(0)] = JSON.stringify(kept);"
     )
@@ -165,29 +140,29 @@ def test_second_looks_correct_the_bound(rows, verdicts, tmp_path) -> None:
     assert page.said("progress-text") == "30 decisions"
     assert "stored verdicts ignored: of another review" in page.said("status")
     kept = "return localStorage[logKey(0)]"
-    before = page.browser.execute_script(kept)
-    page.press("r")  # what was stored is copied before it is written over
+    before = page.script(kept)
+    page.press("r")  # a copy of what was stored is kept
     untaken = (
         "const name = Object.keys(localStorage).find((key) => key.includes(':untaken '));"
         "return JSON.parse(localStorage[name]).rows"
     )
-    assert page.browser.execute_script(untaken) == json.loads(before)["rows"]
-    assert len(json.loads(page.browser.execute_script(kept))["rows"]) == 31
-    # The verdicts so far are taken for another target.
+    assert page.script(untaken) == json.loads(before)["rows"]
+    assert len(json.loads(page.script(kept))["rows"]) == 31
+    # The verdicts also count for another target.
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, twice=0.2))
     assert page.said("progress-text") == "31 decisions"
 
 
-def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None:
+def test_check_page_saves_verdicts_for_certify(rows, verdicts, tmp_path) -> None:
     write_audit_folder(tmp_path, rows, ReviewSummary())
     check = write_check(tmp_path, read_audit_folder(tmp_path), 0.1)
     page = verdicts(tmp_path / "check.html")
-    seen = page.browser.find_element(By.TAG_NAME, "body").text.lower()
+    seen = page.find("body").text.lower()
     assert not any(word in seen for word in DOUBT_WORDS)
     assert page.row() == min(check.draw.rows)
     page.press("s", "u")
     assert page.decide(2, lambda _row: True, wrong="w") == 2
-    # A second draw of the audit, in another folder, has verdicts of its own.
+    # Another draw from the same audit has separate verdicts.
     other = tmp_path / "other"
     write_audit_folder(other, rows, ReviewSummary())
     write_check(other, read_audit_folder(other), 0.1, seed=1)
@@ -206,7 +181,7 @@ def test_a_check_page_saves_what_certify_reads(rows, verdicts, tmp_path) -> None
     assert f"Of the {len(listed.rows)} most suspicious labels, at most {listed.most_right}" in (
         page.said("bound")
     )
-    page.browser.find_element(By.ID, "length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+    page.find("#length").send_keys(Keys.HOME, Keys.ARROW_RIGHT)
     assert page.said("bound").startswith("Of the 2 most suspicious labels, at most 2 are right")
-    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#lines tr")) == 2
-    assert page.browser.execute_script("return window.hacked") is None
+    assert len(page.texts("#lines tr")) == 2
+    assert page.script("return window.hacked") is None

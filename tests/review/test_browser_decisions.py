@@ -1,13 +1,12 @@
-"""Decisions in a real browser: made by keys and buttons, undone, kept, exported and imported."""
+"""Decisions in a real browser: keys, buttons, undo, storage, export and import."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_page import Page
+from browser_page import Page, text_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from audits import ANIMALS, HOSTILE, audit_rows
@@ -45,7 +44,7 @@ def test_keys_decide_move_and_undo(opened) -> None:
     assert page.current() == order[1]
 
 
-def test_all_that_is_listed_is_accepted_in_one_step_which_is_asked_about(opened) -> None:
+def test_accepts_all_listed_suggestions_after_a_question(opened) -> None:
     rows = audit_rows(240)  # more than a page of them is flagged
     page = opened(rows)
     page.press("r")
@@ -60,45 +59,45 @@ def test_all_that_is_listed_is_accepted_in_one_step_which_is_asked_about(opened)
     names = np.array(ANIMALS)[rows.suggested_labels]
     accepted = {**first, **{i: ["accept", names[i]] for i in wanted}}
     assert page.decided() == accepted
-    assert not page.browser.find_element(By.ID, "accept-shown").is_enabled()
+    assert not page.find("#accept-shown").is_enabled()
     page.press("u")
     page.click("clear-filters")
     page.click("accept-shown")
     assert page.said("confirm-title") == "Accept 119 suggestions at once?"
     assert page.decided() == first
-    page.browser.find_element(By.CSS_SELECTOR, "#confirm [value=no]").click()
+    page.find("#confirm [value=no]").click()
     assert page.decided() == first
     page.click("accept-shown")
-    page.browser.find_element(By.CSS_SELECTOR, "#confirm [value=yes]").click()
+    page.find("#confirm [value=yes]").click()
     assert len(page.decided()) == 120
     page.press("u")
     assert page.decided() == first
 
 
-def test_any_class_can_be_typed(opened) -> None:
+def test_types_any_class(opened) -> None:
     classes = tuple(f"kind {k}" for k in range(300))
     page = opened(audit_rows(8, classes=classes))
     first, second, *_ = page.shown()
     page.press("l")
-    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#relabel-list li")) < 50
+    assert len(page.texts("#relabel-list li")) < 50
     page.press("299", Keys.ENTER)
     assert page.decided() == {first: ["relabel", "kind 299"]}
-    # Keys typed in the dialog are text, and what is found there may be the suggestion itself.
+    # In the dialog, keys are text. The first match may be the suggestion.
     page.press("l", "a", "r", "u", Keys.ESCAPE)
     assert page.decided() == {first: ["relabel", "kind 299"]}
     page.press("l", Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
     assert page.decided()[second][0] == "accept"
 
 
-def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened) -> None:
-    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+def test_excludes_notes_and_new_classes_take_one_undo_each(opened) -> None:
+    page = opened(text_rows(12))
     first, second, third, *_ = page.shown()
     page.press("x")
     assert page.decided() == {first: ["exclude", ""]}
     assert page.current() == second
     page.press("l", "  yak ", Keys.ENTER)
     assert page.decided()[second] == ["new_class", "yak"]
-    # A class that was made up is offered again; a known one is no new class.
+    # A new class is offered again; a known class is no new one.
     page.press("l", "ya", Keys.ENTER)
     assert page.decided()[third] == ["new_class", "yak"]
     page.press("l", "cat")
@@ -133,15 +132,15 @@ def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened
 
 
 @pytest.mark.parametrize("name", [HOSTILE[0], "__proto__"])
-def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name) -> None:
-    rows = audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text")
+def test_new_classes_and_notes_stay_text_and_survive(opened, name) -> None:
+    rows = text_rows(12)
     page = opened(rows)
     first, second, third, *_ = page.shown()
     page.script("decideRows([0], 'relabel', arguments[0])", name)
     page.script("openNote([1]); byId('note-text').value = arguments[0]", name)
-    # The page goes back to the row when the dialog has closed, which is after the click.
+    # The dialog closes after the click; then the page goes back to the row.
     page.script("byId('note').addEventListener('close', () => { window.noteClosed = true })")
-    page.browser.find_element(By.ID, "note-save").click()
+    page.click("note-save")
     page.wait(lambda: page.script("return window.noteClosed"))
     page.script("goTo(2)")
     page.press("x")
@@ -163,45 +162,32 @@ def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name
     assert page.script("return window.hacked") is None
 
 
-def test_decisions_of_an_older_report_are_imported_and_leave_notes_alone(opened, tmp_path) -> None:
-    rows = audit_rows(12)
+def test_imports_keep_notes_and_are_taken_whole_or_not_at_all(opened, tmp_path) -> None:
+    rows, file = audit_rows(12), tmp_path / "decisions.csv"
     page = opened(rows)
     page.note("mine")
     first = page.shown()[0]
-    columns = "report,id,decision,label"
-    (tmp_path / "old.csv").write_text(f"{columns}\n{rows.report_id()},{first},reject,\n")
-    assert "1 decision imported" in page.bring(tmp_path / "old.csv")
+    line = f"report,id,decision,label\n{rows.report_id()},{first},"
+    for decision, answer in {
+        "dance": f"Nothing was imported: row {first} has the unknown decision dance.",
+        "reject": "1 decision imported (press u to undo).",
+    }.items():
+        assert page.decided() == {}
+        file.write_text(f"{line}{decision},\n")
+        assert page.bring(file) == answer
     assert page.decided()[first][0] == "reject"
     assert page.noted() == {first: "mine"}
 
 
 def test_buttons_decide_and_open_again(opened) -> None:
-    page = opened(audit_rows(8, items=tuple("abcdefgh"), item_kind="text"))
+    page = opened(text_rows(8))
     row = page.shown()[1]
     button = "#list li:nth-child(2) [data-action=accept]"
-    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    page.find(button).click()
     assert page.decided()[row][0] == "accept"
     assert page.current() == row
-    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    page.find(button).click()
     assert page.decided() == {}
-
-
-def test_decisions_survive_a_reload_and_stay_with_their_report(opened) -> None:
-    rows = audit_rows(12)
-    other = audit_rows(12, given_labels=np.array(rows.given_labels[::-1]))
-    page = opened(rows)
-    page.press("a", "r")
-    decided = page.decided()
-    page.load()
-    assert page.decided() == decided
-    assert len(decided) == 2
-    beside = opened(other, "other.html")
-    assert beside.decided() == {}
-    beside.press("2")
-    page.load()
-    assert page.decided() == decided
-    # The same audit written again is the same report.
-    assert opened(rows, "again.html").decided() == decided
 
 
 def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, downloads) -> None:
@@ -223,7 +209,7 @@ def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, 
     assert (len(decided), len(noted)) == (4, 1)
 
 
-def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
+def test_ignores_invalid_storage(opened) -> None:
     page = opened(audit_rows(12))
     for nonsense in (
         '{"rows": [["0", "dance"], ["2", 99], ["4", "relabel"], ["6", {}], ["8", [7]], 3, null]}',
@@ -252,9 +238,9 @@ def test_two_windows_of_a_report_agree(opened, browser) -> None:
     assert first.said("progress-text") == "1 of 6 reviewed"
 
 
-def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
+def test_warns_if_the_browser_stores_nothing(opened) -> None:
     page = opened(audit_rows(12))
-    warning = page.browser.find_element(By.ID, "storage-warning")
+    warning = page.find("#storage-warning")
     page.script(
         "for (const kind of [Storage, IDBObjectStore]) for (const set of ['setItem', 'put'])"
         "  kind.prototype[set] = () => { throw new Error('full'); }"
@@ -267,15 +253,15 @@ def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
     assert len(read_decisions(page.export())) == 2
 
 
-def test_decisions_are_shown_again_where_the_browser_has_no_room(opened) -> None:
+def test_decisions_survive_in_a_browser_without_room(opened) -> None:
     page = opened(audit_rows(12))
     page.script("localStorage.setItem('full', 'x'.repeat(5 * 1024 * 1024 - 64))")
     page.press("a", "r", "x")
     page.note("mine")
     decided, noted = page.decided(), page.noted()
-    page.wait(page.browser.find_element(By.ID, "storage-warning").is_displayed)
+    page.wait(page.find("#storage-warning").is_displayed)
     page.wait(lambda: page.said("saved") == "✓ Saved")
-    # No question about leaving the page stands in the way.
+    # Otherwise the browser asks before it leaves the page.
     page.script(
         "addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)"
     )
@@ -286,7 +272,7 @@ def test_decisions_are_shown_again_where_the_browser_has_no_room(opened) -> None
     assert page.decided() == decided
 
 
-def test_a_key_that_is_held_down_decides_one_row(opened) -> None:
+def test_held_key_decides_one_row(opened) -> None:
     page = opened(audit_rows(40))
     held = """for (const repeat of [false, true, true]) {
       document.activeElement.dispatchEvent(
@@ -302,20 +288,9 @@ def test_a_key_that_is_held_down_decides_one_row(opened) -> None:
     assert page.script("return page.cursor") == place + 3
 
 
-def test_an_import_that_does_not_fit_changes_nothing(opened, tmp_path) -> None:
-    page = opened(audit_rows(12))
-    page.press("a", "a")
-    decided = page.decided()
-    text = page.export().read_text(encoding="utf-8-sig")
-    (tmp_path / "changed.csv").write_text(text.replace(",accept,", ",dance,"), encoding="utf-8")
-    answer = page.bring(tmp_path / "changed.csv")
-    assert answer == "Nothing was imported: row 8 has the unknown decision dance."
-    assert page.decided() == decided
-
-
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"])), min_size=2)))
-def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, lines) -> None:
+def test_csv_is_the_same_in_the_browser_and_in_python(browser, tmp_path_factory, lines) -> None:
     folder = tmp_path_factory.getbasetemp()
     if not (folder / "csv.html").exists():
         write_review(folder / "csv.html", audit_rows(2), ReviewSummary())
@@ -327,9 +302,10 @@ def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, l
     assert [[unguarded(f) for f in line] for line in read_csv(folder / "csv.csv")] == lines
 
 
-def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened, tmp_path) -> None:
+def test_one_click_merges_spellings_and_decisions_are_signed(opened, tmp_path) -> None:
     rows = audit_rows(12, classes=("cat", "CAT", "fox", "fox "))
-    page = opened(rows)
+    page = opened(rows, corruption=np.eye(4))
+    page.choose("filter-given", 0)
     page.click("tab-overview")
     assert page.texts("#spellings li > div > span") == [
         *("'CAT'4 rows", "'cat'4 rows"),
@@ -337,9 +313,19 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     ]
     buttons = "return [...document.querySelectorAll('#spellings button')]"
     page.script(buttons)[0].click()
-    # Rows 0 and 8 are given cat and suggested CAT: nothing is left to decide.
+    # In rows 0 and 8 the labels cat and CAT become one: they need no decision.
     assert page.decided() == {0: ["accept", "CAT"], 8: ["accept", "CAT"]}
-    # A second click takes both back, also after a reload; undo of an import does so too.
+    # Maps and filters have one class for both, also the filter that was set.
+    assert page.texts("#noise-map thead th") == ["CAT", "fox", "fox "]
+    assert page.texts("#filter-given option") == [
+        *("any label (6)", "CAT (4)"),
+        *("fox (1)", "fox␣ (1)"),
+    ]
+    page.click("tab-review")
+    assert set(page.shown()) == {k for k in rows.flagged if rows.given_labels[k] < 2}
+    page.click("clear-filters")
+    page.click("tab-overview")
+    # A second click, also after a reload, or the undo of an import reverts both.
     path = page.export()
     page.wait(lambda: page.said("saved") == "✓ Saved")
     page.load()
@@ -357,7 +343,7 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     page.script(buttons)[1].click()
     page.script(buttons)[1].click()  # kept apart again
     page.wait(lambda: page.said("saved") == "✓ Saved")
-    page.browser.find_element(By.ID, "reviewer").send_keys(HOSTILE[0][:80], Keys.TAB)
+    page.find("#reviewer").send_keys(HOSTILE[0][:80], Keys.TAB)
     page.load()
     assert page.texts("#spellings [aria-pressed=true] .visually-hidden") == [" into 'CAT'"]
     decisions = read_decisions(page.export())
@@ -365,7 +351,7 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
     applied = apply_decisions(rows, decisions)
     assert applied.spellings == {"cat": "CAT"}
     assert not (applied.labels == 0).any()
-    # Another decision of another reviewer is refused, unless the row was settled.
+    # A different decision by another reviewer is refused, unless it settles the row.
     name = rows.report_id()
     for report, said in (
         (name, "Ben decided row 0 differently"),
@@ -376,14 +362,14 @@ def test_a_reviewer_merges_spellings_by_one_click_and_signs_the_decisions(opened
         assert said in page.bring(tmp_path / "b.csv")
     page.load()
     assert page.decided()[0] == ["second", "fox"]
-    # Who decided is kept: this page's reviewer, but for the row of another.
+    # Each decision keeps the name of its reviewer.
     by_row = {decision.id: decision.reviewer for decision in read_decisions(page.export())}
     assert (by_row["0"], by_row["8"]) == ("Ben", HOSTILE[0][:80])
     page.script("localStorage.clear()")
 
 
-def test_a_row_is_settled_by_a_click_on_what_a_reviewer_decided(opened, tmp_path) -> None:
-    rows = audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text")
+def test_click_on_a_decision_settles_a_row(opened, tmp_path) -> None:
+    rows = text_rows(12)
     name = rows.report_id()
     first, second = ([Decision(name, "0", "new_class", "yak")], [Decision(name, "0", "accept", "")])
     first += [Decision(name, "3", "exclude", "")]

@@ -1,25 +1,23 @@
-"""One row at a time in a real browser: what it shows, the next one, its address, and the end."""
+"""One row at a time in a real browser: its content, keys, address, and the end."""
 
 import numpy as np
-from selenium.webdriver.common.by import By
+from browser_page import text_rows
 from selenium.webdriver.common.keys import Keys
 
 from audits import HOSTILE, audit_rows
 from twohot.review.records import NO_ROW, Evidence, NearestRows, RowFinding
 
-TEXTS = tuple(f"text {i}" for i in range(200))
 
-
-def test_the_one_primary_button_leads_to_the_first_label(opened) -> None:
-    page = opened(audit_rows(200, items=TEXTS, item_kind="text"))
+def test_primary_button_leads_to_the_first_label(opened) -> None:
+    page = opened(text_rows(200))
     page.click("tab-overview")
     assert page.said("start") == "Start reviewing 100 labels"
-    assert len(page.browser.find_elements(By.CSS_SELECTOR, "main .primary")) == 1
-    assert not page.browser.find_element(By.ID, "export").is_enabled()
+    assert len(page.texts("main .primary")) == 1
+    assert not page.find("#export").is_enabled()
     page.click("start")
     page.press("a", "r")
     assert page.said("pager-top") == "←3 of 100→"
-    assert page.browser.find_element(By.ID, "export").is_enabled()
+    assert page.find("#export").is_enabled()
     page.wait(lambda: page.said("saved") == "✓ Saved")
     page.click("tab-overview")
     assert page.said("start") == "Continue reviewing 98 labels"
@@ -27,34 +25,25 @@ def test_the_one_primary_button_leads_to_the_first_label(opened) -> None:
     assert page.said("pager-top") == "←3 of 100→"
 
 
-def test_a_hundred_rows_take_one_key_each_and_few_more(opened) -> None:
-    page = opened(audit_rows(200, items=TEXTS, item_kind="text"))
-    page.layout("focus")
-    keys = [*"a" * 80, *"r" * 15, *(["l", "o", "w", "l", Keys.ENTER] * 5)]
-    page.press(*keys)
-    assert len(page.decided()) == 100
-    assert len(keys) <= 120
-    assert "All rows of this list are reviewed" in page.said("list")
-    page.press("u")
-    assert len(page.decided()) == 99
-
-
-def test_rows_are_decided_by_mouse_too_and_open_ones_come_first(opened) -> None:
-    page = opened(audit_rows(12, items=TEXTS[:12], item_kind="text"))
+def test_mouse_decides_rows_and_open_ones_come_first(opened) -> None:
+    page = opened(text_rows(12))
     order = page.shown()
     page.layout("focus")
     page.press("j")
     for _ in range(5):
-        page.browser.find_element(By.CSS_SELECTOR, ".focus [data-action=accept]").click()
+        page.find(".focus [data-action=accept]").click()
     assert page.current() == order[0]  # the one that was passed over
     page.press("k", "a")
     assert len(page.decided()) == 6
-    page.browser.find_element(By.CSS_SELECTOR, "#list .primary").click()
+    assert "All rows of this list are reviewed" in page.said("list")
+    page.find("#list .primary").click()
     page.wait(lambda: page.said("status").startswith("6 decisions saved as decisions-"))
     assert page.said("status").endswith(f"Next: {page.script('return report.nextStep')}")
+    page.press("u")
+    assert len(page.decided()) == 5
 
 
-def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> None:
+def test_row_shows_labels_nearest_rows_and_a_reason(opened) -> None:
     rows = audit_rows(
         8, items=HOSTILE[:8], item_kind="text", label_quality=np.array([0, 1, 0.2, 1, 0.5, 1, 1, 1])
     )
@@ -65,17 +54,14 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
         evidence=Evidence(rows=np.array([0, 2]), suggested=near, given=given),
         findings=(RowFinding("outliers", "Like no other row.", np.array([1]), np.zeros(1)),),
     )
-    cards = "return [...document.querySelectorAll('.card')].map(made => ["
-    cards += (
-        "...made.querySelectorAll('.nearest .label, .neighbour')].map(other => other.textContent))"
-    )
+    parts = "[...made.querySelectorAll('.nearest .label, .neighbour')].map(p => p.textContent)"
     near_both = ["0.40" + HOSTILE[5], "0.30" + HOSTILE[7], "0.95" + HOSTILE[3], "0.91" + HOSTILE[1]]
-    assert page.script(cards)[::2] == [["dog", *near_both[2:], "cat", *near_both[:2]], []]
+    assert page.each(".card", parts)[::2] == [["dog", *near_both[2:], "cat", *near_both[:2]], []]
     page.layout("focus")
     assert page.texts(".focus .text") == [HOSTILE[0]]
     assert page.texts(".candidate > .label") == ["cat", "dog"]
     assert page.texts(".candidate .neighbour") == near_both
-    # One distribution, which is not that of the label being wrong.
+    # The predicted distribution, not the probability that the label is wrong.
     assert page.texts(".predicted > span") == ["dog50 %", "fox50 %", "others < 1 %"]
     reasons = [page.texts(".why")[0]]
     for _ in range(3):
@@ -94,8 +80,8 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
     assert page.script("return window.hacked") is None
 
 
-def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
-    page = opened(audit_rows(12, items=TEXTS[:12], item_kind="text"))
+def test_address_of_a_row_leads_to_it_despite_filters(opened) -> None:
+    page = opened(text_rows(12))
     page.layout("focus")
     page.press("j", "j")
     row = page.current()
@@ -103,7 +89,7 @@ def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
     page.wait(lambda: page.browser.current_url == address)
     page.layout("cards")
     page.wait(lambda: page.browser.current_url == page.address)
-    page.browser.find_element(By.ID, "search").send_keys("text 10")
+    page.find("#search").send_keys("text 10")
     page.script("location.hash = arguments[0]", f"row={row}")
     page.wait(lambda: page.current() == row)
     page.browser.get("about:blank")
@@ -117,7 +103,7 @@ def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
     assert page.current() == row
 
 
-def test_a_page_without_rows_offers_nothing_to_do(opened) -> None:
+def test_page_without_rows_offers_nothing(opened) -> None:
     page = opened(audit_rows(4, is_label_issue=np.zeros(4, dtype=bool)))
     for layout in ("focus", "cards", "table"):
         page.layout(layout)
@@ -125,4 +111,4 @@ def test_a_page_without_rows_offers_nothing_to_do(opened) -> None:
         assert page.said("list") == "No label was flagged."
     page.click("tab-overview")
     assert page.said("answer-title") == "0 labels flagged"
-    assert not page.browser.find_element(By.CLASS_NAME, "next").is_displayed()
+    assert not page.find(".next").is_displayed()

@@ -1,16 +1,17 @@
-"""The overview of a report in a real browser: what it says, its maps, and where they lead."""
+"""The overview of a report in a real browser: its tables, its maps and their links."""
 
 import re
 
 import numpy as np
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from audits import ANIMALS, audit_rows
 from twohot.review.records import Method, WrongShare
 
+CELLS = "[...made.cells].map(cell => cell.textContent)"  # of a line of a table
 
-def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
+
+def test_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
     noise = np.array([[0.8, 0, 0, 0.2], [0.3, 0.7, 0, 0], [0, 0, 1, 0], [0, 0, 0.1, 0.9]])
     rows = audit_rows(40)
     page = opened(
@@ -21,10 +22,7 @@ def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
         methods=(Method("teacher", 0.7, 0.01), Method("student", 0.8, 0.01, chosen=True)),
     )
     page.click("tab-overview")
-    cells = page.script(
-        "return [...document.querySelectorAll('#noise-map tbody tr')].map("
-        "line => [...line.cells].map(cell => cell.textContent))"
-    )
+    cells = page.each("#noise-map tbody tr", CELLS)
     order = [3, 1, 0, 2]
     assert [line[0] for line in cells] == [ANIMALS[k] for k in order]
     percent = np.array([[int(text) for text in line[1:]] for line in cells])
@@ -32,58 +30,50 @@ def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
     lines = page.texts("#confusions li")
     assert [line.split()[0] for line in lines] == ["dog", "cat", "owl"]
     assert "30.0 %" in lines[0]
-    page.browser.find_element(By.CSS_SELECTOR, "#confusions button").click()
+    page.find("#confusions button").click()
     shown = page.shown()
     assert shown
     assert all(rows.suggested_labels[i] == 1 and rows.given_labels[i] == 0 for i in shown)
 
 
-def test_the_overview_names_groups_and_labels_with_the_most_wrong_labels(opened) -> None:
+def test_overview_lists_groups_and_labels_by_wrong_labels(opened) -> None:
     groups = (WrongShare("<i>Ann", 10, 6.0), WrongShare("Bob", 1234, 12.3))
     page = opened(audit_rows(40), group_shares=groups, label_shares=(WrongShare("owl", 4, 1.0),))
     page.click("tab-overview")
     heads = ["Group", "Labels", "Wrong", "<i>Ann", "Bob"]
     assert page.texts(".shares th") == [*heads, "Given label", "Labels", "Wrong", "owl"]
     assert page.texts(".shares td.number") == ["10", "60 %", "1,234", "1 %", "4", "25 %"]
-    assert page.script("return document.querySelectorAll('.shares rect').length") == 6
-    page.browser.find_element(By.CSS_SELECTOR, ".shares button").click()
+    assert len(page.texts(".shares rect")) == 6
+    page.find(".shares button").click()
     assert page.shown() == [i for i in range(38, -1, -2) if audit_rows(40).given_labels[i] == 3]
     page = opened(audit_rows(40), label_shares=(WrongShare("owl", 4, 1.0),))
     assert page.texts(".shares th") == []  # one label alone says what the headline does
 
 
-def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -> None:
+def test_correlations_leave_out_classes_of_one_row(opened) -> None:
     correlation = np.array([[0.5, 0.1, np.nan, 0.2], [0.1, 0.6, np.nan, 0.3], [np.nan] * 4])
     correlation = np.vstack([correlation, [0.2, 0.3, np.nan, 0.7]])
     page = opened(audit_rows(40), correlation=correlation, class_order=np.array([3, 1, 0, 2]))
     page.click("tab-overview")
-    cells = page.script(
-        "return [...document.querySelectorAll('#correlation-map tbody tr')].map("
-        "line => [...line.cells].map(cell => cell.textContent))"
-    )
+    cells = page.each("#correlation-map tbody tr", CELLS)
     assert [line[0] for line in cells] == [ANIMALS[k] for k in (3, 1, 0)]
-    shades = "return document.querySelector('#correlation-map tbody td > *').style.background"
-    red, _, blue = map(int, re.findall(r"\d+", page.script(shades)))
+    shade = page.each("#correlation-map tbody td > *", "made.style.background")[0]
+    red, _, blue = map(int, re.findall(r"\d+", shade))
     assert red > blue  # as in figures; shares are blue
-    assert [line[1:] for line in cells] == [
-        [".70", ".30", ".20"],
-        [".30", ".60", ".10"],
-        [".20", ".10", ".50"],
-    ]
+    shown = [".70", ".30", ".20"], [".30", ".60", ".10"], [".20", ".10", ".50"]
+    assert [line[1:] for line in cells] == [*shown]
 
 
-def test_long_names_of_classes_can_be_read_above_and_beside_a_map(opened) -> None:
+def test_long_class_names_fit_around_a_map(opened) -> None:
     classes = ("a ticket about billing", "a ticket about refunds", "delivery that is late", "owl")
     page = opened(audit_rows(40, classes=classes), corruption=np.eye(4), correlation=np.eye(4))
     page.click("tab-overview")
-    headings = page.script(
-        "return [...document.querySelectorAll('#noise-map th span')].map(made => [made.textContent,"
-        "made.scrollWidth <= made.clientWidth && made.scrollHeight <= made.clientHeight])"
-    )
+    fits = "made.scrollWidth <= made.clientWidth && made.scrollHeight <= made.clientHeight"
+    headings = page.each("#noise-map th span", f"[made.textContent, {fits}]")
     assert headings == [[name, True] for name in classes * 2]
 
 
-def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
+def test_many_classes_are_drawn_on_a_canvas(opened) -> None:
     n_classes = 40
     classes = tuple(f"k{k}" for k in range(n_classes))
     noise = np.eye(n_classes)
@@ -103,19 +93,13 @@ def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
     page.press(*[Keys.ARROW_DOWN] * 3, *[Keys.ARROW_RIGHT] * 6, Keys.ARROW_LEFT)
     assert page.texts(".heat-value") == ["50.0 % of k3 are labelled k5"]
     page.press(Keys.ENTER)
-    assert page.script("return [byId('filter-suggested').value, byId('filter-given').value]") == [
-        "3",
-        "5",
-    ]
+    assert page.each("#filter-suggested, #filter-given", "made.value") == ["5", "3"]
 
 
-def test_arrow_keys_move_within_a_map_of_few_classes(opened) -> None:
+def test_arrow_keys_move_within_a_table_of_classes(opened) -> None:
     page = opened(audit_rows(40), corruption=np.eye(4))
     page.click("tab-overview")
     page.script("document.querySelector('#noise-map button').focus()")
     page.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     assert page.script("return document.activeElement.title") == "0.0 % of dog are labelled fox"
-    stops = (
-        "return [...document.querySelectorAll('#noise-map button')].filter(b => b.tabIndex >= 0)"
-    )
-    assert len(page.script(stops)) == 1
+    assert sorted(page.each("#noise-map button", "made.tabIndex"))[-2:] == [-1, 0]

@@ -1,4 +1,4 @@
-"""The arithmetic of a certificate in JavaScript against that of `twohot.audit.remaining`."""
+"""The arithmetic of certificates in JavaScript agrees with `twohot.audit.remaining`."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ from twohot.review import page
 SCRIPT = Path(page.__file__).parent / "templates" / "certificate.mjs"
 N_LOGS = 1_000
 VERDICTS = ("right", "wrong", "unsure")
-# Replays each log; of most moments only the bound and the next row, of some all that is computed.
+# Replays each log and returns the next row and the bound after each look, and all final results.
 REPLAY = """
 const { CheckedReview, CertifiedReview, seededOrder, rowsAgain } = await import(process.argv[1]);
 const { readFileSync } = await import("fs");

@@ -1,4 +1,4 @@
-"""Marks of the charts stand where their numbers are."""
+"""Positions of the marks in charts agree with their numbers."""
 
 import math
 
@@ -11,7 +11,7 @@ from twohot.review.charts import choice_plot, method_dots
 from twohot.review.records import ChoiceCurve, Curve, Method
 
 
-def test_methods_stand_best_first_and_stay_in_the_drawing() -> None:
+def test_methods_are_sorted_and_inside_the_drawing() -> None:
     plot = method_dots((Method("a", 0.25, 0.5), Method("b", 0.9, 0.2, chosen=True)))
     high, low = plot.dots
     assert (low.low, low.place, low.high, low.chosen) == (0, 25, 75, False)
@@ -21,13 +21,13 @@ def test_methods_stand_best_first_and_stay_in_the_drawing() -> None:
 
 
 @given(st.floats(0.1, 0.9), st.floats(0, 0.01))
-def test_two_points_of_difference_take_a_third_of_the_drawing(agreement, error) -> None:
+def test_two_points_of_difference_are_visible(agreement, error) -> None:
     better, worse = method_dots((Method("a", agreement, error), Method("b", agreement + 0.02))).dots
     assert (better.name, worse.name) == ("b", "a")
     assert better.place - worse.place > 30
 
 
-def test_what_is_not_known_is_not_drawn() -> None:
+def test_leaves_out_methods_without_agreement() -> None:
     nothing = float("nan")
     (dot,) = method_dots((Method("a", nothing), Method("b", 0.5, nothing))).dots
     assert (dot.name, dot.low == dot.place == dot.high) == ("b", True)
@@ -35,16 +35,19 @@ def test_what_is_not_known_is_not_drawn() -> None:
     assert method_dots(()) is None
 
 
-def test_a_logarithmic_axis_spaces_factors_evenly() -> None:
+def test_logarithmic_axis_spaces_factors_evenly() -> None:
     curve = Curve("a", ((100, 0.7), (1, 0.6), (10, 0.8)))
-    plot = choice_plot(ChoiceCurve("ridge", (curve,)))
+    level = Method("average of two", 0.75, method="average", chosen=True)
+    plot = choice_plot(ChoiceCurve("ridge", (curve,), levels=(level,)))
     assert plot.lines[0].points == ((0, 100), (50, 0), (100, 50))
     assert plot.x_ticks == ((0, "1"), (50, "10"), (100, "100"))
-    assert plot.y_ticks[0] == (100, "60 %")
-    assert plot.y_ticks[-1] == (0, "80 %")
+    assert (plot.y_ticks[0], plot.y_ticks[-1]) == ((100, "60 %"), (0, "80 %"))
+    # A method without ridge is a horizontal line.
+    assert plot.lines[1].points == ((0, 25), (100, 25))
+    assert plot.lines[1].style == "chosen"
 
 
-def test_what_cannot_be_drawn_is_left_out() -> None:
+def test_leaves_out_points_that_are_not_finite() -> None:
     curve = Curve("a", ((0, 0.5), (1, math.nan), (10, 0.6), (math.inf, 0.7)))
     plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     assert len(plot.lines[0].points) == 1
@@ -52,7 +55,7 @@ def test_what_cannot_be_drawn_is_left_out() -> None:
     assert choice_plot(ChoiceCurve("ridge", ())) is None
 
 
-def test_a_method_has_one_colour_in_every_chart_and_figure() -> None:
+def test_methods_have_the_same_colour_in_all_charts() -> None:
     choice = ChoiceCurve(
         "ridge",
         (
@@ -71,27 +74,14 @@ def test_a_method_has_one_colour_in_every_chart_and_figure() -> None:
     assert len(set(colours.values())) == 4
     (dot,) = method_dots((Method("robust (ridge 1)", 0.6, method="robust"),)).dots
     assert dot.colour == METHOD_COLOURS["robust"]
-
-
-def test_many_curves_never_share_a_colour() -> None:
-    choice = ChoiceCurve("ridge", tuple(Curve(f"k{k}", ((1, 0.5),)) for k in range(30)))
-    assert len({line.colour for line in choice_plot(choice).lines}) == 30
-
-
-def test_what_has_no_ridge_is_a_level_line_and_marked_if_it_was_chosen() -> None:
-    average = Method("average of two", 0.8, method="average", chosen=True)
-    curve = Curve("robust", ((1, 0.6), (10, 0.7)))
-    plot = choice_plot(ChoiceCurve("ridge", (curve,), levels=(average,)))
-    level = plot.lines[-1]
-    assert level.points == ((0.0, 0.0), (100.0, 0.0))
-    assert plot.y_ticks[-1] == (0.0, "80 %")
-    assert level.style == "chosen"
+    many = ChoiceCurve("ridge", tuple(Curve(f"k{k}", ((1, 0.5),)) for k in range(30)))
+    assert len({line.colour for line in choice_plot(many).lines}) == 30
 
 
 @pytest.mark.parametrize(
     ("value", "ends"), [(1.0, ("99.9 %", "100.0 %")), (0.0, ("0.0 %", "0.1 %"))]
 )
-def test_an_axis_of_one_number_has_two_ticks_that_differ(value, ends) -> None:
+def test_axis_of_one_number_has_two_different_ticks(value, ends) -> None:
     plot = choice_plot(ChoiceCurve("ridge", (Curve("a", ((1.0, value),)),)))
     assert (plot.y_ticks[0][1], plot.y_ticks[-1][1]) == ends
 
@@ -100,7 +90,7 @@ def test_an_axis_of_one_number_has_two_ticks_that_differ(value, ends) -> None:
 @example([(1.0, 1.0)])
 @example([(1.0, 0.0)])
 @example([(1.0, 0.5), (2.0, 0.5 + 1e-12)])
-def test_every_mark_is_in_the_drawing_and_ticks_are_few(points) -> None:
+def test_marks_are_inside_the_drawing_and_ticks_are_few(points) -> None:
     ys = [y for _, y in points]
     plot = choice_plot(ChoiceCurve("ridge", (Curve("a", tuple(points)),)))
     for x, y in plot.lines[0].points:
@@ -108,7 +98,7 @@ def test_every_mark_is_in_the_drawing_and_ticks_are_few(points) -> None:
         assert 0 <= y <= 100
     assert 2 <= len(plot.y_ticks) <= 7
     assert 1 <= len(plot.x_ticks) <= 6
-    # Read off the axis, a mark is at its number.
+    # The ticks around a mark give its number.
     (bottom, low), (top, high) = plot.y_ticks[0], plot.y_ticks[-1]
     low, high = float(low.split()[0]) / 100, float(high.split()[0]) / 100
     marks = sorted(y for _, y in plot.lines[0].points)

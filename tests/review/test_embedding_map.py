@@ -1,4 +1,4 @@
-"""Where rows are on a map, which of them are there, what a page carries of it, and its geometry."""
+"""Maps of embeddings: coordinates, sampled rows, data of a page, and geometry."""
 
 import json
 import sys
@@ -35,7 +35,7 @@ def written(folder, rows, found):
     return folder / "r.html"
 
 
-def test_coordinates_are_those_along_the_principal_components() -> None:
+def test_coordinates_are_principal_components() -> None:
     X = np.random.default_rng(0).normal(size=(300, 20)) @ np.diag(np.arange(20, 0, -1))
     rows = prepared_rows(X)
     found = map_embeddings(rows, np.zeros(300, bool))
@@ -47,7 +47,7 @@ def test_coordinates_are_those_along_the_principal_components() -> None:
     assert found.rows.tolist() == list(range(300))
 
 
-def test_of_many_rows_those_are_mapped_that_are_flagged_and_some_others() -> None:
+def test_samples_rows_and_keeps_the_flagged_ones() -> None:
     X = np.random.default_rng(0).normal(size=(1000, 3))
     for n_flagged, n_mapped in ((30, 100), (90, 140), (500, 550)):
         flagged = np.arange(1000) < n_flagged
@@ -61,14 +61,14 @@ def test_of_many_rows_those_are_mapped_that_are_flagged_and_some_others() -> Non
 
 
 @pytest.mark.parametrize("X", [np.arange(6.0)[:, np.newaxis], np.ones((6, 3))])
-def test_rows_of_no_second_dimension_are_mapped_to_a_line_or_a_point(X, tmp_path) -> None:
+def test_rows_in_one_dimension_are_mapped_to_a_line(X, tmp_path) -> None:
     found = map_embeddings(Rows(X, AS_THEY_ARE), np.zeros(6, bool))
     assert np.ptp(found.coordinates[:, 1]) == 0
     data = json.loads(json_of(written(tmp_path, audit_rows(6), found)))
     assert data["map"]["n"] == 6
 
 
-def test_umap_starts_from_principal_components_and_has_one_result(monkeypatch) -> None:
+def test_umap_gets_principal_components_and_a_seed(monkeypatch) -> None:
     asked = {}
 
     def made(**options):
@@ -83,7 +83,7 @@ def test_umap_starts_from_principal_components_and_has_one_result(monkeypatch) -
     np.testing.assert_allclose(found.coordinates, 2 * components, atol=1e-4)
 
 
-def test_a_map_that_cannot_be_made_is_refused_before_the_work(tmp_path, monkeypatch) -> None:
+def test_rejects_maps_before_the_work(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(ImportError, match=r'need umap-learn: pip install "twohot\[umap\]"'):
         check_map("umap")
@@ -100,7 +100,7 @@ def test_a_map_that_cannot_be_made_is_refused_before_the_work(tmp_path, monkeypa
         assert ('id="tab-map"' in (tmp_path / "r.html").read_text("utf-8")) == is_there
 
 
-def test_a_page_has_the_points_that_it_was_given(tmp_path) -> None:
+def test_page_unpacks_the_points_of_a_map(tmp_path) -> None:
     rows = audit_rows(
         12,
         given_labels=np.where(np.arange(12) == 3, NO_LABEL, np.arange(12) % 4),
@@ -127,14 +127,14 @@ def test_a_page_has_the_points_that_it_was_given(tmp_path) -> None:
     assert packed["said"].endswith("5 of 12 rows: all flagged ones, others at random.")
 
 
-def test_a_point_costs_about_ten_bytes(tmp_path) -> None:
+def test_point_takes_about_ten_bytes(tmp_path) -> None:
     rows = audit_rows(4000)
     found = map_of(rows, np.random.default_rng(0).normal(size=(4000, 2)))
     with_it, without = (written(tmp_path, rows, each).stat().st_size for each in (found, None))
     assert (with_it - without) / 4000 < 12
 
 
-def test_points_are_found_by_place_by_direction_and_by_lasso(tmp_path) -> None:
+def test_finds_points_by_place_direction_and_lasso(tmp_path) -> None:
     rows = audit_rows(60)
     coordinates = np.repeat(np.random.default_rng(1).normal(size=(40, 2)), [1, 2] * 20, axis=0)
     code = """const points = pointsOf(report.map); const odd = (k) => k % 2 === 1;
@@ -162,20 +162,7 @@ def test_points_are_found_by_place_by_direction_and_by_lasso(tmp_path) -> None:
             expected = np.where(ahead, square, np.inf)
             assert step == (np.argmin(expected) if ahead.any() else -1)
     x, y = points.T
-    # Both wings of the arrowhead, without what is between them.
+    # Both wings of the arrowhead, without the space between them.
     lower = (y > 0.05 + (x - 0.05) * 0.25 / 0.9) & (y < 0.3) & (x < 0.95) & (y < x + 1e-9)
     left = (x > 0.05 + (y - 0.05) * 0.25 / 0.9) & (x < 0.3) & (y < 0.95) & (x < y + 1e-9)
     assert found["inside"] == np.flatnonzero(lower | left).tolist()
-
-
-def test_a_lasso_is_one_more_filter(tmp_path) -> None:
-    write_review(tmp_path / "r.html", audit_rows(40), ReviewSummary())
-    code = """const wanted = { search: "", finding: "wrong", given: "1", suggested: "",
-      decision: "", close: "", confidence: "" };
-    const before = look(wanted).view;
-    lasso.rows = new Set(before.slice(2).concat([0]));
-    const { view, counts } = look(wanted);
-    return [before, view, counts.given.get("")];"""
-    before, view, n_listed = run_page(tmp_path / "r.html", code)
-    assert view == before[2:]
-    assert n_listed == len(set(view) | {0})

@@ -1,6 +1,7 @@
-"""The report as a file: what it carries, and what no text can make of it."""
+"""The report as a file: its data, and its safety against hostile text."""
 
 import base64
+import io
 import json
 import sys
 from html.parser import HTMLParser
@@ -52,13 +53,13 @@ def data_of(page: Elements) -> dict:
 
 
 @given(st.dictionaries(st.text(), st.lists(st.text() | st.integers())))
-def test_embedded_json_is_json_without_a_mark_of_html(data) -> None:
+def test_embedded_json_has_no_character_of_html(data) -> None:
     text = embedded_json(data)
     assert json.loads(text) == data
     assert not set("<>&\u2028\u2029") & set(text)
 
 
-def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(tmp_path) -> None:
+def test_page_loads_nothing_and_runs_no_attribute(tmp_path) -> None:
     page = page_of(
         tmp_path,
         audit_rows(12),
@@ -79,15 +80,17 @@ def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(tmp_path) -> None:
     assert page.of("title")[0][2] == HOSTILE[0]
 
 
-def test_the_columns_are_those_of_the_flagged_rows(tmp_path) -> None:
+def test_columns_are_those_of_the_flagged_rows(tmp_path) -> None:
     rows = audit_rows(12, items=tuple(HOSTILE[:12]), item_kind="text")
-    data = data_of(page_of(tmp_path, rows))
-    order = rows.flagged
+    page = page_of(tmp_path, rows)
+    data, order = data_of(page), rows.flagged
+    file = f"decisions-{rows.report_id()}.csv"
+    assert data["nextStep"].startswith(f"twohot apply {file} --audit <folder of this report> --to")
+    assert {data["nextStep"]} == {text for _, _, text in page.of("code") if "decisions" in text}
     assert data["report"] == rows.report_id()
     assert data["row"] == order.tolist()
-    assert data["given"] == rows.given_labels[order].tolist()
-    assert data["suggested"] == rows.suggested_labels[order].tolist()
-    assert data["second"] == rows.second_labels[order].tolist()
+    for name in ("given", "suggested", "second"):
+        assert data[name] == getattr(rows, f"{name}_labels")[order].tolist()
     assert data["undecided"] == rows.is_undecided[order].tolist()
     assert data["items"] == [rows.items[i] for i in order]
     np.testing.assert_allclose(
@@ -96,22 +99,13 @@ def test_the_columns_are_those_of_the_flagged_rows(tmp_path) -> None:
     assert data["neighbours"] is None
 
 
-def test_the_page_says_what_turns_its_decisions_into_labels(tmp_path) -> None:
-    rows = audit_rows(5)
-    page = page_of(tmp_path, rows)
-    step = data_of(page)["nextStep"]
-    file = f"decisions-{rows.report_id()}.csv"
-    assert step.startswith(f"twohot apply {file} --audit <folder of this report> --to <your file")
-    assert {step} == {text for _, _, text in page.of("code") if "decisions" in text}
-
-
-def test_the_same_audit_gives_the_same_file(tmp_path) -> None:
+def test_same_audit_gives_the_same_file(tmp_path) -> None:
     for name in ("a.html", "b.html"):
         write_review(tmp_path / name, audit_rows(12), ReviewSummary())
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_long_texts_are_cut_and_rows_cost_little(tmp_path) -> None:
+def test_long_texts_are_cut_and_rows_take_few_bytes(tmp_path) -> None:
     long = audit_rows(12, items=("x" * 100_000,) * 12, item_kind="text")
     assert len(data_of(page_of(tmp_path, long))["items"][0]) == 2001
     sizes = []
@@ -121,19 +115,19 @@ def test_long_texts_are_cut_and_rows_cost_little(tmp_path) -> None:
     assert (sizes[1] - sizes[0]) / 10_000 < 32  # bytes a flagged row, without its item
 
 
-def test_pictures_are_embedded_up_to_the_limit(tmp_path) -> None:
+def test_embeds_pictures_up_to_the_limit(tmp_path) -> None:
     items = tuple(f"pictures/{i}.png" for i in range(12))
     (tmp_path / "pictures").mkdir()
     for item in items:
         Image.new("RGB", (300, 200), "teal").save(tmp_path / item)
     rows = audit_rows(12, items=items, item_kind="image")
-    data = data_of(page_of(tmp_path, rows, image_root=tmp_path, embed_limit=4, thumbnail_size=50))
+    data = data_of(page_of(tmp_path, rows, image_root=tmp_path, embed_limit=4))
     assert len(data["thumbnails"]) == 4
     assert all(uri.startswith("data:image/webp;base64,") for uri in data["thumbnails"])
     assert data["links"] == [items[i] for i in rows.flagged]
 
 
-def test_without_pillow_pictures_are_linked_and_the_report_says_so(tmp_path, monkeypatch) -> None:
+def test_links_pictures_without_pillow(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     rows = audit_rows(4, items=("a.png",) * 4, item_kind="image")
     page = page_of(tmp_path, rows, image_root=tmp_path)
@@ -155,25 +149,25 @@ def test_without_pillow_pictures_are_linked_and_the_report_says_so(tmp_path, mon
         ("I;16", (100, 100), 9),
     ],
 )
-def test_every_kind_of_picture_becomes_small(tmp_path, mode, size, colour) -> None:
+def test_all_kinds_of_pictures_become_small(tmp_path, mode, size, colour) -> None:
     path = tmp_path / ("p.tif" if mode in {"CMYK", "I;16"} else "p.png")
     Image.new(mode, size, colour).save(path)
-    uri = thumbnail(path, 64)
-    (tmp_path / "t.webp").write_bytes(base64.b64decode(uri.partition(",")[2]))
-    with Image.open(tmp_path / "t.webp") as small:
-        assert max(small.size) == min(64, max(size))
+    assert max(decoded(thumbnail(path, 64)).size) == min(64, max(size))
+
+
+def decoded(uri):
+    with Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) as picture:
+        picture.load()
+        return picture
 
 
 def test_small_pictures_keep_every_pixel(tmp_path) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "p.png")
-    uri = thumbnail(tmp_path / "p.png", 192)
-    (tmp_path / "t.webp").write_bytes(base64.b64decode(uri.partition(",")[2]))
-    with Image.open(tmp_path / "t.webp") as small:
-        np.testing.assert_array_equal(np.asarray(small), pixels)
+    np.testing.assert_array_equal(np.asarray(decoded(thumbnail(tmp_path / "p.png", 192))), pixels)
 
 
-def test_what_is_no_picture_is_left_out(tmp_path) -> None:
+def test_files_that_are_no_pictures_have_no_thumbnail(tmp_path) -> None:
     (tmp_path / "half.png").write_bytes(b"\x89PNG\r\n\x1a\n half")
     Image.new("1", (10_000, 10_000)).save(tmp_path / "bomb.png")
     for item in ("half.png", "bomb.png", "missing.png", "", "a\0b", "x" * 5000):
@@ -194,7 +188,7 @@ def test_what_is_no_picture_is_left_out(tmp_path) -> None:
         ("a\0b", "../a%00b"),
     ],
 )
-def test_an_address_is_a_path_whatever_the_item(item, address) -> None:
+def test_links_are_escaped_paths(item, address) -> None:
     assert link(item, Path("/data"), Path("/data/audit")) == address
 
 
@@ -202,15 +196,12 @@ def test_an_address_is_a_path_whatever_the_item(item, address) -> None:
     ("options", "summary", "message"),
     [
         ({"embed_limit": -1}, {}, "embed_limit=-1 is not allowed"),
-        ({"thumbnail_size": 2}, {}, "thumbnail_size=2 is not allowed"),
         ({}, {"corruption": np.eye(3)}, r"corruption has shape \(3, 3\): pass \(4, 4\)"),
         ({}, {"correlation": np.ones(4)}, r"correlation has shape \(4,\)"),
         ({}, {"class_order": np.array([0, 0, 1, 2])}, "class_order must name each of the 4"),
     ],
 )
-def test_bad_options_are_refused_and_nothing_is_written(
-    tmp_path, options, summary, message
-) -> None:
+def test_rejects_options_and_writes_nothing(tmp_path, options, summary, message) -> None:
     with pytest.raises(ValueError, match=message):
         write_review(tmp_path / "r.html", audit_rows(12), ReviewSummary(**summary), **options)
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Rows that a page shows for findings, and neighbours: their numbers, and what it carries."""
+"""The rows of a page, and its columns for findings and neighbours."""
 
 import json
 
@@ -19,7 +19,7 @@ OUTLIERS = RowFinding("outliers", "alone", np.array([7, 3, 2]), np.zeros(3))
 
 
 def evidence_of(rows, suggested, given) -> Evidence:
-    """Neighbours by position, of which the first is alike by 0.9, the second by 0.8, …"""
+    """Return neighbours by position, with cosines 0.9, 0.8, …"""
     near = [np.array(rows_near) for rows_near in (suggested, given)]
     alike = [
         np.where(rows != NO_ROW, 0.9 - 0.1 * np.arange(rows.shape[1]), np.nan) for rows in near
@@ -33,7 +33,7 @@ def data_of(folder, rows, evidence, **options) -> dict:
     return json.loads(json_of(folder / "r.html"))
 
 
-def test_neighbours_are_numbered_as_a_reviewer_comes_to_them(tmp_path) -> None:
+def test_neighbours_are_numbered_in_the_order_of_the_page(tmp_path) -> None:
     flagged = np.isin(np.arange(12), [2, 4, 6])
     rows = audit_rows(12, is_label_issue=flagged, label_quality=np.arange(12) / 12)
     evidence = evidence_of([6, 2], [[9, 7], [7, 3]], [[1, NO_ROW], [NO_ROW, NO_ROW]])
@@ -43,7 +43,7 @@ def test_neighbours_are_numbered_as_a_reviewer_comes_to_them(tmp_path) -> None:
     assert found["nearGiven"] == [[], None, [[3, 90]]]
 
 
-def test_neighbours_bring_their_text_and_little_of_it(tmp_path) -> None:
+def test_texts_of_neighbours_are_cut(tmp_path) -> None:
     rows = audit_rows(12, items=tuple(HOSTILE[-12:]), item_kind="text")
     evidence = evidence_of([10], [[11, 1]], [[3, NO_ROW]])
     neighbours = data_of(tmp_path, rows, evidence)["neighbours"]
@@ -52,7 +52,7 @@ def test_neighbours_bring_their_text_and_little_of_it(tmp_path) -> None:
     assert neighbours["thumbnails"] == []
 
 
-def test_pictures_of_neighbours_are_small_and_no_more_than_those_of_rows(tmp_path) -> None:
+def test_pictures_of_neighbours_are_small_and_limited(tmp_path) -> None:
     items = tuple(f"{i}.png" for i in range(12))
     for item in items:
         Image.effect_noise((300, 200), 50).save(tmp_path / item)
@@ -66,7 +66,7 @@ def test_pictures_of_neighbours_are_small_and_no_more_than_those_of_rows(tmp_pat
     assert all(len(uri) < shortest / 2 for uri in data["neighbours"]["thumbnails"])
 
 
-def test_flagged_rows_come_first_and_every_row_once() -> None:
+def test_flagged_rows_come_first_and_no_row_twice() -> None:
     shown = rows_of_page(np.array([4, 2]), (COPIES, OUTLIERS), LABELLED)
     assert shown.tolist() == [4, 2, 5, 7, 3]
     copies, outliers = finding_columns((COPIES, OUTLIERS), shown)
@@ -76,11 +76,11 @@ def test_flagged_rows_come_first_and_every_row_once() -> None:
     assert near == {"copies": {5: [(2, None)], 2: [(5, None), (9, None)]}}
 
 
-def test_a_page_shows_the_first_rows_of_many_and_says_how_many_there_are() -> None:
+def test_page_has_the_first_rows_of_a_long_finding() -> None:
     many = RowFinding("outliers", "alone", np.arange(1500, 0, -1), np.zeros(1500))
     labelled = np.ones(2000, dtype=bool)
     shown = rows_of_page(np.array([4]), (many,), labelled)
     assert shown.tolist() == [4, *range(1500, 500, -1)]
     (found,) = finding_columns((many,), shown)
-    # One beyond the first ones is there if it is flagged.
+    # A row beyond the limit is in the page if it is flagged.
     assert (found["total"], found["rows"]) == (1500, [*range(1, 1001), 0])

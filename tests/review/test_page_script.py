@@ -1,7 +1,8 @@
-"""The page's script without a browser: its modules, filters, and decisions kept and imported."""
+"""The page's script without a browser: modules, filters, stored and imported decisions."""
 
 import base64
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def page(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", ROWS_OF, ids=lambda case: case.name)
-def test_apply_takes_and_refuses_the_cases(case, tmp_path) -> None:
+def test_python_reads_and_rejects_the_cases(case, tmp_path) -> None:
     rows, path = ROWS_OF[case], tmp_path / "decisions.csv"
     path.write_bytes(case.content(rows.report_id()))
 
@@ -68,7 +69,7 @@ def test_apply_takes_and_refuses_the_cases(case, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("cases", [CASES, SPELLING_CASES], ids=["decisions", "spellings"])
-def test_the_page_takes_and_refuses_the_same_cases(cases, tmp_path) -> None:
+def test_page_reads_and_rejects_the_same_cases(cases, tmp_path) -> None:
     rows = ROWS_OF[cases[0]]
     write_review(tmp_path / "report.html", rows, ReviewSummary())
     contents = [base64.b64encode(case.content(rows.report_id())).decode() for case in cases]
@@ -84,7 +85,7 @@ def test_the_page_takes_and_refuses_the_same_cases(cases, tmp_path) -> None:
             assert dict(spellings) == case.spellings, case.name
 
 
-def test_decisions_stay_with_their_rows_where_scores_are_others(page, tmp_path) -> None:
+def test_decisions_stay_with_their_rows_if_scores_change(page, tmp_path) -> None:
     storage = Storage()
     decide = """argument.forEach((kind, i) => decide([[i, { kind, label: labelOf(i, kind) }]]));
     return report.id"""
@@ -106,8 +107,8 @@ def test_decisions_stay_with_their_rows_where_scores_are_others(page, tmp_path) 
         assert run_page(path, LOADED, storage=storage) == sorted(expected)
 
 
-def test_a_page_of_fewer_rows_keeps_what_is_decided_of_the_others(page, tmp_path) -> None:
-    more = tmp_path / "more.html"
+def test_decisions_stay_with_their_report_and_rows(page, tmp_path) -> None:
+    more, other = tmp_path / "more.html", tmp_path / "other.html"
     finding = RowFinding("odd", "look", np.array([1, 3]), np.zeros(2))
     write_review(more, ROWS, ReviewSummary(findings=(finding,)))
     storage = Storage()
@@ -117,21 +118,23 @@ def test_a_page_of_fewer_rows_keeps_what_is_decided_of_the_others(page, tmp_path
     run_page(page, decide, "0", storage)
     assert [row for row, *_ in run_page(page, LOADED, storage=storage)] == ["0"]
     assert [row for row, *_ in run_page(more, LOADED, storage=storage)] == ["0", "1"]
+    write_review(other, replace(ROWS, given_labels=ROWS.given_labels[::-1]), ReviewSummary())
+    assert run_page(other, LOADED, storage=storage) == []
 
 
-def test_a_second_copy_is_read_where_the_first_cannot_be_written(page) -> None:
+def test_second_copy_replaces_full_storage(page) -> None:
     storage = Storage(has_room=False)
     decide = """decide([[0, { kind: "accept", label: labelOf(0, "accept") }]]);
     return [...copies]"""
     storage.kept = run_page(page, decide, storage=storage)
     assert storage.texts == []
     assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
-    # An older text that is there gives way to the later copy, also when it is loaded again.
+    # The later copy replaces an older text in the storage.
     storage.texts = [[key, '{"rows": [], "at": 1}'] for key, _ in storage.kept]
     assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
 
 
-def test_filters_count_what_each_choice_would_leave(tmp_path) -> None:
+def test_filters_count_the_rows_of_each_option(tmp_path) -> None:
     rows = audit_rows(120, items=tuple(f"text z{i % 7}" for i in range(120)), item_kind="text")
     odd = RowFinding("odd", "look", np.array([1, 2, 5]), np.zeros(3))
     write_review(tmp_path / "r.html", rows, ReviewSummary(findings=(odd,)))
@@ -144,7 +147,7 @@ def test_filters_count_what_each_choice_would_leave(tmp_path) -> None:
     view, counts = run_page(tmp_path / "r.html", code, wanted)
 
     def matching(*left_out: str) -> list[int]:
-        """The plain twin."""
+        """Return the rows that match all filters but some."""
         found = [row for row in rows.flagged.tolist() if row % 7 == 3]
         if "given" not in left_out:
             found = [row for row in found if rows.given_labels[row] == 1]
@@ -160,7 +163,7 @@ def test_filters_count_what_each_choice_would_leave(tmp_path) -> None:
     assert counts["confidence"][""] == len(matching("confidence"))
 
 
-def test_undo_takes_back_one_step_after_another(page) -> None:
+def test_undo_reverts_one_step(page) -> None:
     code = """const told = []; watch((rows) => told.push(rows));
     const accepted = { kind: "accept", label: labelOf(0, "accept") };
     decide([[0, accepted], [1, { kind: "exclude", label: NO_LABEL }]]);
@@ -174,8 +177,9 @@ def test_undo_takes_back_one_step_after_another(page) -> None:
     assert told == [[0, 1], [0], [0], [0, 1]]
 
 
-def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_path) -> None:
-    # Three rows differ in spelling alone: one is decided before the merge, and one after it again.
+def test_merging_is_one_step_that_can_be_reverted(tmp_path) -> None:
+    # The two labels of three rows differ only in spelling. One is decided before the merge,
+    # one after it.
     rows = audit_rows(24, classes=SPELLED)
     write_review(tmp_path / "r.html", rows, ReviewSummary())
     loaded = """loadDecisions();
@@ -196,7 +200,7 @@ def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_p
     merged, undone = run_page(tmp_path / "r.html", loaded + code, storage=storage)
     assert merged == [[["0", "accept"], ["16", "accept"], ["8", "accept"]], [["cat", "CAT"]]]
     assert undone == [[["0", "accept"]], []]
-    # What the merge decided is known after a reload; a note leaves it as it is.
+    # After a reload, decisions by the merge are still known; a note does not change them.
     code = """record(); toggleMerge(group); record(); undo(); record();
     return [seen, [...notes.values()]]"""
     (seen, notes) = run_page(tmp_path / "r.html", loaded + code, storage=storage)
@@ -206,7 +210,39 @@ def test_merging_is_one_step_and_takes_back_what_it_decided_unless_changed(tmp_p
     assert notes == ["mine"]
 
 
-def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
+def test_merged_spellings_are_one_class_in_filters_and_matrices(tmp_path) -> None:
+    rows = audit_rows(24, classes=SPELLED)
+    write_review(tmp_path / "r.html", rows, ReviewSummary())
+    code = """const { noise, alike } = argument;
+    toggleMerge(report.spellings[0]);
+    const [[into], [other]] = report.spellings[0];
+    const wanted = Object.fromEntries([...FILTERS, "search"].map((name) => [name, ""]));
+    return { into, other, given: [...look(wanted).counts.given],
+      noise: mergedMatrix(noise, false), alike: mergedMatrix(alike, true) };"""
+    rng = np.random.default_rng(0)
+    noise, alike = rng.dirichlet(np.ones(4), 4), rng.normal(size=(4, 4))
+    matrices = {"noise": noise.ravel().tolist(), "alike": alike.ravel().tolist()}
+    found = run_page(tmp_path / "r.html", code, matrices)
+    into, other = found["into"], found["other"]
+    becomes = np.where(np.arange(4) == other, into, np.arange(4))
+    sizes = np.bincount(rows.given_labels, minlength=4)
+    member = np.eye(4)[becomes]  # (n_classes, class that each becomes)
+    weights = member * sizes[:, np.newaxis] / np.maximum(sizes @ member, 1)
+    kept = np.delete(np.arange(4), other)
+    for name, expected in (
+        ("noise", weights.T @ noise @ member),
+        ("alike", weights.T @ alike @ weights),
+    ):
+        merged = np.array(found[name], dtype=float).reshape(4, 4)
+        np.testing.assert_allclose(merged[np.ix_(kept, kept)], expected[np.ix_(kept, kept)])
+    counts = np.bincount(becomes[rows.given_labels[rows.flagged]], minlength=4)
+    assert dict(found["given"]) == {
+        "": len(rows.flagged),
+        **{str(k): n for k, n in enumerate(counts.tolist()) if n},
+    }
+
+
+def test_decisions_keep_the_name_of_their_reviewer(page) -> None:
     start = """loadDecisions();
     const make = (i, kind) => decide([[i, { kind, label: labelOf(i, kind) }]]);
     const signatures = () => Object.fromEntries(parseCsv(decisionsAsCsv()).slice(1).map((fields) =>
@@ -222,12 +258,12 @@ def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
     storage = Storage()
     unnamed, first, both = run_page(page, start + code, storage=storage)
     assert unnamed == {"0": "", "1": ""}
-    # The first name is that of all before it, also of one that an undo brought back.
+    # Earlier decisions get the first name, also one that an undo restored.
     assert first == {"0": "Anna", "1": "Anna"}
     assert both == {"0": "Ben", "1": "Anna", "2": "Ben"}
     code = 'nameReviewer("Cleo"); make(3, "reject"); return signatures()'
     assert run_page(page, start + code, storage=storage) == {**both, "3": "Cleo"}
-    # Lines of a file without a name are taken over by the reviewer who imports them.
+    # Imported decisions without a name get that of the reviewer who imports them.
     code = """nameReviewer("Dora");
     const line = ([i, by]) => [report.report, report.id[i], "accept", "", by];
     const header = ["report", "id", "decision", "label", "reviewer"];
@@ -242,7 +278,7 @@ def test_a_decision_keeps_the_name_of_who_made_it(page) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_modules_import_what_there_is_from_those_before_them(name) -> None:
+def test_modules_import_from_earlier_modules(name) -> None:
     folder = Path(write_review.__code__.co_filename).parent / "templates"
     text = (folder / f"{name}.mjs").read_text("utf-8")
     imported = re.findall(r"^import \{([^}]*)\} from \"\./(\w+)\.mjs\";$", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Rows of a review are checked, ordered and named after what they hold."""
+"""Rows of a review: checks, order, and the name of their report."""
 
 import numpy as np
 import pytest
@@ -8,16 +8,16 @@ from twohot.base.labels import NO_LABEL
 from twohot.tables.row_ids import RowIds
 
 
-def test_the_most_suspicious_flagged_row_comes_first() -> None:
+def test_flagged_rows_are_sorted_by_quality() -> None:
     rows = audit_rows(6, label_quality=np.array([0.3, 0.0, 0.1, 0.0, 0.1, 0.0]))
     assert rows.flagged.tolist() == [2, 4, 0]
 
 
-def test_the_same_rows_have_the_same_name_whatever_their_scores() -> None:
+def test_report_name_does_not_depend_on_scores() -> None:
     rows = audit_rows(12)
     same = audit_rows(12, label_quality=rows.label_quality / 2, confidence=rows.confidence / 2)
     assert same.report_id() == rows.report_id()
-    # Known answer: a change of the rule would part people from their decisions.
+    # With another name, decisions of earlier reports would be refused.
     assert rows.report_id() == "rbdbf77a282e83f55316e"
 
 
@@ -34,7 +34,7 @@ def test_the_same_rows_have_the_same_name_whatever_their_scores() -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_other_rows_have_another_name(change) -> None:
+def test_report_name_depends_on_the_rows(change) -> None:
     assert audit_rows(12, **change).report_id() != audit_rows(12).report_id()
 
 
@@ -42,10 +42,7 @@ def test_other_rows_have_another_name(change) -> None:
     ("change", "message"),
     [
         ({"classes": ("cat", "dog", "cat", "owl")}, "classes has 'cat' 2 times: name every"),
-        (
-            {"classes": ("cat", "dog", "", "owl")},
-            "classes has '' 1 time: name every class once",
-        ),
+        ({"classes": ("cat", "dog", "", "owl")}, "classes has '' 1 time: name every class once"),
         ({"classes": ("cat", "dog", "\ud83d", "owl")}, "in valid UTF-8"),
         ({"item_kind": "sound"}, "item_kind='sound' is not known"),
         ({"items": ("a",)}, "items has 1 entry and ids has 12"),
@@ -61,6 +58,6 @@ def test_other_rows_have_another_name(change) -> None:
         ({"given_labels": np.full(12, NO_LABEL)}, "is_label_issue flags row 0, which has no label"),
     ],
 )
-def test_rows_that_make_no_sense_are_refused(change, message) -> None:
+def test_rejects_rows(change, message) -> None:
     with pytest.raises(ValueError, match=message):
         audit_rows(12, **change)

@@ -1,4 +1,4 @@
-"""Decisions of several reviewers: what is applied, what is disputed, and how far they agree."""
+"""Decisions of several reviewers: merged decisions, disputed rows, and agreement."""
 
 from dataclasses import replace
 
@@ -11,7 +11,6 @@ from audits import ANIMALS, HOSTILE, audit_rows
 from twohot.base import parse_json
 from twohot.review.decisions import SPELLING, Decision, accept_above, apply_decisions
 from twohot.review.reviewers import (
-    Agreement,
     _kappa_and_variance,
     cohen_kappa,
     merge_reviews,
@@ -38,7 +37,7 @@ ANNA = [
 BEN = [made(0, "relabel", "dog"), made(2, "accept"), made(4, "reject"), made(8, "second")]
 
 
-def test_what_reviewers_agree_on_is_applied_and_the_rest_is_disputed() -> None:
+def test_applies_agreement_and_lists_disputes() -> None:
     merged = merge_reviews(ROWS, {"in/anna.csv": ANNA, "ben.csv": BEN})
     assert merged.disputed == {
         2: {"anna": "dog", "ben": "fox"},
@@ -54,18 +53,20 @@ def test_what_reviewers_agree_on_is_applied_and_the_rest_is_disputed() -> None:
     assert (agreement.reviewers, agreement.n_rows, agreement.n_agreeing) == (("anna", "ben"), 3, 1)
 
 
-def test_what_was_settled_is_final_whatever_the_order() -> None:
+def test_settled_decisions_are_final_in_any_order(tmp_path) -> None:
     final = [replace(made(2, "accept"), report=f"{REPORT}-settled"), made(4, "open")]
     files = {"anna.csv": ANNA, "ben.csv": BEN, "final.csv": final}
     for order in (files, dict(reversed(files.items()))):
         merged = merge_reviews(ROWS, order)
         assert ([*merged.disputed], [*merged.settled]) == ([4], [2])
         assert apply_decisions(ROWS, merged.decisions).labels[2] == ANIMALS.index("fox")
-        # It is nobody's verdict.
+        # They do not count in the agreement.
         assert (merged.agreement.n_rows, merged.agreement.n_agreeing) == (3, 1)
+    write_settle_page(tmp_path / "p.html", ROWS, merged)
+    assert sorted(parse_json(json_of(tmp_path / "p.html"))["id"]) == ["2", "4"]
 
 
-def test_disputed_rows_are_not_accepted_because_they_are_probable() -> None:
+def test_probable_suggestions_do_not_settle_disputes() -> None:
     merged = merge_reviews(ROWS, {"a.csv": ANNA, "b.csv": BEN})
     more = accept_above(ROWS, 0.0, [*ANNA, *BEN])
     applied = apply_decisions(ROWS, [*merged.decisions, *more])
@@ -73,7 +74,7 @@ def test_disputed_rows_are_not_accepted_because_they_are_probable() -> None:
     assert applied.labels[10] == ROWS.suggested_labels[10]
 
 
-def test_names_come_from_the_decisions_or_else_from_the_files() -> None:
+def test_reviewers_are_named_by_decisions_or_files() -> None:
     named = [replace(decision, reviewer="Anna") for decision in ANNA]
     found = merge_reviews(
         ROWS, {"x.csv": named, "one/d.csv": BEN, "two/d.csv": [made(2, "exclude")]}
@@ -82,7 +83,7 @@ def test_names_come_from_the_decisions_or_else_from_the_files() -> None:
     assert found.disputed[2] == {"Anna": "dog", "one/d": "fox", "two/d": None}
 
 
-def test_a_name_is_compared_without_case_and_blanks() -> None:
+def test_names_are_compared_without_case_and_blanks() -> None:
     line = Decision(REPORT, "0", "accept", "", reviewer="Anna")
     again = replace(line, reviewer="anna ")
     merged = merge_reviews(
@@ -97,7 +98,7 @@ def test_a_name_is_compared_without_case_and_blanks() -> None:
     assert merge_reviews(ROWS, files).agreement.reviewers == ("one/Anna", "two/anna")
 
 
-def test_spellings_that_one_merges_are_no_disagreement() -> None:
+def test_merged_spellings_are_no_disagreement() -> None:
     rows = audit_rows(12, classes=("cat", "CAT", "fox", "owl"))
     name = rows.report_id()
     ann = [Decision(name, "0", "accept", ""), Decision(name, "", SPELLING, "cat", "CAT")]
@@ -107,51 +108,50 @@ def test_spellings_that_one_merges_are_no_disagreement() -> None:
     names = [applied.classes[code] for code in applied.labels.tolist()]
     assert names == ["cat" if k < 2 else rows.classes[k] for k in rows.given_labels.tolist()]
     assert (applied.n_respelt, applied.n_changed) == (4, 4)
-    # Row 8 is like row 0: its two labels are one class, so that it waits for nothing.
+    # The two labels of row 8 are spellings of one class: it needs no decision.
     assert applied.n_open == len(rows.flagged) - 2
 
 
+ACCEPTED, REJECTED = made(0, "accept"), made(0, "reject")
+
+
 @pytest.mark.parametrize(
-    ("files", "message"),
+    ("first", "second", "message"),
     [
         (
-            {
-                "a.csv": [made(0, "accept", reviewer="Anna")],
-                "b.csv": [made(0, "reject", reviewer="Anna")],
-            },
+            [replace(ACCEPTED, reviewer="Anna")],
+            [replace(REJECTED, reviewer="Anna")],
             "row 0 was decided twice by reviewer 'Anna', as 'dog' in a.csv and as 'cat' in b.csv",
         ),
         (
-            {"a.csv": [made(0, "accept", reviewer="A"), made(0, "reject", reviewer="B")]},
+            [replace(ACCEPTED, reviewer="A"), replace(REJECTED, reviewer="B")],
+            [],
             "row 0 was decided twice, as 'dog' in a.csv and as 'cat' in a.csv",
         ),
         (
-            {
-                name: [replace(made(0, kind), report=f"{REPORT}-settled")]
-                for name, kind in (("a.csv", "accept"), ("b.csv", "reject"))
-            },
+            [replace(ACCEPTED, report=f"{REPORT}-settled")],
+            [replace(REJECTED, report=f"{REPORT}-settled")],
             "row 0 was settled twice, as 'dog' in a.csv and as 'cat' in b.csv",
         ),
         (
-            {"a.csv": ANNA, "b.csv": [replace(made(0, "accept"), report="r0")]},
+            ANNA,
+            [replace(ACCEPTED, report="r0")],
             r"report 'r0', and the audit has report '\w+' \(in b.csv\): pass the folder",
         ),
         (
-            {"a.csv": ANNA, "b.csv": [made(99, "accept")]},
-            "b.csv: row 99 was decided but is not in the audit, which has 12 rows: pass",
+            ANNA,
+            [made(99, "accept")],
+            "b.csv: row 99 was decided but is not in the audit, which has",
         ),
-        (
-            {"a.csv": ANNA, "b.csv": [made(0, "relabel", "yak")]},
-            "b.csv: row 0 was given the label 'yak'",
-        ),
+        (ANNA, [made(0, "relabel", "yak")], "b.csv: row 0 was given the label 'yak'"),
     ],
 )
-def test_files_that_do_not_go_together_are_refused(files, message) -> None:
+def test_rejects_files(first, second, message) -> None:
     with pytest.raises(ValueError, match=message):
-        merge_reviews(ROWS, files)
+        merge_reviews(ROWS, {"a.csv": first, "b.csv": second})
 
 
-# Shares of rows by the labels of two reviewers: agreement by chance, better and worse than that.
+# Shares of rows by the labels of two reviewers, with agreement above, at and below chance.
 EVEN, SKEWED, THREE = np.full(2, 0.5), np.array([0.8, 0.2]), np.array([0.5, 0.3, 0.2])
 TABLES = {
     f"{len(labels)} labels, {labels[0]} of the first, kappa {kappa}": (
@@ -166,7 +166,7 @@ TABLES["three labels, kappa -0.4"] = np.array([[2, 30, 10], [10, 2, 14], [20, 10
 
 
 @pytest.mark.parametrize("shares", TABLES.values(), ids=TABLES)
-def test_kappa_is_that_of_scikit_learn_and_its_interval_covers(shares) -> None:
+def test_kappa_is_that_of_scikit_learn_and_its_interval_covers_it(shares) -> None:
     rng = np.random.default_rng(1)
     marginals = shares.sum(1) @ shares.sum(0)
     truth = (np.trace(shares) - marginals) / (1 - marginals)
@@ -186,7 +186,7 @@ def test_kappa_is_that_of_scikit_learn_and_its_interval_covers(shares) -> None:
     assert kappa == pytest.approx(cohen_kappa_score(first, second))
 
 
-def test_the_variance_of_kappa_is_that_of_its_estimates() -> None:
+def test_variance_of_kappa_is_that_of_its_estimates() -> None:
     rng, n_rows = np.random.default_rng(0), 2000
     for shares in TABLES.values():
         drawn = rng.multinomial(n_rows, shares.ravel(), size=2000).reshape(-1, *shares.shape)
@@ -195,7 +195,7 @@ def test_the_variance_of_kappa_is_that_of_its_estimates() -> None:
         assert n_rows * np.var(kappas) == pytest.approx(variance, rel=0.15)
 
 
-def test_agreement_of_several_is_a_mean_over_pairs_by_the_rows_they_share() -> None:
+def test_agreement_of_several_is_a_weighted_mean_over_pairs() -> None:
     files = {
         "a.csv": [made(row, "accept") for row in (0, 2, 4, 6)],
         "b.csv": [made(row, "accept" if row else "reject") for row in (0, 2, 4, 6)],
@@ -212,7 +212,9 @@ def test_agreement_of_several_is_a_mean_over_pairs_by_the_rows_they_share() -> N
     assert "(mean over pairs, 95 % interval" in str(agreement)
 
 
-def test_agreement_that_is_not_defined_is_said() -> None:
+def test_agreement_can_be_undefined() -> None:
+    nothing = merge_reviews(ROWS, {})
+    assert (nothing.decisions, nothing.disputed, nothing.agreement.reviewers) == ((), {}, ())
     apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
     assert "unknown, because no row was decided by two" in str(apart.agreement)
     same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
@@ -221,11 +223,11 @@ def test_agreement_that_is_not_defined_is_said() -> None:
     all_alike = [made(row, "accept") for row in range(0, 12, 2)]
     alike = merge_reviews(ROWS, {"a.csv": all_alike, "b.csv": all_alike}).agreement
     assert alike.kappa == 1
-    # Six rows prove little.
+    # Six rows are weak evidence.
     assert alike.interval[0] < 0.6
 
 
-def test_disputed_rows_are_listed_and_put_on_a_page(tmp_path) -> None:
+def test_writes_disputed_rows_as_a_table_and_a_page(tmp_path) -> None:
     hostile = HOSTILE[1]
     rows = replace(ROWS, classes=("cat", "dog", "fox", hostile))
     name = rows.report_id()
@@ -236,7 +238,7 @@ def test_disputed_rows_are_listed_and_put_on_a_page(tmp_path) -> None:
     }
     merged = merge_reviews(rows, reviews)
     write_disputed(tmp_path / "d.csv", rows, merged)
-    # What a spreadsheet would compute is guarded, without being asked for.
+    # Formulas of spreadsheets are always guarded.
     written = (tmp_path / "d.csv").read_text("utf-8")
     assert f"'{FORMULA}" in written.replace('""', '"')
     assert read_csv(tmp_path / "d.csv")[1:] == [
@@ -256,14 +258,7 @@ def test_disputed_rows_are_listed_and_put_on_a_page(tmp_path) -> None:
     assert HOSTILE[0] not in text.replace("\\u003c", "")
 
 
-def test_settled_rows_stay_on_the_page(tmp_path) -> None:
-    final = [replace(made(2, "accept"), report=f"{REPORT}-settled")]
-    merged = merge_reviews(ROWS, {"anna.csv": ANNA, "ben.csv": BEN, "final.csv": final})
-    write_settle_page(tmp_path / "p.html", ROWS, merged)
-    assert sorted(parse_json(json_of(tmp_path / "p.html"))["id"]) == ["2", "4"]
-
-
-def test_rows_without_a_given_label_are_on_no_page(tmp_path) -> None:
+def test_page_leaves_out_rows_without_a_given_label(tmp_path) -> None:
     given = np.array(ROWS.given_labels)
     given[3] = -1
     rows = replace(ROWS, given_labels=given)
@@ -275,9 +270,3 @@ def test_rows_without_a_given_label_are_on_no_page(tmp_path) -> None:
     assert [*merged.disputed] == [3]
     write_settle_page(tmp_path / "p.html", rows, merged)
     assert "Not shown: 1 row without a given label" in (tmp_path / "p.html").read_text("utf-8")
-
-
-def test_an_agreement_is_a_record() -> None:
-    merged = merge_reviews(ROWS, {})
-    assert isinstance(merged.agreement, Agreement)
-    assert (merged.decisions, merged.disputed, merged.agreement.reviewers) == ((), {}, ())

@@ -12,7 +12,7 @@ from twohot import find_label_issues
 from twohot.review import Decision, ReviewSummary, ReviewWidget
 from twohot.review.page import read_template
 
-# What a notebook has around a widget: a model, and an element for each time that it is shown.
+# The host of a widget in a notebook: a model, and one element per output.
 HOST = """
 const source = new Blob([arguments[0]], {type: "text/javascript"});
 const module = await import(URL.createObjectURL(source));
@@ -38,7 +38,7 @@ arguments[3]();
 
 @pytest.fixture
 def notebook(browser, tmp_path):
-    """Show a widget in two outputs of an empty page; what it wrote so far is there again."""
+    """Show a widget in two outputs of an empty page, with its stored entries."""
 
     def show(widget: ReviewWidget) -> list:
         (tmp_path / "notebook.html").write_text("<!doctype html><title>A notebook</title>")
@@ -63,7 +63,7 @@ def wait(browser, condition):
     WebDriverWait(browser, 20, 0.05).until(lambda _: condition())
 
 
-def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None:
+def test_decisions_of_the_frame_are_available_in_python(browser, notebook) -> None:
     rows = audit_rows(40)
     widget = ReviewWidget(rows, ReviewSummary(title="</iframe><script>alert(1)</script>"))
     first, second = notebook(widget)
@@ -71,7 +71,7 @@ def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None
     browser.find_element("id", "start").click()
     press(browser, "a", "x")
     wait(browser, lambda: browser.find_element("id", "saved").text == "✓ Saved")
-    # There is no address that could name a row, and nothing is kept in the browser.
+    # The frame has no address for a row, and stores nothing in the browser.
     browser.find_element("css selector", ".focus .id").click()
     assert browser.execute_script("return [location.href, origin]") == ["about:srcdoc", "null"]
     browser.switch_to.default_content()
@@ -82,7 +82,7 @@ def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None
     ids = rows.id_texts()
     one, two = (ids[i] for i in rows.flagged[:2])
     assert [decided[one].decision, decided[two].decision, len(decided)] == ["accept", "exclude", 2]
-    # The other output of the same widget has them too, and one that is shown later.
+    # Other outputs of the same widget show them too.
     for shown in (lambda: second, lambda: notebook(widget)[0]):
         browser.switch_to.frame(shown())
         wait(browser, lambda: browser.execute_script("return decisions.size") == 2)
@@ -91,12 +91,12 @@ def test_what_is_decided_in_the_notebook_is_in_python(browser, notebook) -> None
     assert browser.execute_script("return window.listeners.size") == 0
 
 
-def test_only_the_frame_of_the_page_is_listened_to(browser, notebook) -> None:
+def test_ignores_messages_of_other_frames(browser, notebook) -> None:
     widget = ReviewWidget(audit_rows(40), ReviewSummary())
     first, _ = notebook(widget)
     browser.execute_script("postMessage({decisions: 'x', kept: []}, '*')")
     browser.switch_to.frame(first)
-    # Neither the cookies nor the storage of the notebook can be reached from the page.
+    # The page has no access to the notebook.
     reach = "try { return String(parent.document.title); } catch (error) { return error.name; }"
     assert browser.execute_script(reach) == "SecurityError"
     browser.execute_script("parent.postMessage({decisions: 7, kept: []}, '*')")
@@ -105,7 +105,7 @@ def test_only_the_frame_of_the_page_is_listened_to(browser, notebook) -> None:
     assert kept == [None, ""]
 
 
-def test_what_the_page_sends_is_checked_as_a_file_is() -> None:
+def test_decisions_are_checked_like_a_file() -> None:
     rows = audit_rows(40)
     widget = ReviewWidget(rows, ReviewSummary())
     line = f"{rows.report_id()},{rows.id_texts()[rows.flagged[0]]}"
@@ -136,7 +136,7 @@ def test_decisions_of_the_widget_become_labels() -> None:
         issues.apply([Decision(report, str(row), "accept", "")])
 
 
-def test_what_is_missing_is_named_with_its_install_line(monkeypatch) -> None:
+def test_names_missing_package(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(ImportError, match=r'pip install "twohot\[notebook\]"'):
         ReviewWidget(audit_rows(8), ReviewSummary())

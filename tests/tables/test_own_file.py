@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.review.own_file import OwnCsv, OwnParquet, open_own_file, raw_records, unquoted
+from twohot.review.own_file import OwnCsv, open_own_file, raw_records, unquoted
 from twohot.tables.csv_file import write_csv
 
 CELL = st.text(alphabet=st.sampled_from('ab,;\t"\r\n é'), max_size=5)
@@ -92,7 +92,7 @@ def test_a_parquet_file_keeps_its_schema_and_its_other_columns(tmp_path):
         }
     ).replace_schema_metadata({"mine": "kept"})
     pq.write_table(table, tmp_path / "t.parquet")
-    file = OwnParquet(tmp_path / "t.parquet")
+    file = open_own_file(tmp_path / "t.parquet")
     assert file.cells("label") == ["7", "8", ""]
     file.write(tmp_path / "out.parquet", "label", ["8", "9", ""])
     found = pq.read_table(tmp_path / "out.parquet")

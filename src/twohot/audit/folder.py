@@ -70,8 +70,8 @@ def write_audit_folder(
     """Write the folder of an audit of all rows of the data; return the name of the report.
 
     `force` replaces the files of an earlier audit. `spreadsheet_safe` quotes CSV cells that a
-    spreadsheet would run as a formula. `pictures` are `image_root`, `embed_limit` and
-    `thumbnail_size`, as for `write_review`.
+    spreadsheet would run as a formula. `pictures` are `image_root` and `embed_limit`,
+    as for `write_review`.
     """
     target = Path(folder)
     check_audit_folder(target, force=force)

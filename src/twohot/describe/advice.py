@@ -88,14 +88,12 @@ def _choose(
 def _compare(comparison: Comparison, noise: NoiseEstimate) -> tuple[Action, str]:
     """Choose between AutoProbe and a plain probe.
 
-    The reason has the numbers of the deciding test. The other test's might contradict it: a gain in
-    agreement may be large relative to its error although the labels are no likelier.
+    The reason has only the numbers of the deciding test, because the other test may contradict it.
     """
     if comparison.plain is None:
         return Action.ANCHORED, "a class has too few rows to hold some out for a plain probe."
-    gain, error = (
-        100 * noise.as_accuracy(value) for value in (comparison.gain, comparison.gain_error)
-    )
+    gain = 100 * noise.as_accuracy(comparison.gain)
+    error = 100 * noise.as_accuracy(comparison.gain_error)
     points = f"estimated accuracy {gain:+.1f} ± {error:.1f} points"
     test = f"{comparison.likelier:.2f} standard errors; a test at 5% needs {REFUTED}"
     if comparison.gain < -REFUTED * comparison.gain_error:
@@ -118,12 +116,12 @@ def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
         return f"For the corruption you passed, {noise.rate:.1%} of the labels are wrong."
     if not comparison.choice.learnt:
         return "The number of wrong labels cannot be estimated from these features."
-    said = f"About {noise.rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})"
+    estimate = f"About {noise.rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})"
     if low > 0:
-        return f"{said}."
+        return f"{estimate}."
     if noise.rate * n_rows < 1:
         return f"No label is likely to be wrong (at most {high:.1%})."
-    return f"{said}: they may all be right if the classes overlap."
+    return f"{estimate}: they may all be right if the classes overlap."
 
 
 def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:

@@ -63,33 +63,27 @@ def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
     Penalties are the defaults: 50 for the plain probe, 10 for all others except AutoProbe, which
     chooses its own. The test set is not used for any choice.
     """
-    yield _fitted_row("plain probe", LinearProbe(), data)
-    rounds = DistilledProbe(n_rounds=N_ROUNDS)
-    rounds.fit(data.features, data.given_labels)
-    both = (data.test_features, data.features)
-    stages = zip(rounds.rounds_, *map(rounds.staged_predict_proba, both), strict=True)
-    for number, (entry, *outputs) in enumerate(stages, start=1):
+    training = data.features, data.given_labels
+    yield _fitted_row("plain probe", LinearProbe().fit(*training), data)
+    rounds = DistilledProbe(n_rounds=N_ROUNDS).fit(*training)
+    stages = map(rounds.staged_predict_proba, (data.test_features, data.features))
+    for number, (entry, *outputs) in enumerate(zip(rounds.rounds_, *stages, strict=True), start=1):
         name = "teacher (round 1)" if number == 1 else f"round {number}"
-        predicted = [rounds.classes_[part.argmax(axis=1)] for part in outputs]
-        yield _row(name, data, predicted, entry.n_passes)
-    yield _fitted_row("partial labels (two-hot)", PartialLabelProbe(), data)
-    yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
-    yield _predicted_row("AutoProbe", auto, data)
+        test, training_labels = (rounds.classes_[part.argmax(axis=1)] for part in outputs)
+        yield _row(name, data, test, training_labels, entry.n_passes)
+    yield _fitted_row("partial labels (two-hot)", PartialLabelProbe().fit(*training), data)
+    yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce").fit(*training), data)
+    yield _fitted_row("AutoProbe", auto, data)
 
 
 def _fitted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
-    """Fit a probe and return its results."""
-    return _predicted_row(method, probe.fit(data.features, data.given_labels), data)
+    test, training = probe.predict(data.test_features), probe.predict(data.features)
+    return _row(method, data, test, training, probe.rounds_[-1].n_passes)
 
 
-def _predicted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
-    """Return the results of a fitted probe."""
-    predicted = [probe.predict(features) for features in (data.test_features, data.features)]
-    return _row(method, data, predicted, probe.rounds_[-1].n_passes)
-
-
-def _row(method: str, data: DemoData, predicted: list[np.ndarray], n_passes: float) -> DemoRow:
-    """Return the errors of predictions for the test set and the training set."""
-    pairs = zip(predicted, (data.test_labels, data.true_labels), strict=True)
-    n_test, n_training = (int(np.sum(labels != true)) for labels, true in pairs)
-    return DemoRow(method, n_test, n_training, n_passes)
+def _row(
+    method: str, data: DemoData, test: np.ndarray, training: np.ndarray, n_passes: float
+) -> DemoRow:
+    """Count the errors of predictions for the test set and the training set."""
+    n_test, n_training = np.sum(test != data.test_labels), np.sum(training != data.true_labels)
+    return DemoRow(method, int(n_test), int(n_training), n_passes)

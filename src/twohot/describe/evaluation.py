@@ -33,6 +33,10 @@ from twohot.judge import check_sliceable, labelled_rows
 from twohot.probes import FittedProbe
 from twohot.tables import check_same_index, pandas_index
 
+# Maximum number of classes whose counts are written in the cells of the figure.
+COUNTED_CLASSES = 15
+CLASS_COLUMNS = ("class", "rows", "recall", "precision", "f1")
+
 
 @dataclass(frozen=True, eq=False)
 class ProbeEvaluation:
@@ -93,27 +97,23 @@ class ProbeEvaluation:
 
     def class_records(self) -> list[dict[str, Any]]:
         """Return one dict per class, for a data frame."""
-        columns = {
-            "class": [as_text(label) for label in self.classes.tolist()],
-            "rows": self.class_sizes.tolist(),
-            "recall": self.recall.tolist(),
-            "precision": self.precision.tolist(),
-            "f1": self.f1.tolist(),
-        }
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        names = [as_text(label) for label in self.classes.tolist()]
+        numbers = (self.class_sizes, self.recall, self.precision, self.f1)
+        rows = zip(names, *(each.tolist() for each in numbers), strict=True)
+        return [dict(zip(CLASS_COLUMNS, row, strict=True)) for row in rows]
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as numbers and text."""
         record = {
             "n_rows": self.n_rows,
             "accuracy": self.accuracy,
-            "accuracy_interval": list(self.interval),
+            "accuracy_interval": self.interval,
             "mean_recall": self.mean_recall,
             "classes": self.class_records(),
             "confusion": self.confusion,
-            "unknown": dict(self.unknown),
+            "unknown": self.unknown,
         }
-        return {name: json_safe(value) for name, value in record.items()}
+        return dict(json_safe(record))
 
 
 def evaluate_probe(
@@ -165,14 +165,7 @@ def evaluate_probe(
 
 def _shares(part: IntArray, whole: IntArray) -> FloatArray:
     """Return ratios of counts, NaN where the denominator is zero."""
-    return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0))
-
-
-# The figure of an evaluation: the confusion matrix ------------------------------------------------
-
-
-# Maximum number of classes whose counts are written in the cells.
-COUNTED_CLASSES = 15
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
 
 
 def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: float) -> Any:
@@ -180,14 +173,13 @@ def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: floa
 
     A class without rows is left blank.
     """
-    sizes = confusion.sum(axis=1, keepdims=True)
-    shares = np.divide(confusion, sizes, out=np.full(confusion.shape, np.nan), where=sizes > 0)
+    shares = _shares(confusion, confusion.sum(axis=1, keepdims=True))
     figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     figure.colorbar(image, ax=axes, shrink=0.85, label="share of the rows of the class")
     name_classes(axes, classes)
-    title = f"{accuracy:.1%} of {sizes.sum()} rows correct"
+    title = f"{accuracy:.1%} of {confusion.sum()} rows correct"
     axes.set(xlabel="predicted", ylabel="class", title=title)
     if len(classes) <= COUNTED_CLASSES:
         for (row, column), count in np.ndenumerate(confusion):

@@ -1,18 +1,15 @@
 """Figures of class correlations: the map, the order of its classes, and the dendrogram."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.cluster import hierarchy
 
 from twohot.base import BLUE, SKY, FloatArray, IntArray, group_colour, load_extra, new_figure
+from twohot.describe.superclasses import Superclasses
 
-if TYPE_CHECKING:
-    from twohot.describe.superclasses import Superclasses
-
-
-# Maximum number of classes with names beside a map, and below a dendrogram.
+# Maximum number of classes with names beside a map and below bars, and below a dendrogram.
 MAP_NAMES = 40
 DENDROGRAM_NAMES = 150
 
@@ -20,7 +17,7 @@ DENDROGRAM_NAMES = 150
 NAME_LENGTH = 24
 
 
-def map_order(superclasses: "Superclasses", superclass: IntArray) -> IntArray:
+def map_order(superclasses: Superclasses, superclass: IntArray) -> IntArray:
     """Return the classes sorted by superclass, and within one in the order of the dendrogram."""
     along = superclasses.order
     return np.asarray(along[np.argsort(superclass[along], kind="stable")])
@@ -73,7 +70,7 @@ def name_classes(axes: Any, classes: Sequence[str]) -> None:
         axes.set(xticks=[], yticks=[], xlabel=f"{n_classes} classes", ylabel="the same classes")
 
 
-def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:
+def dendrogram_figure(superclasses: Superclasses, classes: Sequence[str]) -> Any:
     """Draw the merges of complete linkage, with one colour per superclass."""
     n_classes = len(classes)
     figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
@@ -85,7 +82,7 @@ def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> A
 
 
 def draw_dendrogram(
-    axes: Any, superclasses: "Superclasses", classes: Sequence[str], leaf_font_size: float
+    axes: Any, superclasses: Superclasses, classes: Sequence[str], leaf_font_size: float
 ) -> None:
     """Draw a dendrogram with class names, unless there are too many."""
     colours = _node_colours(superclasses)
@@ -101,7 +98,7 @@ def draw_dendrogram(
     axes.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-def _node_colours(superclasses: "Superclasses") -> list[str]:
+def _node_colours(superclasses: Superclasses) -> list[str]:
     """Return the colour of every leaf and merge: its superclass's, or grey if it joins several."""
     groups = superclasses.superclass.tolist()
     for left, right in superclasses.linkage[:, :2].astype(int).tolist():
@@ -115,13 +112,7 @@ def _short(name: str) -> str:
     return shown.replace("$", r"\$")
 
 
-# The figure of a forecast: the agreement of classifiers, and the theoretical margin of each class -
-
-
-FIRST, LAST = SKY, BLUE  # round
-
-# Maximum number of classes with names below the bars.
-NAMED_CLASSES = 40
+# The figure of a forecast -------------------------------------------------------------------------
 
 
 def forecast_figure(found: Any) -> Any:
@@ -144,7 +135,7 @@ def _draw_agreement(axes: Any, comparison: Any) -> None:
     names, chosen, agreements, errors = zip(*rows, strict=True)
     places = np.arange(len(rows))[::-1]
     points, bars = (100 * np.array(each) for each in (agreements, errors))
-    axes.errorbar(points, places, xerr=bars, fmt="o", color=LAST, capsize=3)
+    axes.errorbar(points, places, xerr=bars, fmt="o", color=BLUE, capsize=3)
     axes.axvline(points[0], color="0.5", linewidth=1)
     axes.set_yticks(places, names)
     for used, name in zip(chosen, axes.get_yticklabels(), strict=True):
@@ -155,13 +146,13 @@ def _draw_agreement(axes: Any, comparison: Any) -> None:
 def _draw_margins(axes: Any, classes: list[Any], theory: Any) -> None:
     places, last = np.arange(len(classes)), len(theory.guarantees)
     weakest = np.argsort(theory.guarantees[-1].margins, kind="stable")
-    for number, colour, width in ((1, FIRST, 0.8), (last, LAST, 0.4)):
+    for number, colour, width in ((1, SKY, 0.8), (last, BLUE, 0.4)):
         heights = theory.guarantees[number - 1].margins[weakest]
         axes.bar(places, heights, width, color=colour, label=f"round {number}")
     axes.axhline(0, color="0.3", linewidth=1)
     title = f"Theory, ridge {theory.ridge:g}: below 0 a label stays wrong"
     axes.set(ylabel="smallest margin of the true label", title=title)
-    if len(classes) <= NAMED_CLASSES:
+    if len(classes) <= MAP_NAMES:
         axes.set_xticks(places, [str(classes[k]) for k in weakest], rotation=90)
     else:
         axes.set_xlabel(f"{len(classes)} classes, weakest first")

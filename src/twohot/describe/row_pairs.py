@@ -155,10 +155,11 @@ def _sum_pairs(
         of_superclass.clear()
         for label in np.flatnonzero(superclass == group):
             of_class.clear()
-            singles = np.zeros(3)
+            singles = np.zeros(3)  # sums of 1, c and c² over the pairs of a row with itself
             for x in _prepared_chunks(X, np.flatnonzero(codes == label), preparation):
                 of_class.add_rows(x)
-                singles += _single_sums(x)
+                squared_norms = np.einsum("ij,ij->i", x, x)
+                singles += len(x), squared_norms.sum(), squared_norms @ squared_norms
             own = of_class.pair_sums()
             same_class += own - singles
             within_classes += own
@@ -217,12 +218,6 @@ def _prepared_chunks(
         preparation.center(raw, x)
         x *= preparation.inverse_norms(x)
         yield x
-
-
-def _single_sums(x: FloatArray) -> NDArray[np.float64]:
-    """Return the sums of 1, c and c² over the pairs of a row with itself."""
-    squared_norms = np.einsum("ij,ij->i", x, x)
-    return np.array([float(len(x)), squared_norms.sum(), squared_norms @ squared_norms])
 
 
 def _describe(sums: NDArray[np.float64]) -> PairGroup:

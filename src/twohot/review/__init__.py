@@ -31,7 +31,6 @@ from twohot.review.records import RowCounts as RowCounts
 from twohot.review.records import RowFinding as RowFinding
 from twohot.review.records import WrongShare as WrongShare
 from twohot.review.records import label_names_digest as label_names_digest
-from twohot.review.reviewers import Agreement as Agreement
 from twohot.review.reviewers import MergedReviews as MergedReviews
 from twohot.review.reviewers import merge_reviews as merge_reviews
 from twohot.review.reviewers import write_disputed as write_disputed

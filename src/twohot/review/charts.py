@@ -74,11 +74,11 @@ def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
     known = [method for method in methods if math.isfinite(method.agreement)]
     if not known:
         return None
-    ends = [_clipped(end) for method in known for end in _ends(method)]
+    ends = [end for method in known for end in _ends(method)]
     ticks, decimals = _round_ticks(min(ends), max(ends))
 
     def place(share: float) -> float:
-        return _share(_clipped(share), ticks[0], ticks[-1])
+        return _share(share, ticks[0], ticks[-1])
 
     def dot(method: Method) -> Dot:
         low, high = map(place, _ends(method))
@@ -93,13 +93,9 @@ def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
 
 
 def _ends(method: Method) -> tuple[float, float]:
-    """Return the ends of the error bar; an unknown error has length zero."""
+    """Return the ends of the error bar, from 0 to 1; an unknown error has length zero."""
     error = method.standard_error if math.isfinite(method.standard_error) else 0.0
-    return method.agreement - error, method.agreement + error
-
-
-def _clipped(share: float) -> float:
-    return min(max(share, 0.0), 1.0)
+    return max(method.agreement - error, 0.0), min(method.agreement + error, 1.0)
 
 
 def choice_plot(choice: ChoiceCurve) -> Plot | None:
@@ -112,7 +108,15 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     >>> plot.lines[0].points
     ((0.0, 100.0), (50.0, 0.0), (100.0, 50.0))
     """
-    curves = [_marks(curve.points) for curve in choice.curves]
+    # The finite points of each curve, with the logarithm of x.
+    curves = [
+        [
+            (math.log10(x), float(y))
+            for x, y in curve.points
+            if 0 < x < math.inf and math.isfinite(y)
+        ]
+        for curve in choice.curves
+    ]
     marks = [mark for curve in curves for mark in curve]
     if not marks:
         return None
@@ -149,15 +153,6 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
         ),
         tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
     )
-
-
-def _marks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
-    """Return the finite points, with the logarithm of x."""
-    return [
-        (math.log10(x), float(y))
-        for x, y in points
-        if x > 0 and math.isfinite(x) and math.isfinite(y)
-    ]
 
 
 def _round_ticks(low: float, high: float) -> tuple[list[float], int]:

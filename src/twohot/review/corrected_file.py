@@ -70,25 +70,9 @@ def write_corrected_file(
 ) -> CorrectedFile:
     r"""Write a copy of a user's file with corrected labels; the old ones are in a new column.
 
-    Parameters
-    ----------
-    source : path
-        The CSV or Parquet file of the audited labels.
-    target : path
-        The file to write.
-    rows : ReviewRows
-        The audited rows.
-    applied : Applied
-        Their corrected labels. Excluded rows have no label.
-    label_column : str, optional
-        The column of labels; by default the column with the audited labels.
-    drop_excluded : bool, default=False
-        Leave out excluded rows. This changes the positions of later rows.
-
-    Returns
-    -------
-    CorrectedFile
-        The columns that were written.
+    `source` is the CSV or Parquet file of the audited labels. `label_column` is its column of
+    labels, by default the one with the audited labels. `drop_excluded` leaves out excluded rows,
+    which changes the positions of later rows; by default they only lose their label.
 
     Examples
     --------
@@ -120,20 +104,9 @@ def write_corrected_file(
 
 
 class CorrectedParts:
-    """A user's file, in one or several parts, to be copied with corrected labels.
+    """A user's file, in one or several parts, to be copied as `write_corrected_file` does.
 
-    Parameters
-    ----------
-    parts : sequence of OwnFile
-        The audited file, or its parts in any order.
-    rows : ReviewRows
-        The audited rows.
-    applied : Applied
-        Their corrected labels.
-    label_column : str, optional
-        The column of labels; by default the column with the audited labels.
-    drop_excluded : bool
-        Leave out excluded rows.
+    The parts may be in any order.
     """
 
     def __init__(

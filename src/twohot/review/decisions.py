@@ -9,8 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,12 +148,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 class DecisionReader:
     """Reads decisions on the rows of an audit; raises if a decision is invalid.
 
-    Parameters
-    ----------
-    rows : ReviewRows
-        The rows of the reviewed audit.
-    decisions : iterable of Decision
-        All decisions that are applied together. Merged spellings apply to all of them.
+    `decisions` are all that are applied together: their merged spellings apply to all of them.
     """
 
     def __init__(self, rows: ReviewRows, decisions: Iterable[Decision]) -> None:
@@ -171,18 +165,61 @@ class DecisionReader:
             raise ValueError(f"{problem}: merge all into one class.")
 
     def place(self, decision: Decision) -> int:
-        """Return the position of a decision's row; raise if the reviewer saw another row."""
+        """Return the position of a decision's row; raise if the reviewer saw another row.
+
+        The labels are compared also for a line with only a note.
+        """
         decision.check_report(self.report)
+        row = f"row {decision.id}"
         if decision.id not in self.position:
-            raise not_in_audit(decision.id, len(self.position))
+            n_rows = counted(len(self.position), "row")
+            problem = f"{row} was decided but is not in the audit, which has {n_rows}"
+            raise ValueError(f"{problem}: pass the decisions exported from its report.html.")
         place = self.position[decision.id]
-        _check_seen(decision, self.rows, place)
+        given, suggested, _ = self._names(place)
+        for column, name in (("given_label", given), ("suggested_label", suggested)):
+            seen = getattr(decision, column)
+            if seen not in (None, name):
+                what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
+                advice = "export them again, the lines are mixed up."
+                raise ValueError(f"{row} has {what}: {advice}")
         return place
 
     def label(self, decision: Decision, place: int) -> str | None:
         """Return the name of the label after a decision; raise if the decision is invalid."""
-        named = _outcome(decision, self.rows, place, self.classes)
-        return named if named is EXCLUDED else self.spellings.get(named, named)
+        meant = self._outcome(decision, place)
+        return meant if meant is EXCLUDED else self.spellings.get(meant, meant)
+
+    def _names(self, place: int) -> list[str]:
+        """Return the given, the suggested and the second label of a row."""
+        columns = (self.rows.given_labels, self.rows.suggested_labels, self.rows.second_labels)
+        return [self.rows.label_name(int(codes[place])) for codes in columns]
+
+    def _outcome(self, decision: Decision, place: int) -> str | None:
+        """Return the label that a decision means, before spellings are merged."""
+        row, named, made = f"row {decision.id}", decision.label, decision.decision
+        if made == "new_class":
+            name = named.strip()
+            if not name or readable(name) != name:
+                problem = f"{row} has decision new_class and label {named!r}"
+                raise ValueError(f"{problem}: name the class.")
+            return name
+        if named and named not in self.classes:
+            none = f"none of the {len(self.classes)} classes: use one of them"
+            few = f"({first_few(self.rows.classes)}), or the decision new_class."
+            raise ValueError(f"{row} was given the label {named!r}, which is {none} {few}")
+        if made == "relabel":
+            if not named:
+                raise ValueError(f"{row} has decision relabel and no label: fill it in.")
+            return named
+        given, suggested, second = self._names(place)
+        meant = {"accept": suggested, "reject": given, "second": second, "exclude": EXCLUDED}[made]
+        if made == "second" and not meant:
+            raise ValueError(f"{row} has no second candidate to take: use relabel.")
+        if named and named != meant:
+            problem = f"{row}: {made} means {in_words(meant)}, but its label says {named!r}"
+            raise ValueError(f"{problem}: make them agree, or use relabel.")
+        return meant
 
     def _merge(self, decision: Decision) -> None:
         """Add a merged spelling."""
@@ -240,21 +277,8 @@ def accept_above(
     """Return decisions that accept all suggestions with at least some probability.
 
     Both the probability that the label is wrong and that of the suggestion must be at least
-    `probability`. Close calls are left for a review, as in `corrected.csv`.
-
-    Parameters
-    ----------
-    rows : ReviewRows
-        The rows of an audit; flagged rows have a suggestion.
-    probability : float
-        A number from 0 to 1.
-    decided : iterable of Decision
-        Decisions of a person, whose rows are skipped.
-
-    Returns
-    -------
-    list of Decision
-        One "accept" per row.
+    `probability`. Close calls are left for a review, as in `corrected.csv`. Rows `decided` by a
+    person are skipped.
 
     Examples
     --------
@@ -277,57 +301,6 @@ def accept_above(
     return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 
-def not_in_audit(row: str, n_rows: int) -> ValueError:
-    """Return the error for a decision on a row that was not audited."""
-    problem = f"row {row} was decided but is not in the audit, which has {counted(n_rows, 'row')}"
-    return ValueError(f"{problem}: pass the decisions exported from its report.html.")
-
-
-def _check_seen(decision: Decision, rows: ReviewRows, place: int) -> None:
-    """Raise if the reviewer saw other labels of the row, also for a line with only a note."""
-    for column in ("given_label", "suggested_label"):
-        seen, name = (
-            getattr(decision, column),
-            rows.label_name(int(getattr(rows, f"{column}s")[place])),
-        )
-        if seen not in (None, name):
-            what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
-            advice = "export them again, the lines are mixed up."
-            raise ValueError(f"row {decision.id} has {what}: {advice}")
-
-
-def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[str]) -> str | None:
-    """Return the name of the label after a decision; raise if the decision is invalid."""
-    row, named, made = f"row {decision.id}", decision.label, decision.decision
-    columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
-    given, suggested, second = (rows.label_name(int(codes[place])) for codes in columns)
-    if made == "new_class":
-        return _new_class(row, named)
-    if named and named not in known:
-        none = f"none of the {len(known)} classes: use one of them"
-        few = f"({first_few(rows.classes)}), or the decision new_class."
-        raise ValueError(f"{row} was given the label {named!r}, which is {none} {few}")
-    if made == "relabel":
-        if not named:
-            raise ValueError(f"{row} has decision relabel and no label: fill it in.")
-        return named
-    meant = {"accept": suggested, "reject": given, "second": second, "exclude": EXCLUDED}[made]
-    if made == "second" and not meant:
-        raise ValueError(f"{row} has no second candidate to take: use relabel.")
-    if named and named != meant:
-        problem = f"{row}: {made} means {in_words(meant)}, but its label says {named!r}"
-        raise ValueError(f"{problem}: make them agree, or use relabel.")
-    return meant
-
-
-def _new_class(row: str, named: str) -> str:
-    """Return the name of a new class."""
-    name = named.strip()
-    if not name or readable(name) != name:
-        raise ValueError(f"{row} has decision new_class and label {named!r}: name the class.")
-    return name
-
-
 def in_words(label: str | None) -> str:
     """Return a label as it is written in messages."""
     return "excluded" if label is EXCLUDED else repr(label)
@@ -339,6 +312,7 @@ def in_words(label: str | None) -> str:
 # decision_file.mjs accepts and refuses the same files.
 
 
+FIELDS = [field.name for field in fields(Decision)]
 REQUIRED = [field.name for field in fields(Decision) if field.default is MISSING]
 
 
@@ -381,16 +355,14 @@ def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
 
 
 def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
-    columns = [field.name for field in fields(Decision)]
     missing = [name for name in REQUIRED if name not in header]
-    times = Counter(header)
-    unknown = [name for name in header if name not in columns or times[name] > 1]
+    unknown = [name for name in header if name not in FIELDS or header.count(name) > 1]
     if missing or unknown:
         said = [f"lacks {', '.join(missing)}"] * bool(missing)
         said += [f"has {first_few(unknown)}, not known or repeated"] * bool(unknown)
         raise ValueError(
             f"{path} {' and '.join(said)}: its columns must be {', '.join(REQUIRED)}, and may be "
-            f"{', '.join(columns[len(REQUIRED) :])}, separated by commas, semicolons or tabs."
+            f"{', '.join(FIELDS[len(REQUIRED) :])}, separated by commas, semicolons or tabs."
         )
 
 
@@ -399,15 +371,13 @@ def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decisio
     if len(line) != len(header):
         fields_found = f"{len(line)} fields and the header has {len(header)}"
         raise ValueError(f"{place} has {fields_found}: export the decisions again.")
-    cells: dict[str, Any] = dict(zip(header, line, strict=True))
-    decision = cells["decision"]
+    made = Decision(**dict(zip(header, line, strict=True)))
     allowed = (*DECISIONS, OPEN, SPELLING)
-    if decision not in allowed:
+    if made.decision not in allowed:
         known = ", ".join(allowed)
-        raise ValueError(f"{place} has decision {decision!r}: pass one of {known}.")
-    cells["reviewer"] = cells.get("reviewer", "").strip()
-    if len(cells["reviewer"]) > MOST_NAME or CONTROL.search(cells["reviewer"]):
-        problem = f"{place} has reviewer {cells['reviewer'][:MOST_NAME]!r}"
-        advice = f"pass one line of at most {MOST_NAME} characters."
-        raise ValueError(f"{problem}: {advice}")
-    return Decision(**cells)
+        raise ValueError(f"{place} has decision {made.decision!r}: pass one of {known}.")
+    name = made.reviewer.strip()
+    if len(name) > MOST_NAME or CONTROL.search(name):
+        problem = f"{place} has reviewer {name[:MOST_NAME]!r}"
+        raise ValueError(f"{problem}: pass one line of at most {MOST_NAME} characters.")
+    return replace(made, reviewer=name)

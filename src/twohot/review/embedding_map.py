@@ -53,22 +53,8 @@ def map_embeddings(
 ) -> EmbeddingMap:
     """Return coordinates of rows in two dimensions.
 
-    Parameters
-    ----------
-    rows : Rows
-        All rows of the data, prepared.
-    flagged : array of shape (n_rows,)
-        Rows that are always mapped.
-    method : {"pca", "umap"}
-    groups : array, list or series of shape (n_rows,), optional
-        The group of every row.
-    most_rows : int
-        If there are more rows, the flagged rows and a random sample of others are mapped.
-
-    Returns
-    -------
-    EmbeddingMap
-        The mapped rows and their coordinates.
+    `rows` are all prepared rows of the data. `groups` has the group of every row. If there are more
+    rows than `most_rows`, the flagged rows and a random sample of others are mapped.
 
     Examples
     --------

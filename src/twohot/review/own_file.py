@@ -8,10 +8,11 @@ line ends, blank lines and byte order mark. The old labels are added as one more
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,46 +29,6 @@ from twohot.tables import (
 MARK = "\ufeff"  # byte order mark
 BEFORE = "given_label"  # column for the old labels
 OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # columns of old labels after several corrections
-
-
-class OwnFile(Protocol):
-    """A table, or a part of one, that can be copied with other labels."""
-
-    path: Path
-    names: Sequence[str]  # of the columns
-    candidates: Sequence[str]  # columns that may hold labels
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def before(self) -> str:
-        """Name of the column for the old labels."""
-
-    def cells(self, name: str) -> list[str]:
-        """Return the cells of a column as text."""
-
-    def check_cell(self, name: str, cell: str) -> None:
-        """Raise if a column cannot hold a text."""
-
-    def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
-        """Write the table with new cells in a column, and the old ones in `before`.
-
-        A row with the cell None is left out.
-        """
-
-
-def open_own_file(path: Path) -> OwnFile:
-    """Return a CSV or Parquet file as an `OwnFile`."""
-    if path.suffix == ".parquet":
-        return OwnParquet(path)
-    if path.suffix in (".features", ".npz", ".npy"):
-        problem = f"ends in {path.suffix!r}"
-        raise ArgumentError(
-            {"to": path}, problem, "pass the .csv or .parquet file with the labels."
-        )
-    return OwnCsv(path)
 
 
 @dataclass(frozen=True)
@@ -92,16 +53,12 @@ class OwnCsv:
 
     def __init__(self, path: Path) -> None:
         csv_columns(path)  # raises if the file is invalid
-        self.path = path
-        self.delimiter = find_delimiter(path)
+        self.path, self.delimiter = path, find_delimiter(path)
         text = path.read_bytes().decode()
         self.mark = MARK if text.startswith(MARK) else ""
-        first, *others = raw_records(text[len(self.mark) :], self.delimiter)
-        self.header = first
-        self.names: Sequence[str] = [unquoted(cell) for cell in first.cells]
-        self.candidates: Sequence[str] = self.names
-        self.before = _free_name(self.names)
-        self.records = others
+        self.header, *self.records = raw_records(text[len(self.mark) :], self.delimiter)
+        self.names: Sequence[str] = [unquoted(cell) for cell in self.header.cells]
+        self.candidates, self.before = self.names, _free_name(self.names)
         if self.names[-1] == SAFE_COLUMN:
             problem = f"is a copy for spreadsheets, as its column {SAFE_COLUMN!r} shows"
             raise ArgumentError({"to": path}, problem, "pass the original file.")
@@ -121,24 +78,25 @@ class OwnCsv:
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
         """Write the file with new cells in a column, and the old ones in `before`."""
-        place = self.names.index(name)
-        new, end = iter(cells), self.delimiter
         with whole_file(target) as file:
-            file.write((self.mark + self._line(self.header, self.before, place)).encode())
-            for record in self.records:
-                if not self._is_row(record):
-                    file.write((end.join(record.cells) + record.end).encode())
-                    continue
-                raw, cell = list(record.cells), next(new)
+            file.write(self.mark.encode())
+            for raw, end in self._changed(self.names.index(name), iter(cells)):
+                file.write((self.delimiter.join(raw) + end).encode())
+
+    def _changed(self, place: int, new: Iterator[str | None]) -> Iterator[tuple[list[str], str]]:
+        """Yield the cells and the end of each line of the copy."""
+        added = self._quoted(self.before, self.header.cells[place])
+        yield [*self.header.cells, added], self.header.end
+        for record in self.records:
+            raw = list(record.cells)
+            if self._is_row(record):
+                cell, old = next(new), raw[place]
                 if cell is None:
                     continue
-                if cell != unquoted(raw[place]):
-                    raw[place] = self._quoted(cell, raw[place])
-                file.write((end.join([*raw, record.cells[place]]) + record.end).encode())
-
-    def _line(self, record: RawRecord, added: str, place: int) -> str:
-        cells = [*record.cells, self._quoted(added, record.cells[place])]
-        return self.delimiter.join(cells) + record.end
+                if cell != unquoted(old):
+                    raw[place] = self._quoted(cell, old)
+                raw.append(old)
+            yield raw, record.end
 
     def _quoted(self, cell: str, like: str) -> str:
         """Return a cell, in quotes if it needs them or if the old cell has them."""
@@ -151,29 +109,25 @@ class OwnCsv:
         return record.cells != ("",) or len(self.names) == 1
 
 
+@dataclass(frozen=True, eq=False)
 class OwnParquet:
-    """A Parquet file that is copied with other columns and the schema unchanged."""
+    """Rows of Parquet files, copied with the other columns and the schema unchanged."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        table = open_files([path]).read_columns()
-        self.table, self.schema = table, table.schema  # of pyarrow
-        self.names: Sequence[str] = table.column_names
-        self.candidates = self.names
+    path: Path
+    schema: Any  # of pyarrow
+    n_rows: int
+    candidates: Sequence[str]
+    read: Callable[[Sequence[str] | None], Any]  # some columns, or all, as a pyarrow table
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.table)
+    def names(self) -> Sequence[str]:
+        """Names of the columns."""
+        return list(self.schema.names)
 
     @property
     def before(self) -> str:
         """Name of the column for the old labels."""
         return _free_name(self.names)
-
-    def read(self, names: Sequence[str] | None = None) -> Any:
-        """Return some columns, or all of them."""
-        return self.table if names is None else self.table.select(names)
 
     def cells(self, name: str) -> list[str]:
         """Return the cells of a column as text."""
@@ -186,7 +140,7 @@ class OwnParquet:
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
         """Write the table with new cells in a column, and the old ones in `before`."""
         arrow = load_extra("pyarrow", "parquet", "Parquet files")
-        table, place = self.read(), self.names.index(name)
+        table, place = self.read(None), self.names.index(name)
         changed = table.set_column(place, self.schema.field(place), self._typed(name, cells))
         changed = changed.append_column(self.before, table[name])
         kept = arrow.array([cell is not None for cell in cells], arrow.bool_())
@@ -209,29 +163,34 @@ class OwnParquet:
         return typed
 
 
-class OwnPart(OwnParquet):
-    """Some rows of Parquet files, read when needed."""
-
-    def __init__(self, path: Path, files: ParquetFiles, number: int, head: Any) -> None:
-        self.path, self.files, self.number = path, files, number
-        self.schema, self.names = files.schema, files.schema.names
-        self.candidates = _columns_of_labels(head)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        groups, bounds = self.files.parts[self.number], self.files.bounds
-        return int(bounds[groups[-1] + 1] - bounds[groups[0]])
-
-    def read(self, names: Sequence[str] | None = None) -> Any:
-        """Return some columns, or all of them."""
-        return self.files.read_part(self.number, names)
+# A table, or a part of one, that can be copied with other labels. `candidates` are the columns that
+# may hold labels. `write` leaves out the rows whose cell is None.
+OwnFile: TypeAlias = OwnCsv | OwnParquet
 
 
-def open_own_parts(files: ParquetFiles, path: Path) -> list[OwnPart]:
+def open_own_file(path: Path) -> OwnFile:
+    """Return a CSV or Parquet file as an `OwnFile`."""
+    if path.suffix in (".features", ".npz", ".npy"):
+        problem = f"ends in {path.suffix!r}"
+        advice = "pass the .csv or .parquet file with the labels."
+        raise ArgumentError({"to": path}, problem, advice)
+    if path.suffix != ".parquet":
+        return OwnCsv(path)
+    table = open_files([path]).read_columns()
+    names = table.column_names
+    return OwnParquet(
+        path, table.schema, len(table), names, lambda some: table.select(some or names)
+    )
+
+
+def open_own_parts(files: ParquetFiles, path: Path) -> list[OwnParquet]:
     """Return the parts of Parquet files as `OwnFile`; `path` is their name in messages."""
-    head = files.head()
-    return [OwnPart(path, files, number, head) for number in range(len(files.parts))]
+    schema, candidates = files.schema, _columns_of_labels(files.head())
+    sizes = [int(files.bounds[part.stop] - files.bounds[part.start]) for part in files.parts]
+    return [
+        OwnParquet(path, schema, n_rows, candidates, partial(files.read_part, number))
+        for number, n_rows in enumerate(sizes)
+    ]
 
 
 def _columns_of_labels(head: Any) -> list[str]:

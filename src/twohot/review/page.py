@@ -31,6 +31,7 @@ from twohot.base import (
 from twohot.review.charts import choice_plot, method_dots
 from twohot.review.embedding_map import map_columns
 from twohot.review.page_data import (
+    EMBED_LIMIT,
     PictureFiles,
     finding_columns,
     neighbour_columns,
@@ -44,9 +45,6 @@ from twohot.review.page_data import (
 )
 from twohot.review.records import ReviewRows, ReviewSummary
 
-EMBED_LIMIT = 2000
-# In pixels: nearly sharp on a card, also on a screen with two dots per pixel.
-THUMBNAIL_SIZE = 192
 # Modules of the page's script. Each imports only from those before it.
 SCRIPTS = (
     "state",
@@ -88,7 +86,6 @@ def write_review(
     *,
     image_root: str | os.PathLike[str] | None = None,
     embed_limit: int = EMBED_LIMIT,
-    thumbnail_size: int = THUMBNAIL_SIZE,
     next_step: str = APPLY_COMMAND,
 ) -> str:
     """Write the review of an audit as one HTML file.
@@ -106,8 +103,6 @@ def write_review(
     embed_limit : int, default=2000
         Number of pictures to embed, of the most suspicious rows, and as many small ones of their
         nearest rows. Other pictures are linked.
-    thumbnail_size : int, default=192
-        Longest side of an embedded picture, in pixels.
     next_step : str
         Command that the page shows for its decisions, `{file}`.
 
@@ -138,11 +133,9 @@ def write_review(
     True
     """
     check_count("embed_limit", embed_limit, 0)
-    check_count("thumbnail_size", thumbnail_size, 16)
     target = Path(path)
-    files = PictureFiles(target.parent, Path(image_root or "."), embed_limit, thumbnail_size)
-    text = review_page(rows, summary, files, next_step=next_step)
-    _write_page(target, text)
+    files = PictureFiles(target.parent, Path(image_root or "."), embed_limit)
+    _write_page(target, review_page(rows, summary, files, next_step=next_step))
     return rows.report_id()
 
 
@@ -155,7 +148,7 @@ def review_page(
     in_notebook: bool = False,
 ) -> str:
     """Return the page as text. If `in_notebook`, it stores decisions there, not in the browser."""
-    _check_matrices(rows, summary)
+    _check_matrices(len(rows.classes), summary)
     shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
@@ -180,14 +173,12 @@ def review_page(
         "order": summary.class_order,
         "map": map_columns(rows, shown, summary.embedding_map),
     }
-    style = read_template("review.css")
-    script = joined_script(NOTEBOOK_SCRIPTS if in_notebook else SCRIPTS)
     headline, sentences = _answer(rows, summary)
     return _rendered(
         "review.html",
         data,
-        script,
-        style,
+        NOTEBOOK_SCRIPTS if in_notebook else SCRIPTS,
+        read_template("review.css"),
         title=summary.title,
         report=report,
         next_step=next_step,
@@ -214,29 +205,13 @@ def write_verdict_page(
 ) -> None:
     """Write a page to give verdicts for a certificate, or to show a certified list.
 
-    Parameters
-    ----------
-    path : path
-        The file to write.
-    rows : ReviewRows
-        Every row of the data.
-    shown : array of int
-        The rows of the page, in its order.
-    task : mapping
-        Settings for the page's script. `mode` is "review" (until a bound is reached), "check"
-        (drawn rows) or "list" (a certified list).
-    title : str
-        Title of the page.
-    sentences : sequence of str
-        Sentences for its help; for a list, the guarantee.
-    image_root
-        As for `write_review`.
+    `shown` are the rows of the page, in its order. `task` has the settings of its script: `mode` is
+    "review" (until a bound is reached), "check" (drawn rows) or "list" (a certified list).
+    `sentences` are for the help of the page; for a list, they are the guarantee.
     """
     target, mode = Path(path), task["mode"]
-    picture_files = PictureFiles(
-        target.parent, Path(image_root or "."), EMBED_LIMIT, THUMBNAIL_SIZE
-    )
-    pictures, warning = row_pictures(rows, shown, picture_files)
+    files = PictureFiles(target.parent, Path(image_root or "."))
+    pictures, warning = row_pictures(rows, shown, files)
     report = rows.report_id()
     columns = row_columns(rows, shown)
     data = {
@@ -251,7 +226,7 @@ def write_verdict_page(
     text = _rendered(
         "verdicts.html",
         data,
-        joined_script(VERDICT_SCRIPTS),
+        VERDICT_SCRIPTS,
         read_template("review.css") + read_template("verdicts.css"),
         title=title,
         mode=mode,
@@ -262,8 +237,11 @@ def write_verdict_page(
     _write_page(target, text)
 
 
-def _rendered(template: str, data: Mapping[str, Any], script: str, style: str, **words: Any) -> str:
-    """Return a page with its data, script and style embedded."""
+def _rendered(
+    template: str, data: Mapping[str, Any], scripts: Sequence[str], style: str, **words: Any
+) -> str:
+    """Return a page with its data, scripts and style embedded."""
+    script = joined_script(scripts)
     return PAGES.get_template(template).render(
         data=embedded_json(data),
         style=style,
@@ -350,9 +328,8 @@ def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
+def _check_matrices(n_classes: int, summary: ReviewSummary) -> None:
     """Raise if a matrix of the summary does not match the classes."""
-    n_classes = len(rows.classes)
     advice = f"pass ({n_classes}, {n_classes}), one row and one column per class."
     for name in ("corruption", "correlation"):
         matrix = getattr(summary, name)

@@ -25,6 +25,9 @@ from twohot.base import (
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, RowFinding, readable
 from twohot.review.thumbnails import link, thumbnail
 
+EMBED_LIMIT = 2000
+# In pixels: nearly sharp on a card, also on a screen with two dots per pixel.
+THUMBNAIL_SIZE = 192
 # Most characters of a text on a card; issues.csv has the whole text.
 TEXT_LIMIT = 2000
 # Most characters of a neighbour's text.
@@ -44,8 +47,8 @@ class PictureFiles:
 
     folder: Path | None  # of the page, to which links are relative; None for no links
     root: Path  # folder that picture paths are relative to
-    limit: int  # embedded pictures of rows, and as many of neighbours; others are linked
-    size: int  # longest side of a picture, in pixels
+    limit: int = EMBED_LIMIT  # embedded pictures of rows, and as many of neighbours
+    size: int = THUMBNAIL_SIZE  # longest side of a picture, in pixels
 
 
 def rows_of_page(
@@ -176,13 +179,11 @@ def verdict_columns(
     rows: ReviewRows, verdicts: Mapping[int, Sequence[tuple[str, str | None]]], shown: IntArray
 ) -> list[list[tuple[str, int | str | None]]] | None:
     """Return the decisions of the reviewers for each row: pairs (name, code or new class)."""
-    code = {name: number for number, name in enumerate(rows.classes)}
-
-    def coded(label: str | None) -> int | str | None:
-        return None if label is None else code.get(label, label)
-
+    code: dict[str | None, int | None] = {name: number for number, name in enumerate(rows.classes)}
+    code[None] = None  # excluded
     listed = (verdicts.get(row, ()) for row in shown.tolist())
-    return [[(name, coded(label)) for name, label in row] for row in listed] if verdicts else None
+    found = [[(name, code.get(label, label)) for name, label in row] for row in listed]
+    return found if verdicts else None
 
 
 def spelling_columns(classes: Sequence[str], sizes: Sequence[int]) -> list[list[tuple[Any, ...]]]:

@@ -271,20 +271,15 @@ def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: Merge
 
     It holds text of several people, so it is always safe for spreadsheets.
     """
-    ids = rows.id_texts()
-    lines = (
-        (ids[row], rows.item(row), *_labels(rows, row), name, label or "")
-        for row, verdicts in merged.disputed.items()
-        for name, label in verdicts.items()
-    )
+    ids, lines = rows.id_texts(), []
+    for row, verdicts in merged.disputed.items():
+        codes = rows.given_labels[row], rows.suggested_labels[row]
+        labels = [rows.label_name(int(code)) for code in codes]
+        lines += [
+            (ids[row], rows.item(row), *labels, name, label or "")
+            for name, label in verdicts.items()
+        ]
     write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=True)
-
-
-def _labels(rows: ReviewRows, row: int) -> tuple[str, str]:
-    """Return the given and the suggested label of a row."""
-    codes = (rows.given_labels[row], rows.suggested_labels[row])
-    given, suggested = (rows.label_name(int(code)) for code in codes)
-    return given, suggested
 
 
 def write_settle_page(
@@ -304,7 +299,7 @@ def write_settle_page(
     merged : MergedReviews
         The result of `merge_reviews`. Rows without a given label are left out.
     page
-        `image_root`, `embed_limit`, `thumbnail_size` and `next_step`, as for `write_review`.
+        `image_root`, `embed_limit` and `next_step`, as for `write_review`.
 
     Returns
     -------

@@ -48,21 +48,8 @@ def write_sorted_folder(
 ) -> SortedFolder:
     """Write a folder with one sub-folder of images per class.
 
-    Parameters
-    ----------
-    source : path
-        The folder of the audited images.
-    target : path
-        The folder to write. It must not exist, or be empty.
-    rows : ReviewRows
-        The audited images.
-    applied : Applied
-        Their corrected labels. Excluded images have no label and are left out.
-
-    Returns
-    -------
-    SortedFolder
-        The number of images, how many were copied, and what was left out.
+    `source` is the folder of the audited images, and `target` a folder that does not exist or is
+    empty. Excluded images have no label and are left out.
 
     Examples
     --------
@@ -91,9 +78,8 @@ def write_sorted_folder(
     labels = applied.labels
     moved = labels != rows.given_labels
     folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
-    places: dict[
-        str, tuple[PurePosixPath, str]
-    ] = {}  # key that is unique on any disk → place, image
+    # From a key that is unique on any disk to the place of an image and its name.
+    places: dict[str, tuple[PurePosixPath, str]] = {}
     # Images that stay in their class keep their names; moved images are renamed if necessary.
     for row in np.argsort(moved, kind="stable").tolist():
         if labels[row] != NO_LABEL:
@@ -125,10 +111,11 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
     if target.resolve().is_relative_to(source.resolve()):
         problem = f"is inside {source}, the folder that is read"
         raise ArgumentError({"output": target}, problem, "choose a folder outside of it.")
-    names = list(rows.ids)
-    outside = [
-        name for name in names if not _is_below(PurePosixPath(name)) or on_other_host(name, source)
-    ]
+    names, outside = list(rows.ids), []
+    for name in names:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or on_other_host(name, source):
+            outside.append(name)
     if outside:
         problem = f"the audit names images outside of their folder ({first_few(outside)})"
         raise ArgumentError("", problem, "extract the features again.")
@@ -144,10 +131,6 @@ def _left_out(source: Path, taken: Iterable[str]) -> tuple[str, ...]:
     files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
     seen = {path.as_posix() for path in files if not path.name.startswith(".")}
     return tuple(sorted(seen - set(taken)))
-
-
-def _is_below(path: PurePosixPath) -> bool:
-    return not path.is_absolute() and ".." not in path.parts
 
 
 def _class_folders(classes: Iterable[str]) -> dict[str, str]:
@@ -205,11 +188,10 @@ def _free_place(
     taken: Container[str], folder: str, within: PurePosixPath, before: str
 ) -> PurePosixPath:
     """Return a path that no other image has, because two classes may have images of one name."""
-    place = PurePosixPath(folder) / within
-    number = 1
+    place, number = PurePosixPath(folder) / within, 1
     while _told_apart(place) in taken:
-        came_from = f" ({before})" if number == 1 and "/" not in before else f" ({number})"
-        place = PurePosixPath(folder) / within.with_stem(within.stem + came_from)
+        mark = before if number == 1 and "/" not in before else number
+        place = PurePosixPath(folder) / within.with_stem(f"{within.stem} ({mark})")
         number += 1
     return place
 
@@ -222,10 +204,8 @@ def _put(source: Path, target: Path) -> bool:
     except FileExistsError:  # a copy would overwrite another image through its link
         raise
     except OSError:  # on another disk, or on one without hard links
-        pass
-    else:
-        return False
-    with real.open("rb") as image, target.open("xb") as made:
-        shutil.copyfileobj(image, made)
-    shutil.copystat(real, target)
-    return True
+        with real.open("rb") as image, target.open("xb") as made:
+            shutil.copyfileobj(image, made)
+        shutil.copystat(real, target)
+        return True
+    return False

@@ -5,7 +5,6 @@ import io
 import os
 import warnings
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from twohot.base import load_extra, on_other_host
@@ -34,14 +33,23 @@ def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
     True
     """
     pillow = load_extra("PIL.Image", "vision", "thumbnails")
+    operations = load_extra("PIL.ImageOps", "vision", "thumbnails")
+    buffer = io.BytesIO()
     try:
         with warnings.catch_warnings():
             # Ignore invalid metadata, and skip pictures that would decompress to gigabytes.
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", pillow.DecompressionBombWarning)
-            return _encoded(pillow, path, size)
+            with pillow.open(path) as picture:
+                picture.draft("RGB", (size, size))  # a JPEG is decoded at a fraction of its size
+                # Rotate by the EXIF orientation.
+                upright = operations.exif_transpose(picture)
+                small = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
+            small.thumbnail((size, size))
+            small.save(buffer, "WEBP", quality=QUALITY, lossless=max(small.size) <= LOSSLESS_SIDE)
     except Exception:  # noqa: BLE001 (decoders raise all kinds of errors on broken files)
         return None
+    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def link(item: str, image_root: Path, folder: Path) -> str:
@@ -64,17 +72,3 @@ def link(item: str, image_root: Path, folder: Path) -> str:
         return quote(relative.as_posix().encode("utf-8", "surrogateescape"))
     except ValueError:  # on another drive, or an invalid name
         return ""
-
-
-def _encoded(pillow: Any, path: str | os.PathLike[str], size: int) -> str:
-    """Return the picture as WebP in a data URI."""
-    operations = load_extra("PIL.ImageOps", "vision", "thumbnails")
-    with pillow.open(path) as picture:
-        picture.draft("RGB", (size, size))  # a JPEG is decoded at a fraction of its size
-        # Rotate by the EXIF orientation.
-        upright = operations.exif_transpose(picture)
-        small = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
-    small.thumbnail((size, size))
-    buffer = io.BytesIO()
-    small.save(buffer, "WEBP", quality=QUALITY, lossless=max(small.size) <= LOSSLESS_SIDE)
-    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()

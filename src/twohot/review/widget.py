@@ -4,7 +4,6 @@ The page is in a frame without an origin, which can access neither the notebook 
 sends decisions as the text of a decision file, which is checked like a file.
 """
 
-import os
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +11,7 @@ from typing import Any
 
 from twohot.base import check_count, load_extra
 from twohot.review.decisions import Decision, apply_decisions, read_decisions
-from twohot.review.page import EMBED_LIMIT, THUMBNAIL_SIZE, read_template, review_page
+from twohot.review.page import read_template, review_page
 from twohot.review.page_data import PictureFiles
 from twohot.review.records import ReviewRows, ReviewSummary
 
@@ -34,18 +33,11 @@ class ReviewWidget:
         The widget itself, for example for a layout of ipywidgets.
     """
 
-    def __init__(
-        self,
-        rows: ReviewRows,
-        summary: ReviewSummary,
-        *,
-        image_root: str | os.PathLike[str] | None = None,
-        height: int = HEIGHT,
-    ) -> None:
+    def __init__(self, rows: ReviewRows, summary: ReviewSummary, *, height: int = HEIGHT) -> None:
         anywidget = load_extra("anywidget", "notebook", "reviews in a notebook")
         traitlets = import_module("traitlets")  # a dependency of anywidget
         check_count("height", height, LEAST_HEIGHT)
-        pictures = PictureFiles(None, Path(image_root or "."), EMBED_LIMIT, THUMBNAIL_SIZE)
+        pictures = PictureFiles(None, Path())
         page = review_page(rows, summary, pictures, next_step=NEXT_STEP, in_notebook=True)
         content: dict[str, Any] = {
             "__module__": __name__,

@@ -1,6 +1,6 @@
 /* Filters and sorting: which rows match, and how many match each option of each filter. */
 
-import { N_ROWS, className, classOrder, decisions, notes, report } from "./state.mjs";
+import { N_ROWS, className, classOrder, decisions, mergedLabel, notes, report } from "./state.mjs";
 
 /* The value of the finding filter for flagged labels; "" is any row, another value the number of a finding. */
 export const FLAGGED = "wrong";
@@ -12,8 +12,8 @@ const SORT_SIGN = { suspicious: 1, wrong: -1, confidence: -1, given: 1, suggeste
 /* For each filter, the values that a row matches. */
 const VALUES = {
   finding: (i) => findingsOf[i],
-  given: (i) => [report.given[i]],
-  suggested: (i) => [report.suggested[i]],
+  given: (i) => [mergedLabel(report.given[i])],
+  suggested: (i) => [mergedLabel(report.suggested[i])],
   decision: answers,
   close: (i) => [report.undecided[i]],
   confidence: (i) => CONFIDENCES.filter((least) => report.confidence[i] >= least),
@@ -86,7 +86,8 @@ export function sortRows(view, name, isReversed, finding) {
   const sign = isUpwards(name, isReversed) ? 1 : -1;
   const column = report[name];
   const rank = new Map(classOrder.map((code, place) => [code, place]));
-  const key = { suspicious: (i) => report.findings[finding]?.rank.get(i) ?? i, given: (i) => rank.get(column[i]), suggested: (i) => rank.get(column[i]) }[name]
+  const classRank = (i) => rank.get(mergedLabel(column[i]));
+  const key = { suspicious: (i) => report.findings[finding]?.rank.get(i) ?? i, given: classRank, suggested: classRank }[name]
     ?? ((i) => column[i]);
   return view.sort((a, b) => sign * (key(a) - key(b)) || a - b);
 }

@@ -1,6 +1,6 @@
 /* The overview: confused classes, other issues, and links to their rows. */
 
-import { className, counted, report } from "./state.mjs";
+import { className, counted, mergedLabel, mergedMatrix, merges, report } from "./state.mjs";
 import { byId, element, labelChip } from "./elements.mjs";
 import { CORRELATIONS, SHARES, drawMap } from "./map.mjs";
 
@@ -34,16 +34,16 @@ export function linkShares(pick) {
 }
 
 /* The largest shares off the diagonal, with their numbers of flagged rows. */
-function largestConfusions() {
+function largestConfusions(noise) {
   const n = report.classes.length;
   const found = [];
-  report.noise.forEach((value, place) => {
+  noise.forEach((value, place) => {
     const [row, column] = [Math.floor(place / n), place % n];
     if (row !== column && value > 0) found.push({ row, column, value });
   });
   const counts = new Map();
   for (let i = 0; i < report.nFlagged; i++) {
-    const place = report.suggested[i] * n + report.given[i];
+    const place = mergedLabel(report.suggested[i]) * n + mergedLabel(report.given[i]);
     counts.set(place, (counts.get(place) ?? 0) + 1);
   }
   found.sort((a, b) => b.value - a.value || a.row - b.row || a.column - b.column);
@@ -61,20 +61,22 @@ function confusionLine({ row, column, value, count }, pick) {
 /* Draw the class maps; pick(true class, given label) shows the rows. */
 export function drawMaps(pick) {
   const share = (value) => `${(value / 10).toFixed(1)} %`;
-  const natural = report.classes.map((_, code) => code);
+  const order = (report.order ?? report.classes.map((_, code) => code)).filter((code) => !merges.has(code));
   if (report.noise) {
+    const noise = mergedMatrix(report.noise, false);
     drawMap(byId("noise-map"), {
-      name: "Share of each true class with each given label", values: report.noise, order: report.order ?? natural, ends: SHARES, pick,
+      name: "Share of each true class with each given label", values: noise, order, ends: SHARES, pick,
       format: (value) => Math.round(value / 10), unit: " %",
       describe: (row, column, value) => `${share(value)} of ${className(row)} are labelled ${className(column)}`,
     });
-    byId("confusions").replaceChildren(...largestConfusions().map((entry) => confusionLine(entry, pick)));
+    byId("confusions").replaceChildren(...largestConfusions(noise).map((entry) => confusionLine(entry, pick)));
   }
   if (report.correlation) {
     /* A class with one row has no correlation with itself. */
-    const known = (code) => report.correlation[code * report.classes.length + code] !== null;
+    const correlation = mergedMatrix(report.correlation, true);
+    const known = (code) => correlation[code * report.classes.length + code] !== null;
     drawMap(byId("correlation-map"), {
-      name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), ends: CORRELATIONS, pick: null,
+      name: "Correlation of the classes", values: correlation, order: order.filter(known), ends: CORRELATIONS, pick: null,
       format: (value) => (value / 1000).toFixed(2).replace("0.", ".").replace("-.00", ".00"), unit: "",
       describe: (row, column, value) => `${className(row)} and ${className(column)}: ${(value / 1000).toFixed(3)}`,
     });

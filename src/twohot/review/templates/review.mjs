@@ -1,13 +1,13 @@
 /* Event handlers of keys and buttons. */
 
-import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, reviewer, rowName, undo } from "./state.mjs";
+import { answer, canUndo, counted, decisions, decide, labelOf, mergedLabel, merges, notes, placeOf, report, reviewer, rowName, undo, watch } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, stripped, textOfBytes } from "./decision_file.mjs";
 import { LOST, durableParts, loadDecisions, nameReviewer, partKey, saving, takeCopies } from "./storage.mjs";
 import { IN_NOTEBOOK, actionButton, byId, choices, element, saveFile, say, showSaving } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, linkShares, showFindings } from "./overview.mjs";
 import { dropLasso, openEmbeddingMap } from "./embedding_map.mjs";
-import { columnsShown, decideRows, fillFilters, fillPrint, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, selectRows, selectTo, setLayout, showProgress, toggleSelected } from "./views.mjs";
+import { columnsShown, decideRows, fillFilters, fillPrint, followMerges, goOn, goTo, markCurrent, openSuggestions, page, recount, redraw, refreshView, selectRows, selectTo, setLayout, toggleSelected } from "./views.mjs";
 import { askIfMany, keepNote, onConfirm, onNoteClosed, onNoteKey, onRelabelKey, openNote, openRelabel, showMatches } from "./dialogs.mjs";
 import { showSpellings } from "./spellings.mjs";
 
@@ -173,6 +173,21 @@ function pickPair(trueClass, given) {
   lookAt({ suggested: trueClass, given: given === trueClass ? "" : given });
 }
 
+/* The merges that the overview and the filters show, as text. */
+let shownMerges = null;
+
+/* Show merged spellings as one class. The view begins anew only if the merges have changed. */
+function showMerges() {
+  const wanted = JSON.stringify([...merges]);
+  if (wanted === shownMerges) return;
+  shownMerges = wanted;
+  showSpellings();
+  drawMaps(pickPair);
+  followMerges();
+}
+
+watch(showMerges);
+
 /* Open the first undecided flagged label in the focus view. */
 function start() {
   setLayout("focus");
@@ -260,8 +275,8 @@ function onStorage(event) {
   if (event.key !== null && !event.key.startsWith(partKey(""))) return;
   loadDecisions();
   byId("reviewer").value = reviewer.name;
-  showSpellings();
   redraw(page.view);
+  showMerges();
 }
 
 saving.onChange = () => {
@@ -323,20 +338,17 @@ function listen() {
 loadDecisions();
 byId("reviewer").value = reviewer.name;
 fillFilters();
-showSpellings();
 showFindings((number) => lookAt({ finding: number }));
-linkShares((given) => lookAt({ given }));
-drawMaps(pickPair);
+linkShares((given) => lookAt({ given: mergedLabel(given) }));
 listen();
 document.body.dataset.layout = page.layout;
 document.body.dataset.tab = "overview";
 for (const button of byId("layout").children) button.setAttribute("aria-pressed", String(button.dataset.layout === page.layout));
-refreshView();
+showMerges();
 openLinked();
 durableParts().then((kept) => {
   if (!takeCopies(kept)) return;
   loadDecisions();
-  showSpellings();
   redraw(page.view);
-  showProgress();
+  showMerges();
 }).catch(() => {});

@@ -1,13 +1,11 @@
 /* Classes that differ only in spelling, and the button that merges them. */
 
-import { className, counted, isMerged, report, toggleMerge, watch } from "./state.mjs";
+import { className, counted, isMerged, report, toggleMerge } from "./state.mjs";
 import { byId, element, say } from "./elements.mjs";
 
 export function showSpellings() {
   byId("spellings")?.replaceChildren(...report.spellings.map(groupLine));
 }
-
-watch((_, isRespelt) => { if (isRespelt) showSpellings(); });
 
 function groupLine(group) {
   const [[into, name]] = group;

@@ -160,6 +160,30 @@ export function keepSpellings(spellings) {
   for (const [old, into] of pairs) merges.set(old, into);
 }
 
+/* The label that a label becomes by the merges. */
+export function mergedLabel(label) {
+  return merges.get(label) ?? label;
+}
+
+/* A class matrix in which merged spellings are one class, in the place of the class that they become. Rows are
+   averaged over the labelled rows of the data; columns too if isMean, else they add up. */
+export function mergedMatrix(values, isMean) {
+  if (!merges.size) return values;
+  const n = report.classes.length;
+  const sizes = new Map(report.spellings.flat().map(([code, , count]) => [code, count]));
+  const size = (code) => sizes.get(code) ?? 1;
+  const [sums, weights] = [new Float64Array(n * n), new Float64Array(n * n)];
+  values.forEach((value, place) => {
+    if (value === null) return;
+    const [row, column] = [Math.floor(place / n), place % n];
+    const into = mergedLabel(row) * n + mergedLabel(column);
+    const weight = size(row) * (isMean ? size(column) : 1);
+    sums[into] += weight * value;
+    if (isMean || !merges.has(column)) weights[into] += weight;
+  });
+  return values.map((_, place) => (weights[place] ? sums[place] / weights[place] : null));
+}
+
 export function isMerged([[into], ...others]) {
   return others.every(([code]) => merges.get(code) === into);
 }

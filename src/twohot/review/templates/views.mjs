@@ -3,7 +3,7 @@
 import { FILTERS, CONFIDENCES, FLAGGED, isUpwards, lasso, look, progressOf, sortRows } from "./filters.mjs";
 import { IN_NOTEBOOK, actionButton, actionButtons, byId, choices, describe, element, idLink, itemText, labelChip, marks, nearest, neighbourLists, noteText, outcome, percent, picture, predictionLine, say, verdictList, why, wrongScore } from "./elements.mjs";
 import { showSelected } from "./embedding_map.mjs";
-import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
+import { N_ROWS, canUndo, className, classOrder, counted, decide, decisionFor, decisions, hasSecond, isDoubted, labelOf, mergedLabel, merges, notes, report, rowName, shownName, watch } from "./state.mjs";
 
 /* Rows shown at a time, which keeps the page small. 48 cards fill rows of 2, 3, 4 or 6 cards. */
 const PAGE = { focus: 1, cards: 48, table: 100 };
@@ -274,6 +274,18 @@ function showCounts(counts) {
 export function fillFilters() {
   for (const name of FILTERS) byId(`filter-${name}`).replaceChildren(...OPTIONS[name].map(([value]) => element("option", { value })));
   byId("filter-finding").closest("label").hidden = !report.findings.length;
+}
+
+/* Let the filters of classes follow merged spellings. */
+export function followMerges() {
+  for (const name of CLASSES) {
+    const select = byId(`filter-${name}`);
+    const label = select.value && String(mergedLabel(Number(select.value)));
+    if (label === select.value) continue;
+    select.append(element("option", { value: label }));
+    select.value = label;
+  }
+  refreshView();
 }
 
 export function refreshView() {
