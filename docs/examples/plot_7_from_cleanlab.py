@@ -95,8 +95,8 @@ for (name, (_, quality)), colour in zip(
     precision, recall, _ = precision_recall_curve(wrong, 1 - quality)
     axis.plot(recall, precision, label=name, color=colour)
 axis.set(
-    xlabel="recall: share of the wrong labels that are flagged",
-    ylabel="precision: share of the flagged labels that are wrong",
+    xlabel="recall: share of the wrong labels that is flagged",
+    ylabel="precision: share that is wrong",
 )
 _ = axis.legend(loc="lower left")
 

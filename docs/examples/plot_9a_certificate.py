@@ -48,8 +48,10 @@ checked = {row: person(row) for row in draw.rows}
 # The list
 # --------
 
+from textwrap import fill
+
 listed = issues.certify(checked, fdr=0.1)
-print(listed)
+print(fill(str(listed), 95))
 
 # %%
 # The first number is a mean over draws. The second holds for this draw with 95 % confidence. The
