@@ -98,4 +98,5 @@ def trim_examples(_app, _name, source):
 
 
 def setup(app):
+    """Connect the function above."""
     app.connect("source-read", trim_examples)
