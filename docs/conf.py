@@ -1,5 +1,6 @@
 """How Sphinx builds the site: `make docs`, and docs/_build/html/index.html opens offline."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -89,3 +90,13 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": []}
+
+
+def trim_examples(_app, _name, source):
+    """Remove the blank line at the end of examples, which only doctest needs."""
+    source[0] = re.sub(r"\n\n```(?=\n|$)", "\n```", source[0])
+
+
+def setup(app):
+    """Connect the function above."""
+    app.connect("source-read", trim_examples)

@@ -2,8 +2,8 @@
 Clean a dataset of embeddings
 =============================
 
-After this page you can find the wrong labels of a dataset, look at them, correct them, and train
-a classifier that tolerates them.
+After this page you can find the wrong labels of a dataset and correct them, and train a classifier
+that tolerates them.
 
 The data are scikit-learn's digits: 1,797 small images. Their 64 grey values serve as embeddings.
 We replace about 30 % of the labels by wrong ones, so we can count how many of them are found.
@@ -31,8 +31,8 @@ print(f"{len(labels)} rows, {noise.flipped.sum()} with a wrong label")
 # %%
 # Find the wrong labels
 # ---------------------
-# Call ``find_label_issues``. It fits linear classifiers by cross-validation and predicts held-out
-# rows. A classifier that was trained on a wrong label may have memorised it.
+# Call ``find_label_issues``. It predicts each row with classifiers that were not trained on it. A
+# classifier that was trained on a wrong label may have memorised it.
 
 from twohot import find_label_issues
 
@@ -53,8 +53,8 @@ print(f"of the wrong labels {flagged[noise.flipped].mean():.1%} are flagged")
 # %%
 # Look at them
 # ------------
-# ``to_pandas`` returns one line per row of the data, in the same order. These are the most doubtful
-# labels.
+# ``to_pandas`` returns one line per row of the data, in the same order. These labels are the most
+# suspicious:
 
 issues.to_pandas().sort_values("probability_wrong", ascending=False).head()
 
@@ -99,11 +99,11 @@ print(f"AutoProbe:          accuracy {probe.score(test_embeddings, test_labels):
 print(f"LogisticRegression: accuracy {plain.score(test_embeddings, test_labels):.1%}")
 
 # %%
-# The gain is large because the wrong labels are random. If few labels are wrong, there is no gain,
-# and the errors of people are harder. :doc:`plot_5_will_it_help` shows how to find out first, and
-# :doc:`/explanation/limits` lists the limits.
+# The gain is large because the wrong labels are random. If few labels are wrong, there is no gain.
+# The errors of people are harder to find. :doc:`plot_5_will_it_help` shows how to check your data
+# first. :doc:`/explanation/limits` lists the limits.
 #
-# ``choice_`` contains what was tried, and the agreement of each candidate with held-out labels:
+# ``choice_`` lists all candidates, and their agreement with held-out labels:
 
 print(probe.choice_)
 

@@ -64,8 +64,8 @@ run("twohot extract photos --backbone pixels -o photos.features --quiet")
 run("twohot audit photos.features -o audit --quiet")
 
 # %%
-# Open ``audit/report.html`` in a browser. It works offline. Every flagged image is a card. Accept,
-# reject or relabel it with one key: see :doc:`/review`. In Python, read ``issues.csv``:
+# Open ``audit/report.html`` in a browser. It works offline. Accept, reject or relabel every flagged
+# image with one key: see :doc:`/review`. In Python, read ``issues.csv``:
 
 import csv
 
@@ -87,9 +87,9 @@ for row, axis in zip(issues, axes.flat, strict=False):
 # %%
 # Sort the images
 # ---------------
-# The report exports the decisions of a review. Pass them to ``twohot apply decisions.csv …``.
-# Without a review, ``--accept-all`` accepts all suggestions with at least this probability. The new
-# folder contains hard links, which take no space. The old folder is unchanged.
+# After a review, export the decisions and pass them to ``twohot apply decisions.csv …``. Without a
+# review, ``--accept-all`` accepts all suggestions with at least this probability. The new folder
+# contains hard links, which take no space. The old folder is unchanged.
 
 run("twohot apply --accept-all 0.5 --audit audit --to photos -o photos_sorted")
 

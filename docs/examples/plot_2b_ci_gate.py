@@ -1,6 +1,6 @@
 """
-A gate in a build
-=================
+A gate for continuous integration
+=================================
 
 After this page you can stop a build if too many labels are wrong. This page runs the same command
 before and after the labels are corrected. :doc:`/howto/ci_gate` has the files for GitHub Actions

@@ -83,7 +83,7 @@ run("twohot extract functions.csv --backbone minilm -o functions.features --quie
 run("twohot audit functions.features -o audit --quiet")
 
 # %%
-# These labels are the most doubtful. The ids are those of the file.
+# These labels are the most suspicious. The ids are those of the file.
 
 issues = pd.read_csv(folder / "audit" / "issues.csv", index_col="id")
 shown = ["item", "given_label", "predicted_label", "probability_wrong"]
@@ -102,8 +102,8 @@ _ = axis.set(xlabel="labels estimated to be wrong, %")
 # %%
 # Write the corrected file
 # ------------------------
-# On your own data, review ``audit/report.html`` first, and pass the decisions to ``twohot apply
-# decisions.csv …``. Here all suggestions with a probability of at least 80 % are accepted. The new
+# On your own data, review ``audit/report.html`` first, and pass the decisions: ``twohot apply
+# decisions.csv …``. Here, accept all suggestions with a probability of at least 80 %. The new
 # file has the corrected labels, and the old ones in another column.
 
 run("twohot apply --accept-all 0.8 --audit audit --to functions.csv -o functions_clean.csv")

@@ -30,7 +30,7 @@ frame["label"].value_counts(dropna=False).sort_index()
 # %%
 # The audit
 # ---------
-# Pass columns. In a notebook, the result shows the most doubtful rows.
+# Pass columns. In a notebook, the result shows the most suspicious rows.
 
 from twohot import find_label_issues
 
@@ -59,7 +59,7 @@ pd.crosstab(flagged["given_label"], flagged["predicted_label"])
 verdicts.groupby("given_label")["probability_wrong"].mean().round(2)
 
 # %%
-# Most labels are almost certainly right or almost certainly wrong. Review the labels between:
+# Most labels are almost certainly right or almost certainly wrong. Review those in the middle:
 
 import matplotlib.pyplot as plt
 

@@ -74,11 +74,12 @@ axis.set(ylabel="accuracy on clean test rows, %", ylim=(0, 112))
 _ = axis.legend(ncols=2, loc="upper right")
 
 # %%
-# With few wrong labels the gain is small, with many it is large. With shuffled labels the
-# predictions are no better than chance, one in ten.
+# With few wrong labels, the gain is small. With many, it is large. With shuffled labels, the
+# accuracy is about one in ten, which is chance.
 #
 # What the forecast cannot detect
 # -------------------------------
-# If most labels of a class are changed to one other class, the data look like clean data with other
-# class names. No method can detect this from the labels alone. Features without information about
-# the classes look like wrong labels. :doc:`/explanation/limits` shows these cases.
+# If most labels of a class are changed to one other class, the data look like clean data with
+# other class names. No method can detect this from the labels alone. If the features contain no
+# information about the classes, the labels look wrong. :doc:`/explanation/limits` shows these
+# cases.

@@ -31,8 +31,8 @@ features
 # %%
 # Fit a probe
 # -----------
-# The call is the same. If a ``distributed.Client`` is active, its workers compute. Otherwise the
-# threads of Dask do.
+# The call is the same. If a ``distributed.Client`` is active, its workers are used. Otherwise, Dask
+# uses threads.
 
 from twohot import LinearProbe
 

@@ -95,8 +95,8 @@ for (name, (_, quality)), colour in zip(
     precision, recall, _ = precision_recall_curve(wrong, 1 - quality)
     axis.plot(recall, precision, label=name, color=colour)
 axis.set(
-    xlabel="recall: share of the wrong labels that are flagged",
-    ylabel="precision: share of the flagged labels that are wrong",
+    xlabel="recall: share of the wrong labels that is flagged",
+    ylabel="precision: share that is wrong",
 )
 _ = axis.legend(loc="lower left")
 
@@ -140,7 +140,7 @@ print(f"twohot:   {issues.corruption[3, 4]:.2f}")
 #      - ``find_label_issues(None, y, probabilities=…)``
 #    * - ranking
 #      - ``return_indices_ranked_by="self_confidence"``
-#      - ``issues.rows``, the most doubtful first
+#      - ``issues.rows``, the most suspicious first
 #    * - quality scores
 #      - ``get_label_quality_scores(labels, pred_probs)``
 #      - ``issues.label_quality``
@@ -176,5 +176,5 @@ print(f"twohot:   {issues.corruption[3, 4]:.2f}")
 #      - numbers or texts, with gaps
 #
 # cleanlab also supports multi-label and token labels, object detection, segmentation, regression,
-# several annotators, and training any model. twohot supports one label per row, on features of a
-# frozen model.
+# several annotators, and any model. twohot only supports one label per row, on features of a frozen
+# model.

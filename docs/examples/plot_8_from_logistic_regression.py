@@ -106,7 +106,7 @@ axis.grid(alpha=0.3)
 _ = axis.legend()
 
 # %%
-# With clean labels, plain regression is as accurate and simpler. Use it. With many wrong labels, a
+# With clean labels, use plain regression: it is as accurate, and simpler. With many wrong labels, a
 # robust loss or averaged labels gain several points. At 80 %, a thousand labels are too few to
-# choose a method reliably. These wrong labels are random. The errors of people are harder:
-# :doc:`/audit_benchmark` contains them too.
+# choose a method reliably. These wrong labels are random. :doc:`/audit_benchmark` also has the
+# errors of people, which are harder.

@@ -12,7 +12,7 @@ labels over similar rows**. This page compares its theory with measurements.
 # The setting
 # -----------
 # There are four classes of 100 rows. The inner product of two rows is .4 in the same class and .1
-# in different classes. Half of the labels are wrong. The theory needs nothing else.
+# in different classes. Half of the labels are wrong. The theory needs only these numbers.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -150,5 +150,4 @@ _ = axes[0].set_ylabel("training accuracy")
 
 # %%
 # On real features, rows of a class differ by more than chance. :doc:`/reproduction` repeats every
-# figure and claim of the paper on real features, with a verdict. :doc:`/theory` lists the formulas
-# of this page, with errata.
+# figure and claim of the paper on real features. :doc:`/theory` lists the formulas and errata.

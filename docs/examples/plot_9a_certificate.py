@@ -2,9 +2,9 @@
 A list and a review with a guarantee
 ====================================
 
-After this page you can make a list of wrong labels with a guaranteed error rate, and stop a review
-at a guaranteed share of wrong labels. A guarantee needs a person who checks a few random rows. This
-page uses the digits and a simulated reviewer.
+After this page you can make a list of wrong labels with a guaranteed error rate. You can also
+review until a guaranteed share of the labels is right. A guarantee needs a person who checks a few
+random rows. This page simulates this person.
 """
 
 # %%
@@ -25,17 +25,17 @@ print(issues.share_in_words())
 # %%
 # Which rows to check
 # -------------------
-# Choose the largest share of right labels in the list (``fdr``) before anything is checked. The
-# audit then draws rows at random from the most doubtful ones.
+# First choose the largest share of right labels that you allow in the list (``fdr``). The audit
+# then draws rows at random from the most suspicious ones.
 
 draw = issues.draw_check(fdr=0.1)
-print(f"{len(draw.rows)} rows of the {len(draw.pool)} most doubtful ones:", draw.rows[:8], "…")
+print(f"{len(draw.rows)} rows of the {len(draw.pool)} most suspicious ones:", draw.rows[:8], "…")
 
 # %%
 # Check them
 # ----------
-# The reviewer gives the true label of each row. If the reviewer does not know it, the answer is
-# "unsure", which counts as right. Do not leave rows out: this voids the guarantee.
+# The reviewer gives the true label of each row, or answers "unsure", which counts as right. If rows
+# are left out, the guarantee is void.
 
 
 def person(row):
@@ -48,8 +48,10 @@ checked = {row: person(row) for row in draw.rows}
 # The list
 # --------
 
+from textwrap import fill
+
 listed = issues.certify(checked, fdr=0.1)
-print(listed)
+print(fill(str(listed), 95))
 
 # %%
 # The first number is a mean over draws. The second holds for this draw with 95 % confidence. The
@@ -77,8 +79,9 @@ _ = axis.legend()
 # %%
 # A review with a stopping rule
 # -----------------------------
-# To correct all labels, first review the most doubtful ones. When few of these are wrong, the
-# review draws rows at random from the rest. Only these rows tell how many wrong labels remain.
+# To correct all labels, first review the most suspicious ones. When few of these are wrong, the
+# review draws rows at random from the rest. Only these random rows show how many wrong labels
+# remain.
 
 from twohot.audit import CertifiedReview
 
@@ -94,8 +97,8 @@ print(f"{len(review.looks)} of {len(given)} rows reviewed, {review.remaining.fou
 print(f"at most {review.bound} wrong labels remain (95 % confidence), in truth {still[-1]}")
 
 # %%
-# The bound holds after each decision, so you may stop at any time. It is trivial until the first
-# random row, and then falls in steps. Here it is never below the true number.
+# The bound holds after each decision, so you may stop at any time. It is not informative until the
+# first random row, and then falls in steps. Here it is never below the true number.
 
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.plot(at_most, color="#D55E00", label="upper bound, 95 %")
@@ -113,8 +116,9 @@ assert np.all(np.array(at_most) >= still)
 # %%
 # A reviewer who errs
 # -------------------
-# The certificate holds for the verdicts given. If the reviewer errs on 2 % of the looks, show every
-# repair and some of the kept rows again (``--twice 10%``), and correct the bound.
+# The certificate holds for the verdicts of the reviewer. Suppose that 2 % of the verdicts are
+# wrong. Show every changed row and some of the kept rows again (``--twice 10%``), and correct the
+# bound.
 
 from twohot.audit import SecondLooks, corrected_bound
 
@@ -142,9 +146,9 @@ assert mistakes <= corrected.bound
 # %%
 # What voids a certificate
 # ------------------------
-# * A second draw, because the first list was short.
-# * Checked rows that were left out.
-# * Labels or probabilities that changed after the draw.
-# * A reviewer who sees the probabilities.
+# * You draw again because the first list was short.
+# * You leave out checked rows.
+# * Labels or probabilities change after the draw.
+# * The reviewer sees the probabilities.
 #
-# :doc:`/explanation/certificates` lists all of them, and what is guaranteed.
+# :doc:`/explanation/certificates` has the complete list.

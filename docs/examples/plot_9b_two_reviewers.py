@@ -2,18 +2,17 @@
 Two reviewers
 =============
 
-After this page you can merge the decisions of two people who reviewed the same labels, measure how
-far they agree, and settle the rest.
+After this page you can merge the decisions of two reviewers, measure their agreement, and settle
+the disagreements.
 
-The command ``twohot apply anna.csv ben.csv`` does the same with the files that the review page
+On the command line, ``twohot apply anna.csv ben.csv`` does the same with files that the review page
 exports.
 """
 
 # %%
 # Labels to review
 # ----------------
-# Give 8 % of scikit-learn's digits another label, and find the suspicious ones. The report has the
-# rows that a person looks at.
+# Give 8 % of scikit-learn's digits a wrong label, and write a report of the suspicious ones.
 
 import tempfile
 from pathlib import Path
@@ -35,15 +34,15 @@ print(f"{rows.n_rows} rows, {issues.n_issues} labels flagged")
 # Two sets of decisions
 # ---------------------
 # Each reviewer opens the report, types a name on its first screen, and exports the decisions.
-# ``read_decisions("anna.csv")`` returns a list such as the two below. Here Anna knows the digits,
-# and Ben decides one row in eight without care: he keeps the given label or accepts the suggestion
-# by chance.
+# ``read_decisions("anna.csv")`` reads them as a list. The two lists below are simulated. Anna
+# makes no errors. Ben decides one row in eight by chance: he keeps the given label or accepts the
+# suggestion.
 
 from twohot.review import Decision
 
 
 def review(reviewer: str, careless: float, seed: int) -> list[Decision]:
-    """Return the decisions of a person who is careless in a share of the rows."""
+    """Return the decisions of a person, random in a share of the rows."""
     rng = np.random.default_rng(seed)
     made = []
     for row in rows.flagged.tolist():
@@ -60,9 +59,9 @@ anna, ben = review("Anna", 0, seed=1), review("Ben", 1 / 8, seed=2)
 # %%
 # Where they agree
 # ----------------
-# ``merge_reviews`` compares the labels that follow from the decisions. Cohen's kappa corrects the
-# share of equal labels for chance: 1 is full agreement, 0 is what two people reach who guess. The
-# rows on which both agree can be applied at once.
+# ``merge_reviews`` compares the labels after the decisions. Cohen's kappa corrects the share of
+# equal labels for chance: 1 is full agreement, 0 is agreement by chance. Apply the decisions on
+# which both agree:
 
 from twohot.review import apply_decisions, merge_reviews
 
@@ -72,9 +71,9 @@ applied = apply_decisions(rows, merged.decisions)
 print(f"{applied.n_changed} labels changed, {len(merged.disputed)} rows to settle")
 
 # %%
-# What they disagree on
-# ---------------------
-# These rows keep their given label until somebody settles them.
+# Where they disagree
+# -------------------
+# These rows keep their given label until you settle them.
 
 import matplotlib.pyplot as plt
 
@@ -90,9 +89,9 @@ for axis, (row, verdicts) in zip(axes.flat, shown, strict=False):
 # %%
 # Settle them
 # -----------
-# ``write_settle_page`` writes a review page of these rows alone, with the label that each reviewer
-# wants: one click takes it. Its decisions are those of the report's name with "-settled" behind it.
-# They are final, whatever the other files say. Here somebody looks at the digits again:
+# ``write_settle_page`` writes a review page of these rows, with the label of each reviewer.
+# Decisions of this page have the name of the report with "-settled". They replace those of the
+# other files. Here, the settled labels are the true ones:
 
 settled = f"{rows.report_id()}-settled"
 final = [Decision(settled, str(row), "relabel", str(digits.target[row])) for row in merged.disputed]
