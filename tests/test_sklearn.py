@@ -5,7 +5,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from twohot import (
     AutoProbe,
-    AveragedProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
@@ -22,7 +21,6 @@ PROBES = [
     PartialLabelProbe(loss="ce"),
     DiscriminantProbe(),
     DiscriminantProbe(shrinkage=0.1),
-    AveragedProbe(probes=(LinearProbe(), DiscriminantProbe(shrinkage=0.1)), temperatures=(0.5, 1)),
     pytest.param(AutoProbe(cv=2), marks=pytest.mark.slow),
 ]
 

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from problems import digits, synthetic
 from twohot import (
     AutoProbe,
-    AveragedProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
@@ -27,7 +26,7 @@ from twohot.theory import LabelAveraging, judge, type_outputs
 
 PROBES = {
     each.__name__: each
-    for each in (AveragedProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe)
+    for each in (DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe)
 }
 
 

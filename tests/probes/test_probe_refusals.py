@@ -8,13 +8,11 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 import problems
 import twin
 from twohot import (
     AutoProbe,
-    AveragedProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
@@ -210,7 +208,6 @@ def weighted_classes(class_weight):
 
 
 COUNT = "an integer of at least 1"
-LINEAR = LinearProbe()
 PARAMETERS_REFUSED = [
     *(
         ("random_state=.* is not a random state", LinearProbe(random_state=s))
@@ -254,27 +251,6 @@ PARAMETERS_REFUSED = [
     ("shrinkage='wolf' is not known: pass one of 'auto'", DiscriminantProbe(shrinkage="wolf")),
     (f"n_axes=0 is not allowed: pass {COUNT}", DiscriminantProbe(n_axes=0)),
     ("n_axes=2.5 is not allowed", DiscriminantProbe(n_axes=2.5)),
-    ("probes is empty: pass at least one", AveragedProbe()),
-    (
-        r"probes\[0\] is a LogisticRegression: pass Linear",
-        AveragedProbe(probes=[LogisticRegression()]),
-    ),
-    (
-        "temperatures has 1 value for 2 probes: pass one",
-        AveragedProbe(probes=(LINEAR, LINEAR), temperatures=[1]),
-    ),
-    (
-        r"temperatures\[1\]=0 is not allowed",
-        AveragedProbe(probes=(LINEAR, LINEAR), temperatures=[1, 0]),
-    ),
-    *(
-        (r"probes\[1\] prepares rows differently .* same", AveragedProbe(probes=(LINEAR, other)))
-        for other in (
-            LinearProbe(center=False),
-            LinearProbe(normalize=False),
-            weighted_classes({0: 2.0}),
-        )
-    ),
 ]
 
 
@@ -372,7 +348,7 @@ def test_labels_at_score_that_are_refused():
 
 @pytest.mark.parametrize(
     "probe",
-    [LinearProbe(), DiscriminantProbe(), AutoProbe(), AveragedProbe(probes=[LinearProbe()])],
+    [LinearProbe(), DiscriminantProbe(), AutoProbe()],
 )
 def test_a_fit_that_fails_leaves_the_last_one_whole(probe):
     bad = changed(np.nan)[:, :4]

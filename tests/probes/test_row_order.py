@@ -6,7 +6,6 @@ import pytest
 
 from twohot import (
     AutoProbe,
-    AveragedProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
@@ -30,7 +29,6 @@ PROBES = [
     DistilledProbe(),
     PartialLabelProbe(),
     DiscriminantProbe(),
-    AveragedProbe(probes=[LinearProbe()]),
     AutoProbe(),
 ]
 CALLS = {

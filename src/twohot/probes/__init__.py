@@ -1,7 +1,5 @@
 """The scikit-learn estimators: fit a recipe in rounds, predict, save and load."""
 
-from twohot.probes.averaged import AveragedProbe as AveragedProbe
-from twohot.probes.averaged import average_rounds as average_rounds
 from twohot.probes.base import STUDENT_RIDGE as STUDENT_RIDGE
 from twohot.probes.base import Probe as Probe
 from twohot.probes.checkpoint import Checkpoint as Checkpoint
@@ -19,7 +17,6 @@ from twohot.probes.fitted import load as load
 from twohot.probes.fitted import prepare_as as prepare_as
 from twohot.probes.inputs import check_features as check_features
 from twohot.probes.inputs import check_rows_to_fit as check_rows_to_fit
-from twohot.probes.inputs import check_same_rows as check_same_rows
 from twohot.probes.inputs import choose_precision as choose_precision
 from twohot.probes.inputs import row_weights as row_weights
 from twohot.probes.leave_one_out import choose_shrinkage as choose_shrinkage
@@ -43,6 +40,7 @@ from twohot.probes.rounds import LABELS as LABELS
 from twohot.probes.rounds import SOFT as SOFT
 from twohot.probes.rounds import LabelTargets as LabelTargets
 from twohot.probes.rounds import StoredTargets as StoredTargets
+from twohot.probes.rounds import average_rounds as average_rounds
 from twohot.probes.rounds import fit_round as fit_round
 from twohot.probes.rounds import make_round as make_round
 from twohot.probes.rounds import one_hot as one_hot

@@ -41,10 +41,6 @@ from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, restore_on_f
 from twohot.rows import Rows, one_blas_thread
 from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softmax
 
-# A warning before a fit that will take long -------------------------------------------------------
-# The cost of a pass grows with rows times classes (2 * n_features products each); no other cost of
-# a fit does. So the time of one block predicts the time of a pass.
-
 # Number of outputs (rows times classes) from which a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
 # Typical passes per round at the default tolerance, on embeddings of images and texts.
@@ -52,14 +48,18 @@ USUAL_PASSES = 10
 
 
 def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
-    """Warn of a fit with very many outputs, and estimate its time on this machine.
+    """Warn of a fit with very many outputs, and estimate its time from that of the first block.
 
     Rows in remote chunks are not timed: their workers report progress.
     """
     if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
         return
-    n_passes = USUAL_PASSES * n_rounds
-    minutes = seconds_of_block(rows) * rows.n_blocks / rows.n_jobs * n_passes / 60
+    block, n_passes = rows.block(0), USUAL_PASSES * n_rounds
+    start = time.perf_counter()
+    outputs, _ = softmax(block.project(np.zeros((rows.n_classes, rows.n_features), rows.dtype)))
+    block.gather(outputs)
+    seconds = time.perf_counter() - start
+    minutes = seconds * rows.n_blocks / rows.n_jobs * n_passes / 60
     warnings.warn(
         f"X has {rows.n_samples:,} rows and y {rows.n_classes:,} classes: the fit takes about "
         f"{n_passes} passes, at least {max(1, round(minutes))} min on this machine. verbose=2 "
@@ -67,16 +67,6 @@ def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
         UserWarning,
         stacklevel=5,
     )
-
-
-def seconds_of_block(rows: Rows) -> float:
-    """Return the seconds that a pass over the first block takes in one thread."""
-    block = rows.block(0)
-    coef = np.zeros((rows.n_classes, rows.n_features), rows.dtype)
-    start = time.perf_counter()
-    outputs, _ = softmax(block.project(coef))
-    block.gather(outputs)
-    return time.perf_counter() - start
 
 
 Penalty: TypeAlias = float | Sequence[float] | None

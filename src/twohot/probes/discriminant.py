@@ -71,7 +71,9 @@ def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> C
     """
     intercept = coordinates.rows.intercept
     axes = coordinates.axes.leading(intercept=intercept, most=n_axes)
-    if not few_alike(axes.variances[: len(axes.variances) - intercept]):
+    variances = axes.variances[: len(axes.variances) - intercept]
+    alike = variances.max(initial=0) <= ALIKE * variances.min(initial=np.inf)
+    if len(variances) >= MANY_AXES or not alike:
         return half_whitened_moments(coordinates, n_axes)
     moments = class_moments(coordinates.rows, axes.reading(intercept=intercept))
     return replace(moments, equal_spread=True)
@@ -88,28 +90,14 @@ def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -
     return class_moments(coordinates.rows, axes.reading(intercept=intercept))
 
 
-def few_alike(variances: FloatArray) -> bool:
-    """Return whether there are few axes, of nearly equal variance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> few_alike(np.array([1.0, 5.0])), few_alike(np.array([1.0, 50.0])), few_alike(np.ones(100))
-    (True, False, False)
-    """
-    smallest = variances.min(initial=np.inf)
-    return len(variances) < MANY_AXES and bool(variances.max(initial=0) <= ALIKE * smallest)
-
-
 def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:
     """Return the class moments of labelled rows in the span of a basis; one read of the rows."""
     weights, sums, squares = rows.sum(class_terms, basis.astype(rows.dtype), rows.n_classes)
     total, n_axes = weights.sum(), basis.shape[1]
     mean = sums.sum(axis=0) / total
-    means = np.where(
-        weights[:, np.newaxis] > NO_ROWS, sums / np.maximum(weights, NO_ROWS)[:, np.newaxis], mean
-    )
-    within = squares / total - means.T @ (weights[:, np.newaxis] * means) / total
+    column = weights[:, np.newaxis]
+    means = np.where(column > NO_ROWS, sums / np.maximum(column, NO_ROWS), mean)
+    within = squares / total - means.T @ (column * means) / total
     variances, vectors = sl.eigh(within) if n_axes else (np.empty(0), np.empty((0, 0)))
     return ClassMoments(
         read=basis,

@@ -49,17 +49,7 @@ MEAN_PRODUCTS = 3
 
 
 def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) -> FloatArray:
-    """Return the leave-one-out logits (N, K), in one read of the rows.
-
-    Parameters
-    ----------
-    rows : Rows
-        Labelled rows; the moments must be theirs.
-    moments : ClassMoments
-        What `class_moments` returns.
-    shrinkage : float
-        Share of the mean variance in the covariance.
-    """
+    """Return the leave-one-out logits (N, K) of labelled rows and their moments, in one read."""
     basis = moments.read.astype(rows.dtype)
     return np.concatenate(list(rows.map(left_out_logits, basis, moments, shrinkage)))
 
@@ -67,10 +57,9 @@ def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) ->
 def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     """Return the shrinkages to compare."""
     n_axes = len(moments.variances)
-    known = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
-    little = LITTLE_SHRINKAGES if known else ()
+    many_rows = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
     full = (1.0,) if moments.equal_spread else ()  # classes may be equally wide in all directions
-    return (*little, *SHRINKAGES, *full)
+    return (*(LITTLE_SHRINKAGES if many_rows else ()), *SHRINKAGES, *full)
 
 
 def choose_shrinkage(
