@@ -19,6 +19,7 @@ from twohot.extract.backbones import (
     headless,
     load_torchvision,
     load_with_torchvision,
+    resized,
 )
 
 
@@ -101,32 +102,24 @@ def test_efficientnet_accepts_arrays():
     np.testing.assert_array_equal(found[0], found[1])
 
 
-def test_the_papers_transform_is_torchvisions(torchvision):
+def test_resnet34_loses_its_last_layer(torchvision, write_weights):
     import torch  # noqa: PLC0415
 
+    write_weights("resnet34")
+    images = [Image.fromarray(noise(seed, size)) for seed, size in enumerate([(30, 50), (300, 9)])]
+    found = features(load_backbone("resnet34"), images)
     transforms = torchvision.transforms
-    reference = transforms.Compose(
+    transform = transforms.Compose(
         [
             transforms.Resize((224, 224)),
             transforms.ToTensor(),
             transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
         ]
     )
-    images = [Image.fromarray(noise(seed, size)) for seed, size in enumerate([(30, 50), (300, 9)])]
-    ours = IMAGENET.batch([IMAGENET.prepare(image) for image in images])
-    assert torch.equal(ours, torch.stack([reference(image) for image in images]))
-
-
-def test_resnet34_loses_its_last_layer(torchvision, write_weights):
-    import torch  # noqa: PLC0415
-
-    write_weights("resnet34")
-    images = [Image.fromarray(noise(seed)) for seed in range(2)]
-    found = features(load_backbone("resnet34"), images)
     model = torchvision.models.get_model("resnet34", weights="DEFAULT").eval()
     model.fc = torch.nn.Identity()
     with torch.inference_mode():
-        expected = model(IMAGENET.batch([IMAGENET.prepare(image) for image in images]))
+        expected = model(torch.stack([transform(image) for image in images]))
     # In another layout of memory sums are added up in another order.
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-4)
 
@@ -143,11 +136,11 @@ def test_cpu_embeds_four_images_at_a_time():
             seen.append((len(images), images.is_contiguous(memory_format=torch.channels_last)))
             return images.mean(dim=(2, 3))
 
-    backbone = _backbone("means", Model(), IMAGENET)
+    backbone = _backbone("means", Model(), resized(*IMAGENET))
     prepared = [backbone.prepare(noise(seed, (20, 30))) for seed in range(10)]
     found = backbone.embed(prepared)
     assert seen == [(4, True), (4, True), (2, True)]
-    np.testing.assert_allclose(found, IMAGENET.batch(prepared).mean((2, 3)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found, torch.stack(prepared).mean((2, 3)), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot.base import ArgumentError, FloatArray, check_choice, load_extra
 from twohot.extract.items import KINDS
@@ -127,31 +126,10 @@ PURPOSE = "image backbones"
 IMAGES_ON_CPU = 4
 
 
-@dataclass(frozen=True)
-class Resize:
-    """The paper's transform: the whole image in one size, then the mean and scale of training."""
-
-    size: int  # pixels per side; the aspect ratio is not kept
-    resample: str  # Pillow's name of the interpolation
-    mean: tuple[float, float, float]  # of red, green and blue between 0 and 1
-    std: tuple[float, float, float]
-
-    def prepare(self, image: Any) -> NDArray[np.uint8]:
-        """Return an image as bytes (size, size, 3); floats would need four times the memory."""
-        method = load_extra("PIL.Image", "vision", PURPOSE).Resampling[self.resample]
-        return np.asarray(rgb_image(image).resize((self.size, self.size), method))
-
-    def batch(self, images: Sequence[NDArray[np.uint8]]) -> Any:
-        """Return a batch (n_images, 3, size, size), with the same numbers as torchvision's."""
-        torch = load_extra("torch", "vision", PURPOSE)
-        pixels = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
-        mean, std = (torch.tensor(values).view(3, 1, 1) for values in (self.mean, self.std))
-        return (pixels.to(torch.float32) / 255 - mean) / std
-
-
-IMAGENET = Resize(224, "BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-# EfficientNet-Lite was trained on (level − 127) / 128 and bicubic interpolation.
-LITE = Resize(224, "BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
+# Interpolation, mean and scale of the paper's transform.
+IMAGENET = ("BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+# EfficientNet-Lite was trained on (level − 127) / 128.
+LITE = ("BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
 PAPER_NAMES = ("resnet34", "resnet50", "vit_b_16")
 IMAGE_NAMES = ("pixels", "efficientnet_lite0", *PAPER_NAMES)
 
@@ -175,11 +153,11 @@ def load_image_model(name: str) -> Backbone:
     raise ArgumentError({"backbone": name}, "is not known", meant)
 
 
-def rgb_image(image: Any) -> Any:
-    """Return a Pillow image, also from an array in memory."""
-    if isinstance(image, np.ndarray):
-        return load_extra("PIL.Image", "vision", PURPOSE).fromarray(image).convert("RGB")
-    return image
+def resized(interpolation: str, mean: Sequence[float], scale: Sequence[float]) -> Any:
+    """Return a transform of the whole image to 224 × 224 pixels; the aspect ratio is not kept."""
+    transforms = load_torchvision(PURPOSE).transforms
+    resize = transforms.Resize((224, 224), transforms.InterpolationMode[interpolation])
+    return transforms.Compose([resize, transforms.ToTensor(), transforms.Normalize(mean, scale)])
 
 
 def weights_digest(model: Any) -> str:
@@ -210,13 +188,13 @@ def _efficientnet_lite0() -> Backbone:
     model = package.EfficientNet.from_name("efficientnet-lite0")
     path = weights.EfficientnetLite0ModelFile.get_model_file_path()
     model.load_state_dict(torch.load(path, weights_only=True))
-    return _backbone("efficientnet_lite0", headless(model), LITE)
+    return _backbone("efficientnet_lite0", headless(model), resized(*LITE))
 
 
 def _torchvision_model(name: str, models: Any) -> Backbone:
     weights = models.get_model_weights(name).DEFAULT
     model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
-    transform = IMAGENET if name in PAPER_NAMES else weights.transforms()
+    transform = resized(*IMAGENET) if name in PAPER_NAMES else weights.transforms()
     return _backbone(name, headless(model), transform)
 
 
@@ -246,24 +224,25 @@ def headless(model: Any) -> Any:
     return model
 
 
-def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -> Backbone:
-    """Return a torch model as a backbone, with our transform or its own."""
+def _backbone(name: str, model: Any, transform: Callable[[Any], Any]) -> Backbone:
+    """Return a torch model as a backbone, with the transform of its images."""
     torch = load_extra("torch", "vision", PURPOSE)
-    if isinstance(transform, Resize):
-        prepare, batch = transform.prepare, transform.batch
-    else:
-        own = transform
-        prepare, batch = lambda image: own(rgb_image(image)), torch.stack
+    pillow = load_extra("PIL.Image", "vision", PURPOSE)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     # Convolutions are fastest with the channels last in memory.
     placed = {"device": device, "memory_format": torch.channels_last}
     frozen = model.eval().to(**placed)
 
+    def prepare(image: Any) -> Any:
+        is_array = isinstance(image, np.ndarray)
+        return transform(pillow.fromarray(image).convert("RGB") if is_array else image)
+
     def embed(images: Sequence[Any]) -> FloatArray:
         step = IMAGES_ON_CPU if device == "cpu" else len(images)
-        few = (images[start : start + step] for start in range(0, len(images), step))
+        few = (list(images[start : start + step]) for start in range(0, len(images), step))
         with torch.inference_mode():
-            return np.concatenate([frozen(batch(i).to(**placed)).flatten(1).cpu() for i in few])
+            outputs = (frozen(torch.stack(some).to(**placed)).flatten(1) for some in few)
+            return np.concatenate([output.cpu() for output in outputs])
 
     description = {
         "transform": " ".join(repr(transform).split()),
