@@ -24,7 +24,7 @@ PROBES = {
 
 @pytest.fixture(scope="module", params=PROBES)
 def saved(request, tmp_path_factory):
-    """A file, what stands in it, its header and its tensors."""
+    """A file, its content, its header and its tensors."""
     path = tmp_path_factory.mktemp("probes") / "probe.safetensors"
     PROBES[request.param].fit(X, Y).save(path)
     with safe_open(path, framework="numpy") as file:
@@ -41,14 +41,14 @@ def check_predictions(path):
 
 
 @given(data=st.data())
-def test_changed_bytes_give_a_probe_or_name_the_file(saved, data):
+def test_changed_bytes_give_a_probe_or_an_error(saved, data):
     path, content, _, _ = saved
     path.write_bytes(data.draw(changed_bytes(content)))
     check_predictions(path)
 
 
 @given(data=st.data())
-def test_any_header_gives_a_probe_or_names_the_file(saved, data):
+def test_changed_header_gives_a_probe_or_an_error(saved, data):
     path, _, header, tensors = saved
     save_file(tensors, path, {"twohot": json.dumps(data.draw(changed_json(header)))})
     check_predictions(path)
