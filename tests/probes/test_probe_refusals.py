@@ -1,4 +1,4 @@
-"""Bad input is refused with the argument, what came, what is allowed and what to do."""
+"""Invalid input is rejected with the argument, its value, what is allowed and what to do."""
 
 import re
 
@@ -29,7 +29,7 @@ SOFT = twin.one_hot(Y)
 PROBES = [LinearProbe, DistilledProbe, PartialLabelProbe]
 
 
-def refuse(message, X=X, y=Y, *, probe=None, weights=None):
+def check_rejected(message, X=X, y=Y, *, probe=None, weights=None):
     with pytest.raises(ValueError, match=message):
         (probe or LinearProbe()).fit(X, y, weights)
 
@@ -91,10 +91,10 @@ OF_EVERY_PROBE = [
 
 @pytest.mark.parametrize("make", PROBES)
 @pytest.mark.parametrize(("message", "given"), OF_EVERY_PROBE)
-def test_what_every_probe_refuses(make, message, given):
+def test_every_probe_rejects(make, message, given):
     data = {name: given[name] for name in ("X", "y") if name in given}
     parameters = {name: value for name, value in given.items() if name not in data}
-    refuse(message, probe=make(**parameters), **data)
+    check_rejected(message, probe=make(**parameters), **data)
 
 
 # What is passed -----------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ WORDS = np.array([["one", "two"]] * len(X))
 FRAME = pd.DataFrame(X).add_prefix("x").assign(word="one")
 NO_LABEL = f"no label in {(Y == 0).sum()} rows, first row {np.argmax(Y == 0)}: drop these"
 WEIGHT = "sample_weight has the negative or missing weight"
-DATA_REFUSED = [
+INVALID_DATA = [
     ("X contains NaN at row 7", {"X": changed(np.nan).astype(np.float16)}),
     ("X contains NaN at row 7", {"X": changed(np.nan).astype(np.float32)}),
     ("X holds objects of type str: pass real numbers", {"X": WORDS.astype(object)}),
@@ -142,18 +142,18 @@ DATA_REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("message", "given"), DATA_REFUSED)
-def test_data_that_are_refused(message, given):
-    refuse(message, **given)
+@pytest.mark.parametrize(("message", "given"), INVALID_DATA)
+def test_rejects_invalid_data(message, given):
+    check_rejected(message, **given)
 
 
-def test_objects_that_are_no_numbers_are_refused():
+def test_rejects_objects_that_are_no_numbers():
     with pytest.raises(TypeError, match=r"X is not numeric .*: pass numbers, one"):
         LinearProbe().fit(np.full((4, 2), object()), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("call", [LinearProbe().fit, AutoProbe().fit, find_label_issues])
-def test_cells_that_numpy_would_convert_are_refused(call):
+def test_rejects_cells_that_numpy_would_convert(call):
     texts, dates = X.astype(str), (1000 * X).astype("M8[s]")
     objects = X.astype(object)
     objects[3, 4] = "0.5"
@@ -171,7 +171,7 @@ def test_cells_that_numpy_would_convert_are_refused(call):
             call(bad, Y)
 
 
-def test_masked_cells_are_refused_by_every_call():
+def test_every_call_rejects_masked_cells():
     masked = np.ma.masked_array(X, np.zeros(X.shape, dtype=bool))
     probe = LinearProbe().fit(masked, Y)
     np.testing.assert_array_equal(probe.coef_, LinearProbe().fit(X, Y).coef_)
@@ -193,7 +193,7 @@ def test_masked_cells_are_refused_by_every_call():
 
 
 @pytest.mark.parametrize("weight", [None, np.r_[np.ones(4), np.zeros(8)]])
-def test_a_search_says_how_many_rows_it_needs(weight):
+def test_auto_probe_says_how_many_rows_it_needs(weight):
     n_rows = 4 if weight is None else 12
     X, y = np.random.default_rng(0).normal(size=(n_rows, 2)), np.arange(n_rows) % 2
     with pytest.raises(ValueError, match="X has 4 rows with a label and a weight: pass at least 5"):
@@ -203,12 +203,8 @@ def test_a_search_says_how_many_rows_it_needs(weight):
 # Parameters of some probes ------------------------------------------------------------------------
 
 
-def weighted_classes(class_weight):
-    return LinearProbe(class_weight=class_weight)
-
-
 COUNT = "an integer of at least 1"
-PARAMETERS_REFUSED = [
+INVALID_PARAMETERS = [
     *(
         ("random_state=.* is not a random state", LinearProbe(random_state=s))
         for s in ("x", -1, 1.5, [0])
@@ -231,19 +227,22 @@ PARAMETERS_REFUSED = [
     ),
     ("teacher_loss='mae' is not known: pass one of", DistilledProbe(teacher_loss="mae")),
     ("teacher_loss='mae' is not known: pass one of", PartialLabelProbe(teacher_loss="mae")),
-    ("class_weight='even' is not known: pass 'balanced', a dict", weighted_classes("even")),
-    ("class_weight names 7, which is not among the 5 classes", weighted_classes({7: 2.0})),
-    (r"class_weight\[0\]=-1.0 is not allowed: pass a number from", weighted_classes({0: -1.0})),
-    (r"class_weight\[0\]=nan is not allowed", weighted_classes({0: np.nan})),
-    (r"class_weight\[0\]=inf is not allowed", weighted_classes({0: np.inf})),
-    (r"class_weight\[0\]='2' is not allowed", weighted_classes({0: "2"})),
+    ("class_weight='even' is not known: pass 'balanced', a dict", LinearProbe(class_weight="even")),
+    ("class_weight names 7, which is not among the 5 classes", LinearProbe(class_weight={7: 2.0})),
+    (
+        r"class_weight\[0\]=-1.0 is not allowed: pass a number from",
+        LinearProbe(class_weight={0: -1.0}),
+    ),
+    (r"class_weight\[0\]=nan is not allowed", LinearProbe(class_weight={0: np.nan})),
+    (r"class_weight\[0\]=inf is not allowed", LinearProbe(class_weight={0: np.inf})),
+    (r"class_weight\[0\]='2' is not allowed", LinearProbe(class_weight={0: "2"})),
     (
         "sample_weight times class_weight is zero for every row",
-        weighted_classes(dict.fromkeys(range(5), 0)),
+        LinearProbe(class_weight=dict.fromkeys(range(5), 0)),
     ),
     (
         r"sample_weight times class_weight adds up to 3e\+302",
-        weighted_classes(dict.fromkeys(range(5), 1e300)),
+        LinearProbe(class_weight=dict.fromkeys(range(5), 1e300)),
     ),
     ("shrinkage=0 is not allowed: pass a number from 1e-06 to 1", DiscriminantProbe(shrinkage=0)),
     ("shrinkage=1.5 is not allowed", DiscriminantProbe(shrinkage=1.5)),
@@ -254,9 +253,9 @@ PARAMETERS_REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("message", "probe"), PARAMETERS_REFUSED)
-def test_parameters_that_are_refused(message, probe):
-    refuse(message, X + 0.2, probe=probe)
+@pytest.mark.parametrize(("message", "probe"), INVALID_PARAMETERS)
+def test_rejects_invalid_parameters(message, probe):
+    check_rejected(message, X + 0.2, probe=probe)
 
 
 # Soft targets and their candidates ----------------------------------------------------------------
@@ -283,7 +282,7 @@ def soft_with(row):
     ],
 )
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
-def test_soft_targets_that_are_refused(targets, message, stored):
+def test_rejects_invalid_soft_targets(targets, message, stored):
     if stored is sp.csr_array and (targets.ndim == 1 or targets.dtype.kind == "U"):
         stored = np.asarray  # a sparse array cannot hold these
     with pytest.raises(ValueError, match=message):
@@ -291,7 +290,7 @@ def test_soft_targets_that_are_refused(targets, message, stored):
 
 
 @pytest.mark.parametrize("classes", [["a", "b"], list("aabcd"), list("bacde"), [["a"] * 5]])
-def test_names_of_soft_targets_that_are_refused(classes):
+def test_rejects_invalid_classes_of_soft_targets(classes):
     with pytest.raises(ValueError, match=r"classes has shape .*out of order.* one name per column"):
         LinearProbe().fit_soft(X, SOFT, classes=classes)
 
@@ -307,7 +306,7 @@ def test_names_of_soft_targets_that_are_refused(classes):
         ([[0.5, 0.3, 0.2]], 4, "n_candidates=4 is more than the 3 classes: pass at most"),
     ],
 )
-def test_candidates_that_are_refused(outputs, n_candidates, message):
+def test_rejects_invalid_candidates(outputs, n_candidates, message):
     with pytest.raises(ValueError, match=message):
         top_candidates(outputs, n_candidates)
 
@@ -316,7 +315,7 @@ def test_candidates_that_are_refused(outputs, n_candidates, message):
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
-def test_new_features_that_are_refused(method):
+def test_predict_rejects_invalid_features(method):
     call = getattr(LinearProbe().fit(X, Y), method)
     with pytest.raises(ValueError, match="X contains NaN at row 7, column 3"):
         call(changed(np.nan))
@@ -324,7 +323,7 @@ def test_new_features_that_are_refused(method):
         call(X[:, :11])
 
 
-def test_a_probe_that_is_not_fitted(tmp_path):
+def test_probe_that_is_not_fitted_raises(tmp_path):
     for call in (
         lambda probe: probe.predict(X),
         lambda probe: probe.predict_proba(X),
@@ -336,7 +335,7 @@ def test_a_probe_that_is_not_fitted(tmp_path):
             call(LinearProbe())
 
 
-def test_labels_at_score_that_are_refused():
+def test_score_rejects_unknown_labels():
     probe = LinearProbe().fit(X, Y)
     with pytest.raises(
         ValueError, match=r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
@@ -350,11 +349,11 @@ def test_labels_at_score_that_are_refused():
     "probe",
     [LinearProbe(), DiscriminantProbe(), AutoProbe()],
 )
-def test_a_fit_that_fails_leaves_the_last_one_whole(probe):
+def test_failed_fit_leaves_the_probe_unchanged(probe):
     bad = changed(np.nan)[:, :4]
-    refuse("contains NaN", bad, probe=probe)
+    check_rejected("contains NaN", bad, probe=probe)
     assert not hasattr(probe, "n_features_in_")
     before = probe.fit(X, Y).predict_proba(X)
-    refuse("contains NaN", bad, probe=probe)
+    check_rejected("contains NaN", bad, probe=probe)
     assert probe.n_features_in_ == 12
     np.testing.assert_array_equal(probe.predict_proba(X), before)

@@ -1,4 +1,4 @@
-"""Input that is unusual and no error: arrays of other libraries, and data with nothing in them."""
+"""Unusual but valid input: arrays of other libraries, and data without information."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_precision_is_kept(name):
+def test_foreign_arrays_keep_their_precision(name):
     make, dtype = FOREIGN[name]
     given = make()
     checked = check_features(LinearProbe(), given, reset=True)
@@ -66,13 +66,13 @@ class Tensor:
         return np.array(self.values, dtype=dtype, copy=copy)
 
 
-def test_arrays_of_other_libraries_are_taken():
+def test_accepts_arrays_with_foreign_dtype():
     np.testing.assert_array_equal(
         LinearProbe().fit(Tensor(X), Y).coef_, LinearProbe().fit(X, Y).coef_
     )
 
 
-def test_names_of_a_polars_frame_are_kept_and_checked():
+def test_names_of_polars_frame_are_checked():
     frame = pl.DataFrame(SINGLE, schema=[f"f{i}" for i in range(X.shape[1])])
     probe = LinearProbe().fit(frame, Y)
     assert probe.feature_names_in_.tolist() == frame.columns
@@ -81,7 +81,7 @@ def test_names_of_a_polars_frame_are_kept_and_checked():
 
 
 @pytest.mark.slow
-def test_scikit_learns_dispatch_to_torch_does_no_harm():
+def test_works_with_array_api_dispatch():
     """In another process: scipy looks at its environment when it is imported."""
     script = """
         import numpy as np, sklearn, torch
@@ -115,7 +115,7 @@ class Dataset:
         return self.table[rows].to_arrow()
 
 
-def test_tables_of_other_libraries_are_read():
+def test_reads_tables_of_other_libraries():
     lists = {"f": SINGLE[:4].tolist(), "label": ["a", "b", None, "a"]}
     for schema in (pl.Array(pl.Float32, X.shape[1]), pl.List(pl.Float32)):
         frame = pl.DataFrame(lists, schema_overrides={"f": schema})
@@ -155,11 +155,11 @@ def test_soft_targets_in_float16_are_summed_in_float64():
     assert found.coef_.shape == (1000, 5)
 
 
-# Nothing to learn ---------------------------------------------------------------------------------
+# Rows without information -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", PROBES)
-def test_a_row_at_the_mean_is_fitted_and_predicted_uniform(make):
+def test_row_at_the_mean_is_predicted_uniformly(make):
     rows = X - X.mean(axis=0)
     rows = np.vstack([rows, -rows, np.zeros((1, 12))])  # the last one is the mean
     probe = make().fit(rows, np.concatenate([Y, Y, [0]]))
@@ -168,8 +168,8 @@ def test_a_row_at_the_mean_is_fitted_and_predicted_uniform(make):
 
 
 @pytest.mark.parametrize("make", PROBES)
-def test_a_gradient_that_vanishes_at_zero(make):
-    # Every row with every label: there is nothing to learn.
+def test_zero_gradient_at_zero_coefficients(make):
+    # Every row occurs with every label.
     rows, labels = np.repeat(X[:20], 5, axis=0), np.tile(np.arange(5), 20)
     probe = make().fit(rows, labels)
     assert all(entry.converged for entry in probe.rounds_)
@@ -179,7 +179,7 @@ def test_a_gradient_that_vanishes_at_zero(make):
 
 @pytest.mark.parametrize("make", PROBES)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_features_without_spread(make, dtype):
+def test_constant_features(make, dtype):
     probe = make().fit(np.full((20, 3), 0.3, dtype=dtype), np.arange(20) % 4)
     assert all(entry.converged for entry in probe.rounds_)
     np.testing.assert_allclose(probe.predict_proba(np.ones((2, 3))), 0.25)
@@ -188,7 +188,7 @@ def test_features_without_spread(make, dtype):
 # Labels -------------------------------------------------------------------------------------------
 
 
-def test_labels_at_score_that_the_probe_does_not_know_are_wrong():
+def test_score_counts_unknown_labels_as_wrong():
     probe = LinearProbe().fit(X, Y)
     right = probe.predict(X) == Y
     assert probe.score(X, np.where(Y == 0, 9, Y)) == pytest.approx(np.mean(right & (Y != 0)))
@@ -197,34 +197,34 @@ def test_labels_at_score_that_the_probe_does_not_know_are_wrong():
     assert np.isfinite(cross_val_score(LinearProbe(), X, rare, cv=splits)).all()
 
 
-def test_numerals_as_text_are_ordered_by_value_and_it_is_said():
+def test_warns_of_numerals_sorted_by_value():
     by_value, alike = ["0", "10", "20", "30", "100"], ["0", "10", "20", "30", "40"]
     names = np.array(by_value)[Y]
     with pytest.warns(UserWarning, match=r"by its value.*pass integers"):
         probe = LinearProbe().fit(X, names)
     assert probe.classes_.tolist() == by_value
-    # Nothing to say where both orders are the same, nor of labels that are coded already.
+    # No warning if both orders are equal, or if the labels are coded already.
     assert LinearProbe().fit(X, np.array(alike)[Y]).classes_.tolist() == alike
     assert LinearProbe().fit(X, code_labels(names)).classes_.tolist() == by_value
 
 
-def test_one_long_label_does_not_make_all_of_them_long():
+def test_one_long_label_needs_little_memory():
     labels = np.array([*Y.astype(str)[:-1], "x" * 20_000])
     assert peak_bytes(lambda: code_labels(labels)) < labels.nbytes / 4
     assert code_labels(labels).classes.tolist() == ["0", "1", "2", "3", "4", "x" * 20_000]
 
 
-# What predictions are made of ---------------------------------------------------------------------
+# Predictions --------------------------------------------------------------------------------------
 
 
-def test_logarithms_of_probabilities():
+def test_log_probabilities_are_finite():
     probe = LinearProbe(ridge=1e-6).fit(X, Y)
     logits = probe.decision_function(X)
     np.testing.assert_allclose(probe.predict_log_proba(X), log_softmax(logits, axis=1), atol=1e-12)
     assert np.isfinite(probe.predict_log_proba(1e3 * X)).all()
 
 
-def test_coefficients_that_are_assigned_are_used(tmp_path):
+def test_assigned_coefficients_are_used(tmp_path):
     probe = LinearProbe(fit_intercept=True).fit(X, Y)
     probe.coef_ = np.zeros_like(probe.coef_)
     probe.intercept_ = np.log([0.1, 0.2, 0.3, 0.2, 0.2])
