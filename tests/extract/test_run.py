@@ -1,7 +1,8 @@
-"""Extraction: every item once, in whole batches, and nothing twice."""
+"""Extraction: every item once, in complete batches, also if a run is interrupted."""
 
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -39,13 +40,8 @@ def means(seeds):
 
 def test_writes_all_images_in_order(photos, output):
     counting, seen = Counting(), []
-    report = extract(
-        read_image_folder(photos),
-        counting.backbone(),
-        output,
-        batch_size=3,
-        progress=seen.append,
-    )
+    items = read_image_folder(photos)
+    report = extract(items, counting.backbone(), output, batch_size=3, progress=seen.append)
     assert counting.batches == [3, 3, 2]
     assert (report.n_rows, report.n_features, report.n_extracted) == (8, 2, 8)
     assert not report.skipped
@@ -99,7 +95,7 @@ def test_skips_empty_texts(tmp_path, output):
 
 
 def spoil(photos):
-    """Spoil four of eight images, each in its own way; return why each cannot be read."""
+    """Damage three of eight images; return why these and a deleted one cannot be read."""
     (photos / "cat" / "000.png").write_text("This is no image.")
     whole = photos / "cat" / "002.png"
     whole.write_bytes(whole.read_bytes()[:200])
@@ -117,17 +113,14 @@ def test_unreadable_items_are_listed_and_skipped(photos, output):
     items = read_image_folder(photos)
     (photos / "dog" / "003.png").unlink()
     report = extract(items, counting.backbone(), output, batch_size=3)
-    assert [skipped.item for skipped in report.skipped] == [str(photos / name) for name in reasons]
-    for skipped, reason in zip(report.skipped, reasons.values(), strict=True):
+    for skipped, (name, reason) in zip(report.skipped, reasons.items(), strict=True):
+        assert skipped.item == str(photos / name)
         assert reason in skipped.reason
     table = read_features(output)
     np.testing.assert_array_equal(table.features[:, 0], means([1, 3, 4, 6]))
     assert table.labels.tolist() == [0, 0, 1, 1]
     assert len(table.items) == 4
-    assert table.provenance["skipped"] == [
-        {"id": skipped.id, "item": skipped.item, "reason": skipped.reason}
-        for skipped in report.skipped
-    ]
+    assert table.provenance["skipped"] == [asdict(skipped) for skipped in report.skipped]
     # They take no place in a batch.
     assert counting.batches == [3, 1]
 
@@ -186,13 +179,11 @@ def test_output_from_other_content_is_not_overwritten(photos, output, change):
         extract(read_image_folder(photos), "pixels", output, force=True)
     else:
         output.write_text("my notes")
-    before = output.read_bytes()
+    before, items = output.read_bytes(), read_image_folder(photos)
     with pytest.raises(FileExistsError, match="was made from other content: pass force=True"):
-        extract(read_image_folder(photos), backbone, output, **options)
+        extract(items, backbone, output, **options)
     assert output.read_bytes() == before
-    assert not extract(
-        read_image_folder(photos), backbone, output, force=True, **options
-    ).up_to_date
+    assert not extract(items, backbone, output, force=True, **options).up_to_date
     assert output.read_bytes() != before
 
 
@@ -208,7 +199,7 @@ def test_the_same_content_is_extracted_once(photos, output):
     np.testing.assert_array_equal(read_features(output).features[:, 0], means(seeds))
 
 
-# Which of twelve images cannot be read, and at which batches the run breaks down.
+# Which of twelve images cannot be read or are copies, and which batches are interrupted.
 @settings(max_examples=40)
 @given(
     batch_size=st.integers(1, 5),
@@ -229,15 +220,14 @@ def test_interrupted_runs_give_the_same_file(batch_size, unreadable, copies, sto
         whole, broken = Counting(), Counting(stops)
         outputs = [Path(folder) / name for name in ("whole.features", "broken.features")]
         extract(items, whole.backbone(), outputs[0], batch_size=batch_size, n_workers=1)
+        options = {"batch_size": batch_size, "n_workers": n_workers}
         for _ in range(len(stops) + 1):
             try:
-                extract(
-                    items, broken.backbone(), outputs[1], batch_size=batch_size, n_workers=n_workers
-                )
+                extract(items, broken.backbone(), outputs[1], **options)
             except KeyboardInterrupt:
                 assert not outputs[1].exists()
         assert outputs[0].read_bytes() == outputs[1].read_bytes()
-        # No batch went through the model twice, and none in other company.
+        # The model processed each batch once, with the same items.
         assert broken.batches == whole.batches
 
 
