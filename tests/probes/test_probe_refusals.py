@@ -218,13 +218,6 @@ INVALID_PARAMETERS = [
         for n_candidates in (0, -1, 2.0, "2")
     ),
     ("n_candidates=6 is more than the 5 classes: pass at m", PartialLabelProbe(n_candidates=6)),
-    *(
-        (
-            "given_share=.* is not allowed: pass a number from 0",
-            PartialLabelProbe(given_share=each),
-        )
-        for each in (-0.1, 1.5, "half", None, True)
-    ),
     ("teacher_loss='mae' is not known: pass one of", DistilledProbe(teacher_loss="mae")),
     ("teacher_loss='mae' is not known: pass one of", PartialLabelProbe(teacher_loss="mae")),
     ("class_weight='even' is not known: pass 'balanced', a dict", LinearProbe(class_weight="even")),

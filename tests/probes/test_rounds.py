@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import problems
 import twin
@@ -36,24 +35,6 @@ def test_partial_label_student_is_fitted_on_top_candidates(weighted, n_candidate
     assert [entry.targets for entry in probe.rounds_] == ["labels", "candidates"]
     dense = LinearProbe(**EXACT).fit_soft(X, targets.toarray(), sample_weight=v)
     np.testing.assert_allclose(dense.coef_, by_hand.coef_, rtol=0, atol=1e-7)
-
-
-def test_given_share_of_one_is_a_fit_on_the_given_labels():
-    whole = PartialLabelProbe(n_candidates=1, given_share=1, loss="ce", **EXACT).fit(X, Y)
-    np.testing.assert_allclose(whole.coef_, LinearProbe(**EXACT).fit(X, Y).coef_, rtol=0, atol=1e-7)
-    none = PartialLabelProbe(given_share=0.0, **EXACT).fit(X, Y)
-    np.testing.assert_array_equal(none.coef_, PartialLabelProbe(**EXACT).fit(X, Y).coef_)
-
-
-@pytest.mark.parametrize("dense", [True, False])
-def test_given_share_of_soft_labels(dense):
-    given = problems.random_targets(len(X), 5)
-    stored = given if dense else sp.csr_array(given)
-    probe = PartialLabelProbe(given_share=0.5, loss="ce", **EXACT).fit_soft(X, stored)
-    by_hand = LinearProbe(**EXACT).fit_soft(X, given)
-    made = top_candidates(by_hand.predict_proba(X)).toarray()
-    by_hand.fit_soft(X, (made + given) / 2)
-    np.testing.assert_allclose(probe.coef_, by_hand.coef_, rtol=0, atol=1e-6)
 
 
 def test_robust_student_starts_from_the_teacher():

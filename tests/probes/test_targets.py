@@ -14,7 +14,6 @@ from twohot import top_candidates
 from twohot.probes.rounds import (
     CANDIDATES,
     LABELS,
-    LabelTargets,
     OutputTargets,
     StoredTargets,
     tied_classes,
@@ -111,9 +110,6 @@ def test_candidates_are_sparse():
 # By block ----------------------------------------------------------------------------------------
 
 
-GIVEN = LabelTargets(5)
-
-
 def make_rows(n_jobs=1):
     rows = prepared_rows(problems.synthetic().X, n_classes=5, n_jobs=n_jobs)
     rows.attach(LABELS, problems.synthetic().given_labels)
@@ -141,21 +137,9 @@ def test_output_targets_equal_the_outputs():
 def test_candidates_of_a_round_equal_those_of_its_outputs(n_candidates, n_jobs):
     coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows(n_jobs)
     outputs = twin.outputs(twin.prepare(rows.X), coef)
-    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), n_candidates, GIVEN, 0.0)
+    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), n_candidates)
     expected = top_candidates(outputs, n_candidates).toarray()
     np.testing.assert_allclose(whole(StoredTargets(CANDIDATES), rows), expected, rtol=1e-7)
-
-
-@pytest.mark.parametrize("share", [0.25, 1.0])
-def test_given_labels_get_their_share(share):
-    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
-    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2, GIVEN, share)
-    made = top_candidates(twin.outputs(twin.prepare(rows.X), coef)).toarray()
-    expected = (1 - share) * made + share * whole(GIVEN, rows)
-    np.testing.assert_allclose(rows.columns[CANDIDATES].toarray(), expected, rtol=1e-6)
-    assert rows.columns[CANDIDATES].dtype == np.float32
-    if share == 1:
-        assert rows.columns[CANDIDATES].nnz == rows.n_samples  # no zeros are stored
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 7))

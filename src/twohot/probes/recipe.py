@@ -27,7 +27,6 @@ class Recipe:
     l2: float | None = None  # or the coefficient of the penalty itself
     teacher: "Recipe | None" = None  # the round whose outputs are fitted; None: the given labels
     n_candidates: int | None = None  # number of the teacher's outputs kept; None: all
-    given_share: float = 0.0  # share of the target's weight for the given label
     whiten: bool = False  # whether rows are half-whitened; the same in all rounds
 
     @property

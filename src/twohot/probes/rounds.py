@@ -79,9 +79,7 @@ class OutputTargets:
         return softmax(block.project(self.coef))[0].copy()
 
 
-def next_targets(
-    coordinates: Coordinates, given: Targets, coef: FloatArray, step: Recipe
-) -> Targets:
+def next_targets(coordinates: Coordinates, coef: FloatArray, step: Recipe) -> Targets:
     """Return the targets of a round, given the previous round's coefficients along the axes.
 
     They are all outputs, or candidates, which are then stored with the rows.
@@ -92,18 +90,13 @@ def next_targets(
         return outputs
     # With two classes keep one candidate: targets with all classes would carry no information.
     n_kept = min(step.n_candidates, rows.n_classes - 1)
-    rows.derive(CANDIDATES, top_targets, outputs, n_kept, given, step.given_share)
+    rows.derive(CANDIDATES, top_targets, outputs, n_kept)
     return StoredTargets(CANDIDATES)
 
 
-def top_targets(
-    block: Block, outputs: Targets, n_candidates: int, given: Targets, given_share: float
-) -> Matrix:
-    """Return the top candidates of the outputs, with a share for the given labels. A kernel."""
-    made = top_candidates(outputs.of(block), n_candidates).astype(np.float32)
-    if given_share:
-        made = (1 - given_share) * made + given_share * sp.csr_array(given.of(block))
-    return sp.csr_array(made.astype(np.float32))
+def top_targets(block: Block, outputs: Targets, n_candidates: int) -> Matrix:
+    """Return the top candidates of the outputs. A kernel."""
+    return sp.csr_array(top_candidates(outputs.of(block), n_candidates), dtype=np.float32)
 
 
 def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
@@ -218,7 +211,7 @@ def fit_round(
     coordinates, targets = solver.coordinates, given
     passes_before = coordinates.rows.n_passes
     if step.teacher is not None and last is not None:
-        targets = next_targets(coordinates, given, last.coef, step)
+        targets = next_targets(coordinates, last.coef, step)
     solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
     if targets.name == CANDIDATES and last is not None:
         solution = _break_ties(coordinates, solution, targets, last)
