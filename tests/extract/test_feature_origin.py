@@ -40,7 +40,7 @@ def test_table_of_unknown_features_has_no_origin():
 
 
 @pytest.mark.parametrize(
-    ("other", "same", "told"),
+    ("other", "same", "name"),
     [
         (replace(ORIGIN, dtype="float32"), True, "'resnet50' with weights c0ffeec0"),
         (replace(ORIGIN, backbone="vit_b_16"), False, "'resnet50'"),
@@ -48,9 +48,9 @@ def test_table_of_unknown_features_has_no_origin():
     ],
     ids=["dtype", "backbone", "weights"],
 )
-def test_features_are_compatible_if_name_and_weights_are_equal(other, same, told):
-    assert ORIGIN.makes_the_same_as(other) is same
-    assert ORIGIN.told_from(other) == told
+def test_features_are_compatible_if_name_and_weights_are_equal(other, same, name):
+    assert ORIGIN.is_compatible_with(other) is same
+    assert ORIGIN.distinct_name(other) == name
 
 
 def test_rejects_changed_weights():

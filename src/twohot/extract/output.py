@@ -244,11 +244,11 @@ class FeatureOrigin:
         """Return the fields by name."""
         return asdict(self)
 
-    def makes_the_same_as(self, other: "FeatureOrigin") -> bool:
+    def is_compatible_with(self, other: "FeatureOrigin") -> bool:
         """Return whether features of both are compatible; the stored type does not matter."""
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
-    def told_from(self, other: "FeatureOrigin") -> str:
+    def distinct_name(self, other: "FeatureOrigin") -> str:
         """Return the name of the backbone, with the difference if the other has the same name."""
         if self.backbone != other.backbone:
             return repr(self.backbone)
