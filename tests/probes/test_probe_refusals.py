@@ -1,6 +1,7 @@
 """Invalid input is rejected with the argument, its value, what is allowed and what to do."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -46,31 +47,26 @@ def every(value):
 
 # Any probe: what is passed, or the parameters of the probe ----------------------------------------
 
-ONE_CLASS = "y has only one class.*pass rows of at least two classes"
+EVERY_CLASS = partial(dict.fromkeys, range(5))
 OF_EVERY_PROBE = [
     *(
-        (
-            f"X contains {name}.* at row 7, column 3: drop or impute the row",
-            {"X": stored(changed(bad))},
-        )
+        (f"X contains {name}.* at row 7, column 3: drop or impute", {"X": stored(changed(bad))})
         for bad, name in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf"))
         for stored in (np.asarray, sp.csr_array, pd.DataFrame)
     ),
     ("X holds complex numbers .Complex data not supported. .*: pass their real", {"X": X * 1j}),
     (r"0 sample\(s\)", {"X": np.empty((0, 3)), "y": []}),
     (r"0 feature\(s\)", {"X": np.empty((5, 0)), "y": [0, 1, 0, 1, 0]}),
-    (ONE_CLASS, {"y": every(0.0)}),
+    ("y has only one class.*pass rows of at least two classes", {"y": every(0.0)}),
     ("only one class.*'cat'", {"y": ["cat"] * len(X)}),
     ("l2=0.1 and ridge=2 both set the penalty: pass one of them", {"l2": 0.1, "ridge": 2}),
     *(
         (re.escape(f"{name}={value!r} is not allowed: pass a positive, fin"), {name: value})
         for name in ("l2", "ridge")
-        for value in (0, 0.0, -1.0, np.nan, np.inf, "1", True)
+        for value in (0, -1.0, np.nan, "1", True)
     ),
     ("loss='mae' is not known: pass one of 'ce', 'gce'", {"loss": "mae"}),
     ("gce_power=0 is not allowed: pass a number from 0.001 to 1", {"gce_power": 0}),
-    ("gce_power=1.1 is not allowed", {"gce_power": 1.1}),
-    ("gce_power=nan is not allowed", {"gce_power": np.nan}),
     ("start='one' is not known: pass one of 'teacher', 'zero'", {"start": "one"}),
     (r"start has shape \(5, 3\).*of shape \(5, 12\)", {"start": np.zeros((5, 3))}),
     ("start has shape .* or holds NaN", {"start": np.full((5, 12), np.nan)}),
@@ -80,12 +76,15 @@ OF_EVERY_PROBE = [
     ("whiten=None is not allowed: pass True or False", {"whiten": None}),
     ("verbose='x' is not allowed: pass an integer of at least 0", {"verbose": "x"}),
     ("tol=0 is not allowed: pass a positive, finite number", {"tol": 0}),
-    ("tol=nan is not allowed", {"tol": np.nan}),
     ("max_iter=0 is not allowed: pass an integer of at least 1", {"max_iter": 0}),
     ("dtype='float16' is not a precision to compute in: pass float32", {"dtype": "float16"}),
-    ("dtype=.*int.* is not a precision to compute in", {"dtype": int}),
     ("n_jobs=0", {"n_jobs": 0}),
-    ("n_jobs=1.5", {"n_jobs": 1.5}),
+    ("random_state='x' is not a random state", {"random_state": "x"}),
+    ("class_weight='even' is not known: pass 'balanced', a dict", {"class_weight": "even"}),
+    ("class_weight names 7, which is not among the 5 classes", {"class_weight": {7: 2.0}}),
+    (r"class_weight\[0\]=-1.0 is not allowed: pass a number", {"class_weight": {0: -1.0}}),
+    ("sample_weight times class_weight is zero for every", {"class_weight": EVERY_CLASS(0)}),
+    (r"sample_weight times class_weight adds up to 3e\+302", {"class_weight": EVERY_CLASS(1e300)}),
 ]
 
 
@@ -135,10 +134,7 @@ INVALID_DATA = [
         ("sample_weight adds up to .*: divide the weights by their mean", {"weights": every(each)})
         for each in (1e-320, 1e-200, 1e200, 1e308)
     ),
-    (
-        r"sample_weight has masked cells, first at \(2,\)",
-        {"weights": np.ma.masked_array(every(1.0), np.arange(len(X)) == 2)},
-    ),
+    (r"sample_weight has masked cells, first at \(0,\)", {"weights": np.ma.masked_less(Y, 9)}),
 ]
 
 
@@ -205,44 +201,17 @@ def test_auto_probe_says_how_many_rows_it_needs(weight):
 
 COUNT = "an integer of at least 1"
 INVALID_PARAMETERS = [
-    *(
-        ("random_state=.* is not a random state", LinearProbe(random_state=s))
-        for s in ("x", -1, 1.5, [0])
-    ),
     (r"ridge\[1\]=0 is not allowed", DistilledProbe(ridge=[1, 0, 1])),
     ("ridge has 2 values for 3 rounds: pass one number, or one", DistilledProbe(ridge=[1, 2])),
     ("l2 has 1 value for 2 rounds", PartialLabelProbe(l2=[1])),
-    *((f"n_rounds=.*{COUNT}", DistilledProbe(n_rounds=n)) for n in (0, -3, 1.5, "2", None, True)),
-    *(
-        (f"n_candidates=.*{COUNT}", PartialLabelProbe(n_candidates=n_candidates))
-        for n_candidates in (0, -1, 2.0, "2")
-    ),
+    (f"n_rounds=0 is not allowed: pass {COUNT}", DistilledProbe(n_rounds=0)),
+    (f"n_candidates=0 is not allowed: pass {COUNT}", PartialLabelProbe(n_candidates=0)),
     ("n_candidates=6 is more than the 5 classes: pass at m", PartialLabelProbe(n_candidates=6)),
     ("teacher_loss='mae' is not known: pass one of", DistilledProbe(teacher_loss="mae")),
     ("teacher_loss='mae' is not known: pass one of", PartialLabelProbe(teacher_loss="mae")),
-    ("class_weight='even' is not known: pass 'balanced', a dict", LinearProbe(class_weight="even")),
-    ("class_weight names 7, which is not among the 5 classes", LinearProbe(class_weight={7: 2.0})),
-    (
-        r"class_weight\[0\]=-1.0 is not allowed: pass a number from",
-        LinearProbe(class_weight={0: -1.0}),
-    ),
-    (r"class_weight\[0\]=nan is not allowed", LinearProbe(class_weight={0: np.nan})),
-    (r"class_weight\[0\]=inf is not allowed", LinearProbe(class_weight={0: np.inf})),
-    (r"class_weight\[0\]='2' is not allowed", LinearProbe(class_weight={0: "2"})),
-    (
-        "sample_weight times class_weight is zero for every row",
-        LinearProbe(class_weight=dict.fromkeys(range(5), 0)),
-    ),
-    (
-        r"sample_weight times class_weight adds up to 3e\+302",
-        LinearProbe(class_weight=dict.fromkeys(range(5), 1e300)),
-    ),
     ("shrinkage=0 is not allowed: pass a number from 1e-06 to 1", DiscriminantProbe(shrinkage=0)),
-    ("shrinkage=1.5 is not allowed", DiscriminantProbe(shrinkage=1.5)),
-    ("shrinkage=nan is not allowed", DiscriminantProbe(shrinkage=np.nan)),
     ("shrinkage='wolf' is not known: pass one of 'auto'", DiscriminantProbe(shrinkage="wolf")),
     (f"n_axes=0 is not allowed: pass {COUNT}", DiscriminantProbe(n_axes=0)),
-    ("n_axes=2.5 is not allowed", DiscriminantProbe(n_axes=2.5)),
 ]
 
 
@@ -295,7 +264,7 @@ def test_rejects_invalid_classes_of_soft_targets(classes):
             (outputs, 2, "outputs has shape.*pass one row of finite scores")
             for outputs in ([0.5, 0.5], [[np.nan, 1]], [[np.inf, 1]], [["a", "b"]], [[1j, 1]])
         ),
-        *(([[0.5, 0.3, 0.2]], n, f"n_candidates=.*{COUNT}") for n in (0, -1, 1.5, True)),
+        ([[0.5, 0.3, 0.2]], 0, f"n_candidates=0 is not allowed: pass {COUNT}"),
         ([[0.5, 0.3, 0.2]], 4, "n_candidates=4 is more than the 3 classes: pass at most"),
     ],
 )
