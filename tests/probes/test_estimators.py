@@ -62,14 +62,6 @@ def test_predictions_follow_from_the_coefficients(intercept):
     assert intercept == bool(np.any(probe.intercept_))
 
 
-def test_an_intercept_is_not_penalised():
-    # So that mean outputs are the shares of the classes, whatever the penalty is.
-    labels = np.where(np.arange(len(X)) % 3, DATA.true_labels, 0)
-    probe = LinearProbe(ridge=1e6, fit_intercept=True).fit(X, labels)
-    shares = np.bincount(labels) / len(labels)
-    np.testing.assert_allclose(probe.predict_proba(X).mean(axis=0), shares, atol=1e-5)
-
-
 # The penalty -------------------------------------------------------------------------------------
 
 
@@ -116,21 +108,6 @@ def test_default_penalties(probe, ridge):
 
 
 # Weights -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("intercept", [False, True])
-def test_weights_are_repetitions(kind, intercept):
-    v = problems.random_weights(len(X))
-    assert set(v) == {0, 1, 2, 3}
-    repeated = np.repeat(np.arange(len(X)), v.astype(int))
-    probe = KINDS[kind](fit_intercept=intercept, tol=1e-9)
-    weighted = clone(probe).fit(X, Y, v)
-    expected = clone(probe).fit(X[repeated], Y[repeated])
-    np.testing.assert_allclose(weighted.coef_, expected.coef_, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(weighted.intercept_, expected.intercept_, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(weighted.preparation_.mean, expected.preparation_.mean, atol=1e-12)
-    assert weighted.rounds_[0].l2 == pytest.approx(expected.rounds_[0].l2)
 
 
 @pytest.mark.parametrize("kind", KINDS)

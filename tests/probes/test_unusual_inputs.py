@@ -158,31 +158,29 @@ def test_soft_targets_in_float16_are_summed_in_float64():
 # Rows without information -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", PROBES)
-def test_row_at_the_mean_is_predicted_uniformly(make):
-    rows = X - X.mean(axis=0)
-    rows = np.vstack([rows, -rows, np.zeros((1, 12))])  # the last one is the mean
-    probe = make().fit(rows, np.concatenate([Y, Y, [0]]))
-    assert all(entry.converged for entry in probe.rounds_)
-    np.testing.assert_allclose(probe.predict_proba(rows[-1:]), 0.2, atol=1e-12)
+CENTRED = X - X.mean(axis=0)
+# Rows to fit, their labels, and rows that have a uniform prediction.
+UNIFORM = {
+    "a row at the mean": (
+        np.vstack([CENTRED, -CENTRED, np.zeros((1, 12))]),
+        np.concatenate([Y, Y, [0]]),
+        np.zeros((1, 12)),
+    ),
+    "every row with every label": (np.repeat(X[:20], 5, axis=0), np.tile(np.arange(5), 20), X),
+    **{
+        f"constant {dtype}": (np.full((20, 3), 0.3, dtype), np.arange(20) % 5, np.ones((2, 3)))
+        for dtype in ("float16", "float32", "float64")
+    },
+}
 
 
 @pytest.mark.parametrize("make", PROBES)
-def test_zero_gradient_at_zero_coefficients(make):
-    # Every row occurs with every label.
-    rows, labels = np.repeat(X[:20], 5, axis=0), np.tile(np.arange(5), 20)
+@pytest.mark.parametrize("name", UNIFORM)
+def test_rows_without_information_are_predicted_uniformly(name, make):
+    rows, labels, new_rows = UNIFORM[name]
     probe = make().fit(rows, labels)
     assert all(entry.converged for entry in probe.rounds_)
-    np.testing.assert_array_equal(probe.coef_, 0)
-    np.testing.assert_allclose(probe.predict_proba(X), 0.2)
-
-
-@pytest.mark.parametrize("make", PROBES)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_constant_features(make, dtype):
-    probe = make().fit(np.full((20, 3), 0.3, dtype=dtype), np.arange(20) % 4)
-    assert all(entry.converged for entry in probe.rounds_)
-    np.testing.assert_allclose(probe.predict_proba(np.ones((2, 3))), 0.25)
+    np.testing.assert_allclose(probe.predict_proba(new_rows), 0.2, atol=1e-12)
 
 
 # Labels -------------------------------------------------------------------------------------------
