@@ -10,21 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from twohot.base import ArgumentError, FloatArray, counted, put_in_place, whole_file
 from twohot.extract.backbones import Backbone, load_backbone
 from twohot.extract.decoding import ExtractionPlan, Loaded, prefetch
 from twohot.extract.items import KINDS
-from twohot.tables import (
-    DTYPES,
-    FeatureBlocks,
-    FeatureTable,
-    map_tensors,
-    read_features,
-    streamed,
-    write_features,
-    write_tensors,
-)
+from twohot.tables import FeatureBlocks, FeatureTable, map_tensors, read_features, write_features
 
 # The finished batches of an extraction, from which a stopped run resumes --------------------------
 # A batch is a safetensors file: "keys" (U8, n × 32), digests of the content of items, and
@@ -73,12 +65,8 @@ class BatchStore:
             raise ValueError(f"the backbone gave {given}: {advice}")
         self.folder.mkdir(parents=True, exist_ok=True)
         key_array = np.frombuffer(joined, dtype=np.uint8).reshape(len(keys), -1)
-        tensors = {
-            "keys": streamed(key_array, DTYPES["U8"]),
-            "features": streamed(features, features.dtype.newbyteorder("<")),
-        }
         with whole_file(path) as file:
-            write_tensors(file, tensors, {})
+            file.write(save({"keys": key_array, "features": np.ascontiguousarray(features)}))
         self._take_in(path, keys, features.shape[1])
 
     def blocks(self, keys: Sequence[bytes]) -> Iterator[FloatArray]:
