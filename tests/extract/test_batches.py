@@ -1,4 +1,4 @@
-"""The store of finished batches: what was added comes back, and nothing else does."""
+"""The store of finished batches returns the features that were added, and no others."""
 
 import hashlib
 import tempfile

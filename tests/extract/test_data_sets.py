@@ -1,4 +1,4 @@
-"""The data sets, read from tiny archives in each original format, with the paper's splits."""
+"""The data sets are read from small archives in their original formats, with the paper's splits."""
 
 import re
 from pathlib import Path

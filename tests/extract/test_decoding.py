@@ -1,4 +1,4 @@
-"""Images of every sort are decoded as torchvision's ImageFolder does: the first frame, as RGB."""
+"""Images are decoded as by torchvision's ImageFolder: the first frame, as RGB."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""What a probe remembers of its features, and which others it may meet."""
+"""The origin of features that a probe stores, and which features are compatible."""
 
 from dataclasses import replace
 from pathlib import Path

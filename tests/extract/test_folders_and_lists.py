@@ -1,4 +1,4 @@
-"""Labelled items from folders and CSV files, and what is said where they are not as they should."""
+"""Labelled items from folders and tables, and errors for invalid ones."""
 
 import shutil
 

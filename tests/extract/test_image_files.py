@@ -1,4 +1,4 @@
-"""Files of an image folder: links, pipes and what is no image are named, and never followed."""
+"""Files of an image folder: links, pipes and other files are listed, and never followed."""
 
 import os
 
@@ -8,7 +8,7 @@ from pictures import write_photos, write_picture
 from twohot.extract import read_image_folder
 from twohot.extract.image_files import NotTaken, not_taken_notes
 
-# What stands in the folder of class a beside its two images, and why it is not taken.
+# Another entry of the folder of class a, and why it is not taken.
 ODD_ENTRIES = {
     "self": (lambda path: path.symlink_to("."), "link to a folder"),
     "up": (lambda path: path.symlink_to(".."), "link to a folder"),

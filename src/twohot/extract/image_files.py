@@ -1,8 +1,8 @@
 """Which files below a folder are images, and why the others are not taken.
 
 Links to folders are not followed: one may lead to its own parent, or into another class. A link
-to a regular file stands for that file, which counts once for all its links. Nothing else is
-opened: reading a pipe or a device may never end.
+to a regular file is an image, and a file counts once for all its links. Nothing else is opened:
+reading a pipe or a device may never end.
 """
 
 import os

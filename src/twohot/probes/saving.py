@@ -152,7 +152,7 @@ def file_named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except DAMAGE as error:
         raise ValueError(
-            f"{path} says it holds a probe, but part of it is missing or wrong "
+            f"{path} holds a probe, but part of it is missing or wrong "
             f"({cause_of(error)}): save it again, or upgrade twohot if a newer version wrote it."
         ) from error
 
