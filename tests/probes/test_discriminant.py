@@ -10,11 +10,12 @@ import problems
 import twin
 from twohot import DiscriminantProbe
 from twohot.probes import discriminant_probe
-from twohot.probes.discriminant import class_moments, discriminant_coef
-from twohot.probes.leave_one_out import (
+from twohot.probes.discriminant import (
     LITTLE_SHRINKAGES,
     SHRINKAGES,
     choose_shrinkage,
+    class_moments,
+    discriminant_coef,
     leave_one_out_logits,
 )
 from twohot.rows.open import open_rows

@@ -8,9 +8,12 @@ from twohot.probes.checkpoint import checkpoint_at as checkpoint_at
 from twohot.probes.checkpoint import digest_of as digest_of
 from twohot.probes.checkpoint import resumable as resumable
 from twohot.probes.discriminant import ClassMoments as ClassMoments
+from twohot.probes.discriminant import choose_shrinkage as choose_shrinkage
 from twohot.probes.discriminant import discriminant_coef as discriminant_coef
 from twohot.probes.discriminant import discriminant_round as discriminant_round
 from twohot.probes.discriminant import half_whitened_moments as half_whitened_moments
+from twohot.probes.discriminant import leave_one_out_logits as leave_one_out_logits
+from twohot.probes.discriminant import left_out_logits as left_out_logits
 from twohot.probes.discriminant_probe import DiscriminantProbe as DiscriminantProbe
 from twohot.probes.fitted import FittedProbe as FittedProbe
 from twohot.probes.fitted import load as load
@@ -19,9 +22,6 @@ from twohot.probes.inputs import check_features as check_features
 from twohot.probes.inputs import check_rows_to_fit as check_rows_to_fit
 from twohot.probes.inputs import choose_precision as choose_precision
 from twohot.probes.inputs import row_weights as row_weights
-from twohot.probes.leave_one_out import choose_shrinkage as choose_shrinkage
-from twohot.probes.leave_one_out import leave_one_out_logits as leave_one_out_logits
-from twohot.probes.leave_one_out import left_out_logits as left_out_logits
 from twohot.probes.linear import DistilledProbe as DistilledProbe
 from twohot.probes.linear import LinearProbe as LinearProbe
 from twohot.probes.linear import PartialLabelProbe as PartialLabelProbe

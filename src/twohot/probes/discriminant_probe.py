@@ -6,10 +6,15 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from twohot.base import FloatArray, Matrix, check_choice, check_count, check_within
-from twohot.probes.discriminant import ClassMoments, discriminant_round, moments_along_axes
+from twohot.probes.discriminant import (
+    ClassMoments,
+    choose_shrinkage,
+    discriminant_round,
+    leave_one_out_logits,
+    moments_along_axes,
+)
 from twohot.probes.fitted import FittedProbe, prepare_as
 from twohot.probes.inputs import check_rows_to_fit, row_weights
-from twohot.probes.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.probes.rounds import LABELS, restore_on_failure
 from twohot.rows import Rows, one_blas_thread
 
