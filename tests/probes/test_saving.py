@@ -8,12 +8,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import problems
 import twohot
-from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
+from mutations import changed_bytes, changed_json, read_or_refused
+from twohot import (
+    AutoProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+    load,
+)
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -286,3 +296,42 @@ def test_nothing_is_unpickled():
     for file in source.rglob("*.py"):
         code = re.sub(r'""".*?"""|#[^\n]*', "", file.read_text(), flags=re.DOTALL)
         assert not forbidden.search(code), file
+
+
+# Changed files give a probe that predicts finite numbers, or an error that names the file ---------
+
+TO_CHANGE = {
+    "partial": PartialLabelProbe(class_weight={0: 2.0}),
+    "discriminant": DiscriminantProbe(),
+    "auto": AutoProbe(random_state=0),
+}
+
+
+@pytest.fixture(scope="module", params=TO_CHANGE)
+def saved_content(request, tmp_path_factory):
+    """A file, its content, its header and its tensors."""
+    path = tmp_path_factory.mktemp("probes") / "probe.safetensors"
+    TO_CHANGE[request.param].fit(X, Y).save(path)
+    return path, path.read_bytes(), header_of(path), load_file(path)
+
+
+def check_predictions(path):
+    with read_or_refused(path):
+        probe = load(path)
+        outputs = probe.predict_proba(X[:3, : probe.n_features_in_])
+        assert np.isfinite(outputs).all()
+        assert outputs.shape == (3, len(set(probe.classes_.tolist())))
+
+
+@given(data=st.data())
+def test_changed_bytes_give_a_probe_or_an_error(saved_content, data):
+    path, content, _, _ = saved_content
+    path.write_bytes(data.draw(changed_bytes(content)))
+    check_predictions(path)
+
+
+@given(data=st.data())
+def test_changed_header_gives_a_probe_or_an_error(saved_content, data):
+    path, _, header, tensors = saved_content
+    save_file(tensors, path, {"twohot": json.dumps(data.draw(changed_json(header)))})
+    check_predictions(path)
