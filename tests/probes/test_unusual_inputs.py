@@ -29,7 +29,18 @@ PROBES = [LinearProbe, DistilledProbe, PartialLabelProbe]
 
 # Arrays and frames of other libraries -------------------------------------------------------------
 
+
+class Tensor:
+    """An array of another library: its dtype is not numpy's."""
+
+    dtype = "float32 of another library"
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(SINGLE, dtype=dtype, copy=copy)
+
+
 FOREIGN = {
+    "foreign dtype": (Tensor, np.float32),
     "torch float32": (lambda: torch.tensor(SINGLE), np.float32),
     "torch float16": (lambda: torch.tensor(X.astype(np.float16)), np.float16),
     "torch float64": (lambda: torch.tensor(X), np.float64),
@@ -52,24 +63,6 @@ def test_foreign_arrays_keep_their_precision(name):
         assert np.shares_memory(checked, given.numpy())
     expected = LinearProbe().fit(checked, Y).predict_proba(checked)
     np.testing.assert_array_equal(LinearProbe().fit(make(), Y).predict_proba(make()), expected)
-
-
-class Tensor:
-    """An array of another library: its dtype is not numpy's."""
-
-    dtype = "float32 of another library"
-
-    def __init__(self, values):
-        self.values = values
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype=dtype, copy=copy)
-
-
-def test_accepts_arrays_with_foreign_dtype():
-    np.testing.assert_array_equal(
-        LinearProbe().fit(Tensor(X), Y).coef_, LinearProbe().fit(X, Y).coef_
-    )
 
 
 def test_names_of_polars_frame_are_checked():
@@ -100,7 +93,7 @@ def test_works_with_array_api_dispatch():
 
 
 class Dataset:
-    """What Hugging Face's Dataset looks like from here."""
+    """A table with the interface of a Dataset of Hugging Face."""
 
     features = ("x", "label")
 
@@ -127,7 +120,7 @@ def test_reads_tables_of_other_libraries():
 
 # Soft targets -------------------------------------------------------------------------------------
 
-HALVES = sp.csr_array(  # every cell twice, by half, side by side in its row
+HALVES = sp.csr_array(  # stores every cell twice, each half of it
     (
         np.repeat(SOFT.ravel() / 2, 2),
         np.tile(np.repeat(np.arange(SOFT.shape[1]), 2), len(SOFT)),
@@ -145,7 +138,7 @@ def test_soft_targets_may_be_any_sparse_matrix(form, loss):
     found = LinearProbe(loss=loss).fit_soft(X, form(SOFT))
     expected = LinearProbe(loss=loss).fit_soft(X, SOFT)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-5)
-    assert HALVES.nnz == 2 * SOFT.size  # a user's own is left as it was
+    assert HALVES.nnz == 2 * SOFT.size  # the user's array is not changed
 
 
 def test_soft_targets_in_float16_are_summed_in_float64():
