@@ -40,7 +40,7 @@ class Tensor:
 
 
 FOREIGN = {
-    "foreign dtype": (Tensor, np.float32),
+    "foreign dtype": (Tensor, np.float64),  # by default
     "torch float32": (lambda: torch.tensor(SINGLE), np.float32),
     "torch float16": (lambda: torch.tensor(X.astype(np.float16)), np.float16),
     "torch float64": (lambda: torch.tensor(X), np.float64),
