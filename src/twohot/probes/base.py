@@ -162,24 +162,28 @@ class Probe(FittedProbe):
             )
             coordinates = recipe.coordinates(plain)
             coordinates.rows.attach(given.name, column)
-            if not isinstance(self.start, str):
-                coef = check_start(self.start, (len(classes), X.shape[1]))
+            start = self.start
+            if not isinstance(start, str):
+                coef = check_start(start, (len(classes), X.shape[1]))
+                start = digest_of(coef)
                 coef = np.pad(coef, ((0, 0), (0, coordinates.rows.intercept)))
                 settings = replace(settings, start=coordinates.from_features(coef))
             say = self._say if verbosity > 1 else None
             file = None
             if checkpoint is not None:
-                start = self.start
-                made = {
-                    "rounds": [step.to_json() for step in recipe.rounds],
-                    "tol": settings.tol,
-                    "max_iter": settings.max_iter,
-                    "start": start
-                    if isinstance(start, str)
-                    else digest_of(np.asarray(start, float)),
-                }
-                about = {"column": column, "classes": classes, "preparation": preparation}
-                file = checkpoint_at(checkpoint, coordinates, made=made, **about)
+                file = checkpoint_at(
+                    checkpoint,
+                    coordinates,
+                    made={
+                        "rounds": [step.to_json() for step in recipe.rounds],
+                        "tol": settings.tol,
+                        "max_iter": settings.max_iter,
+                        "start": start,
+                    },
+                    column=column,
+                    classes=classes,
+                    preparation=preparation,
+                )
             rounds = run_rounds(coordinates, given, recipe, settings, say, checkpoint=file)
         self._take_rounds(rounds, classes, preparation)
         if verbosity > 0:
