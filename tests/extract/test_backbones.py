@@ -226,6 +226,7 @@ def test_rejects_model_without_linear_layer(write_weights):
 @pytest.mark.usefixtures("write_weights")
 def test_weights_that_cannot_be_downloaded(monkeypatch):
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # there is no such proxy
+    monkeypatch.setenv("no_proxy", "")
     with pytest.raises(OSError, match=r"'resnet34' could not be .*refused.*'efficientnet_"):
         load_backbone("resnet34")
 

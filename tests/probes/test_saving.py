@@ -195,30 +195,26 @@ PARTS = (
     *("format_version", "n_features_in", "feature_names_in"),
 )
 TEXTS = ("", "{", "[]", "3", "null", '{"format_version": "new"}', '{"format_version": null}')
+# Values that a law with random changes hardly finds.
 NONSENSE = [
     ("rounds", []),
-    ("rounds", 3),
     ("rounds", [{"l2": 1}]),
     ("parameters", {"unknown": 1}),
-    ("parameters", []),
-    ("classes", [1, 2]),
     ("classes", {"dtype": "nonsense", "values": [0]}),
     ("classes", {"dtype": "<i8", "values": ["a"]}),
-    ("estimator", ["LinearProbe"]),
     ("classes", {"dtype": "<i8", "values": [0, 1, 2, 3, 3]}),
     ("classes", {"dtype": "<U3", "values": ["cat", "category", "dog", "emu", "fox"]}),
     ("classes", {"dtype": "<U2000000000", "values": ["a", "b", "c", "d", "e"]}),
     ("classes", {"dtype": "<f2", "values": [0.0, 1.0, 2.0, 3.0, 65505.0]}),
     ("preparation", {"normalize": True, "unknown": 1}),
-    ("preparation", {"normalize": True, "mean_error": float("nan")}),
-    ("preparation", {"normalize": True, "mean_error": float("inf")}),
-    ("preparation", {"normalize": True, "mean_error": "small"}),
+    *(
+        ("preparation", {"normalize": True, "mean_error": value})
+        for value in (float("nan"), float("inf"), "small")
+    ),
     ("preparation", {"normalize": "yes"}),
     ("format_version", float("inf")),
-    ("n_features_in", float("inf")),
     ("n_features_in", 1.5),
     ("feature_names_in", ["height"]),
-    ("notes", 3),
 ]
 
 
