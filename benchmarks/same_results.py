@@ -54,7 +54,7 @@ PROBES: dict[str, Any] = {
     "robust rounds": DistilledProbe(n_rounds=3, loss="gce", teacher_loss="gce"),
     "two-hot": PartialLabelProbe(),
     "two-hot by ce": PartialLabelProbe(loss="ce"),
-    "half given": PartialLabelProbe(n_candidates=1, given_share=0.5, teacher_loss="gce"),
+    "one-hot": PartialLabelProbe(n_candidates=1, teacher_loss="gce"),
     "auto": AutoProbe(),
 }
 

@@ -38,6 +38,15 @@ def write_cifar100(root: Path, monkeypatch, n_train: int = 7, n_test: int = 3) -
     return labels
 
 
+def write_human_labels(root: Path, clean, noisy) -> Path:
+    """Write the labels of CIFAR-100N as published: a dictionary of arrays, saved by torch."""
+    import torch  # noqa: PLC0415 (slow to import)
+
+    path = root / "CIFAR-100_human.pt"
+    torch.save({"clean_label": np.array(clean), "noisy_label": np.array(noisy)}, path)
+    return path
+
+
 def sizes(n_train: int, n_test: int) -> list[tuple[str, int]]:
     return [("train", n_train), ("test", n_test)]
 

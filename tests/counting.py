@@ -1,4 +1,4 @@
-"""A backbone that counts, and whose features depend on the company an item is in."""
+"""A backbone that counts its batches, and whose features depend on the whole batch."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from twohot.extract import Backbone
 
 
 class Counting:
-    """Features: the mean of the item's own numbers, and a trace of everything in its batch.
+    """Features: the mean of the numbers of an item, and a sum over its batch.
 
-    Real models depend on the batch in the last bit only; here a wrong batch cannot be missed.
+    Real models depend on the batch in the last bit only; here every wrong batch is noticed.
     """
 
     def __init__(self, stop_at: Sequence[int] = (), scale: float = 1.0):
-        self.batches: list[int] = []  # sizes of the batches that went through
+        self.batches: list[int] = []  # sizes of the processed batches
         self.n_prepared = 0
-        self.stops = list(stop_at)  # batches (counted over all runs) at which it breaks down
+        self.stops = list(stop_at)  # batches (counted over all runs) that are interrupted
         self.scale = scale
 
     def prepare(self, item):
@@ -31,8 +31,8 @@ class Counting:
             raise KeyboardInterrupt
         self.batches.append(len(batch))
         own = self.scale * np.array([item.mean() for item in batch], dtype=np.float32)
-        company = np.sum([np.float32(place + 1) * row for place, row in enumerate(own)])
-        return np.stack([own, np.full(len(batch), company % 97, np.float32)], axis=1)
+        total = np.sum([np.float32(place + 1) * row for place, row in enumerate(own)])
+        return np.stack([own, np.full(len(batch), total % 97, np.float32)], axis=1)
 
     def backbone(self, kind: str = "image") -> Backbone:
         return Backbone("counting", kind, self.prepare, self.embed, {"transform": "none"})

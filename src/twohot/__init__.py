@@ -11,7 +11,6 @@ from twohot.audit import (
 from twohot.describe import Forecast, ProbeEvaluation, evaluate_probe, forecast
 from twohot.judge import AutoProbe
 from twohot.probes import (
-    AveragedProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
@@ -25,7 +24,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AutoProbe",
-    "AveragedProbe",
     "DataIssues",
     "DiscriminantProbe",
     "DistilledProbe",

@@ -37,9 +37,9 @@ def check_same_features(
     """Raise if a probe was fitted on other features than those of the table."""
     known = FeatureOrigin.from_json(fitted.feature_origin_)
     found = FeatureOrigin.of_table(table)
-    if known is not None and found is not None and not found.makes_the_same_as(known):
-        problem = f"{source} has features of {found.told_from(known)}"
-        other = f"{probe} was fitted on features of {known.told_from(found)}"
+    if known is not None and found is not None and not found.is_compatible_with(known):
+        problem = f"{source} has features of {found.distinct_name(known)}"
+        other = f"{probe} was fitted on features of {known.distinct_name(found)}"
         raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
     _check_columns(table, source, fitted, probe)
     if table.n_features != fitted.n_features_in_:

@@ -87,7 +87,7 @@ def test_a_data_set_without_torch(tmp_path):
 def test_a_data_set_with_human_labels(tmp_path, monkeypatch):
     load_torchvision("tests")
     labels = archives.write_cifar100(tmp_path / "root", monkeypatch)
-    np.save(tmp_path / "root" / "CIFAR-100_human.npy", np.arange(7))
+    archives.write_human_labels(tmp_path / "root", labels["train"], np.arange(7))
     output = tmp_path / "cifar.features"
     options = ["--root", str(tmp_path / "root"), "--labels", "human"]
     assert run("cifar100", "--backbone", "pixels", "-o", str(output), *options).exit_code == 0

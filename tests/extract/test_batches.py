@@ -1,4 +1,4 @@
-"""The store of finished batches: what was added comes back, and nothing else does."""
+"""The store of finished batches returns the features that were added, and no others."""
 
 import hashlib
 import tempfile
@@ -25,7 +25,7 @@ def rows(numbers, n_features=3):
     asked=st.lists(st.integers(0, 9), max_size=12),
     dtype=st.sampled_from(["float16", "float32"]),
 )
-def test_a_store_is_a_dictionary(batches, asked, dtype):
+def test_store_behaves_like_a_dictionary(batches, asked, dtype):
     with tempfile.TemporaryDirectory() as folder:
         store = BatchStore(Path(folder) / "store")
         for batch in batches:
@@ -41,7 +41,7 @@ def test_a_store_is_a_dictionary(batches, asked, dtype):
             np.testing.assert_array_equal(stacked, rows(wanted).reshape(-1, 3).astype(dtype))
 
 
-def test_a_damaged_part_is_as_good_as_none(tmp_path):
+def test_damaged_part_is_ignored(tmp_path):
     store = BatchStore(tmp_path)
     store.add([key(1)], rows([1]))
     store.add([key(2)], rows([2]))
@@ -55,12 +55,12 @@ def test_a_damaged_part_is_as_good_as_none(tmp_path):
     np.testing.assert_array_equal(np.concatenate(list(blocks)), rows([1, 2]))
 
 
-def test_a_part_that_is_still_being_written_is_not_there(tmp_path):
+def test_unfinished_part_is_ignored(tmp_path):
     (tmp_path / ".abc.part.x1y2").write_bytes(b"half")
     assert len(BatchStore(tmp_path)) == 0
 
 
-def test_a_part_that_breaks_while_it_is_used(tmp_path):
+def test_part_damaged_during_use_raises(tmp_path):
     store = BatchStore(tmp_path)
     store.add([key(1)], rows([1]))
     next(tmp_path.glob("*.part")).write_bytes(b"")
@@ -68,7 +68,7 @@ def test_a_part_that_breaks_while_it_is_used(tmp_path):
         list(store.blocks([key(1)]))
 
 
-def test_rows_of_another_length_are_refused(tmp_path):
+def test_rejects_rows_of_another_length(tmp_path):
     store = BatchStore(tmp_path)
     store.add([key(1)], rows([1], 3))
     with pytest.raises(ValueError, match="gave 4 features per row after 3: pass images of one"):

@@ -1,4 +1,4 @@
-"""The data sets, read from tiny archives in each original format, with the paper's splits."""
+"""The data sets are read from small archives in their original formats, with the paper's splits."""
 
 import re
 from pathlib import Path
@@ -20,16 +20,7 @@ def _torchvision_is_importable():
     load_torchvision("tests")
 
 
-def of_split(items, name):
-    rows = np.flatnonzero(items.split == items.split_names.index(name))
-    return [items.items[row] for row in rows], [items.classes[items.labels[row]] for row in rows]
-
-
-def endings(paths, n_parts=2):
-    return ["/".join(Path(path).parts[-n_parts:]) for path in paths]
-
-
-def test_digits_are_scikit_learns():
+def test_digits_equal_those_of_scikit_learn():
     items, digits = load_data_set("digits"), load_digits()
     assert items.item_kind == ""
     np.testing.assert_array_equal(items.images, 15 * digits.images)
@@ -37,9 +28,15 @@ def test_digits_are_scikit_learns():
     assert items.classes == tuple("0123456789")
 
 
-def test_cifar100(tmp_path, monkeypatch):
-    labels = archives.write_cifar100(tmp_path, monkeypatch)
-    items = load_data_set("cifar100", tmp_path)
+@pytest.fixture
+def cifar100(tmp_path, monkeypatch):
+    """The folder of a small CIFAR-100, and its labels by split."""
+    return tmp_path, archives.write_cifar100(tmp_path, monkeypatch)
+
+
+def test_cifar100(cifar100):
+    root, labels = cifar100
+    items = load_data_set("cifar100", root)
     assert items.labels.tolist() == labels["train"] + labels["test"]
     assert items.split.tolist() == [0] * 7 + [1] * 3
     assert items.items[6:8] == ("cifar100/train/6", "cifar100/test/0")
@@ -50,72 +47,43 @@ def test_cifar100(tmp_path, monkeypatch):
     coarse = dict(zip(items.classes, items.superclass, strict=True))
     assert items.superclass_names[coarse["whale"]] == "aquatic_mammals"
     assert items.superclass_names[coarse["tractor"]] == "vehicles_2"
-    assert set(items.superclass_names) == set(COARSE_CLASSES)
+    assert items.superclass_names == tuple(COARSE_CLASSES)
 
 
-def test_cifar100_that_was_changed_is_not_unpickled(tmp_path, monkeypatch):
-    archives.write_cifar100(tmp_path, monkeypatch)
-    with (tmp_path / "cifar-100-python" / "train").open("ab") as file:
+def test_cifar100_that_was_changed_is_not_unpickled(cifar100):
+    root, _ = cifar100
+    with (root / "cifar-100-python" / "train").open("ab") as file:
         file.write(b" ")
     with pytest.raises(FileNotFoundError, match=r"incomplete, or not as published .*Delete it"):
-        load_data_set("cifar100", tmp_path)
+        load_data_set("cifar100", root)
 
 
 HUMAN = [3, 99, 0, 1, 2, 3, 4]
 
 
-def write_human(path, clean, human=HUMAN):
-    columns = {"clean_label": np.array(clean), "noisy_label": np.array(human)}
-    if path.suffix == ".pt":
-        import torch  # noqa: PLC0415 (slow to import, and used here only)
-
-        torch.save(columns, path)
-    elif path.suffix == ".npz":
-        np.savez(path, **columns)
-    elif path.suffix == ".npy":
-        np.save(path, columns["noisy_label"])
-    else:
-        rows = [f"{right},{given}" for right, given in zip(clean, human, strict=True)]
-        path.write_text("\n".join(["clean_label,noisy_label", *rows]))
-
-
-@pytest.mark.parametrize("suffix", ["pt", "npz", "npy", "csv"])
-def test_human_labels_are_given_and_the_others_true(tmp_path, monkeypatch, suffix):
-    labels = archives.write_cifar100(tmp_path, monkeypatch)
-    write_human(tmp_path / f"CIFAR-100_human.{suffix}", labels["train"])
-    items = load_data_set("cifar100", tmp_path, labels="human")
+def test_human_labels_are_given_labels(cifar100):
+    root, labels = cifar100
+    archives.write_human_labels(root, labels["train"], HUMAN)
+    items = load_data_set("cifar100", root, labels="human")
     assert items.labels.tolist() == HUMAN + labels["test"]
     assert items.true_labels.tolist() == labels["train"] + labels["test"]
 
 
-def test_human_labels_that_numpy_1_wrote(tmp_path, monkeypatch):
-    labels = archives.write_cifar100(tmp_path, monkeypatch)
-    write_human(tmp_path / "new.pt", labels["train"])
+def test_reads_human_labels_of_numpy_1(cifar100):
+    root, labels = cifar100
+    new = archives.write_human_labels(root, labels["train"], HUMAN).rename(root / "new.pt")
     # The only difference: the module of numpy that restores an array had another name.
-    with (
-        ZipFile(tmp_path / "new.pt") as new,
-        ZipFile(tmp_path / "CIFAR-100_human.pt", "w") as old,
-    ):
-        content = {name: new.read(name) for name in new.namelist()}
+    with ZipFile(new) as file, ZipFile(root / "CIFAR-100_human.pt", "w") as old:
+        content = {name: file.read(name) for name in file.namelist()}
         assert sum(b"numpy._core" in data for data in content.values()) == 1
         for name, data in content.items():
             old.writestr(name, data.replace(b"numpy._core", b"numpy.core"))
-    assert load_data_set("cifar100", tmp_path, labels="human").labels.tolist()[:7] == HUMAN
-
-
-def test_human_labels_are_read_without_running_code(tmp_path, monkeypatch):
-    import torch  # noqa: PLC0415
-
-    labels = archives.write_cifar100(tmp_path, monkeypatch)
-    # A pickle that would make a folder.
-    content = {"noisy_label": Trap(tmp_path / "sprung"), "clean_label": labels["train"]}
-    torch.save(content, tmp_path / "CIFAR-100_human.pt")
-    with pytest.raises(ValueError, match="is not a file of arrays that torch saved"):
-        load_data_set("cifar100", tmp_path, labels="human")
-    assert not (tmp_path / "sprung").exists()
+    assert load_data_set("cifar100", root, labels="human").labels.tolist()[:7] == HUMAN
 
 
 class Trap:
+    """Unpickling it would create a folder."""
+
     def __init__(self, path):
         self.path = path
 
@@ -123,36 +91,45 @@ class Trap:
         return Path.mkdir, (self.path,)
 
 
+def test_reads_human_labels_without_running_code(cifar100):
+    import torch  # noqa: PLC0415
+
+    root, labels = cifar100
+    content = {"noisy_label": Trap(root / "sprung"), "clean_label": labels["train"]}
+    torch.save(content, root / "CIFAR-100_human.pt")
+    with pytest.raises(ValueError, match="is not a file of arrays that torch saved"):
+        load_data_set("cifar100", root, labels="human")
+    assert not (root / "sprung").exists()
+
+
 @pytest.mark.parametrize(
-    ("file", "content", "message"),
+    ("clean", "human", "message"),
     [
-        ("npy", {"human": HUMAN[1:]}, r"noisy_label of shape \(6,\) for 7 training images"),
-        ("npy", {"human": [*HUMAN[1:], 100]}, "labels from 0 to 100: they must be from 0 to 99"),
-        ("npz", {"clean": HUMAN}, "clean labels that differ from CIFAR-100's for 7 images"),
-        ("csv", {"human": [*HUMAN[1:], "cat"]}, "noisy_label that is not an integer"),
+        (None, HUMAN[1:], "noisy labels that are not 7 numbers below 100: download it again"),
+        (None, [*HUMAN[1:], 100], "noisy labels that are not 7 numbers below 100"),
+        (HUMAN, HUMAN, "clean labels that differ from CIFAR-100's: use the file of CIFAR-100"),
     ],
 )
-def test_human_labels_that_do_not_fit(tmp_path, monkeypatch, file, content, message):
-    labels = archives.write_cifar100(tmp_path, monkeypatch)
-    path = tmp_path / f"CIFAR-100_human.{file}"
-    write_human(path, content.get("clean", labels["train"]), content.get("human", HUMAN))
+def test_rejects_human_labels_that_do_not_fit(cifar100, clean, human, message):
+    root, labels = cifar100
+    archives.write_human_labels(root, clean or labels["train"], human)
     with pytest.raises(ValueError, match=message):
-        load_data_set("cifar100", tmp_path, labels="human")
+        load_data_set("cifar100", root, labels="human")
 
 
-def test_human_labels_that_are_not_there_or_damaged(tmp_path, monkeypatch):
-    archives.write_cifar100(tmp_path, monkeypatch)
-    with pytest.raises(FileNotFoundError, match=r"looked for CIFAR-100_human.pt, .*cifar-10-100n"):
-        load_data_set("cifar100", tmp_path, labels="human")
-    for suffix in ("npz", "npy", "pt"):
-        path = tmp_path / f"CIFAR-100_human.{suffix}"
-        path.write_bytes(b"PK\x03\x04")
-        with pytest.raises(ValueError, match=rf"human\.{suffix} is "):
-            load_data_set("cifar100", tmp_path, labels="human")
-        path.unlink()
-    (tmp_path / "CIFAR-100_human.csv").write_text("label\n1\n")
-    with pytest.raises(ValueError, match=r"has no 'noisy_label' but \['label'\]"):
-        load_data_set("cifar100", tmp_path, labels="human")
+def test_rejects_missing_or_damaged_human_labels(cifar100):
+    import torch  # noqa: PLC0415
+
+    root, _ = cifar100
+    path = root / "CIFAR-100_human.pt"
+    with pytest.raises(FileNotFoundError, match=r"looked for CIFAR-100_human.pt .*cifar-10-100n"):
+        load_data_set("cifar100", root, labels="human")
+    path.write_bytes(b"PK\x03\x04")
+    with pytest.raises(ValueError, match=r"is not a file of arrays that torch saved"):
+        load_data_set("cifar100", root, labels="human")
+    torch.save({"label": np.arange(7)}, path)
+    with pytest.raises(ValueError, match=r"has no labels but \['label'\]: it is not CIFAR-100N"):
+        load_data_set("cifar100", root, labels="human")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +144,8 @@ def test_caltech_has_no_background_and_is_split_with_seed_42(tmp_path, name, cla
     items = load_data_set(name, tmp_path)
     assert items.classes == classes
     assert items.labels.tolist() == [0] * 6 + [1] * 4
-    assert endings([items.items[0], items.items[9]]) == [first, last]
+    assert items.items[0].endswith(first)
+    assert items.items[9].endswith(last)
     assert all(Path(path).is_file() for path in items.items)
     # The first fifth of numpy's permutation with that seed, as scikit-learn draws it.
     test_rows = np.random.RandomState(42).permutation(10)[:2]
@@ -175,43 +153,43 @@ def test_caltech_has_no_background_and_is_split_with_seed_42(tmp_path, name, cla
     assert items.split_names == ("train", "test")
 
 
-def test_flowers102_has_train_and_test_swapped(tmp_path, monkeypatch):
-    archives.write_flowers102(tmp_path, monkeypatch)
-    items = load_data_set("flowers102", tmp_path)
-    train, names = of_split(items, "train")
-    assert endings(train, 1) == [f"image_{number:05d}.jpg" for number in range(5, 11)]
-    assert names[:2] == ["english marigold", "tiger lily"]
-    test, names = of_split(items, "test")
-    assert endings(test, 1) == ["image_00002.jpg", "image_00001.jpg"]
-    assert names == ["blackberry lily", "pink primrose"]
-    assert endings(of_split(items, "val")[0], 1) == ["image_00003.jpg", "image_00004.jpg"]
-    assert len(items.classes) == 102
-    assert all(Path(path).is_file() for path in items.items)
+# Data set → by split, the ends of its paths and some of its class names.
+PUBLISHED_SPLITS = {
+    "flowers102": {
+        "train": ([f"image_{n:05d}.jpg" for n in range(5, 11)], ["english marigold", "tiger lily"]),
+        "test": (["image_00002.jpg", "image_00001.jpg"], ["blackberry lily", "pink primrose"]),
+        "val": (["image_00003.jpg", "image_00004.jpg"], []),
+    },
+    "food101": {
+        "train": (["pie/11.jpg", "pie/12.jpg", "cake/21.jpg"], ["pie", "pie", "cake"]),
+        "test": (["pie/13.jpg", "cake/22.jpg"], ["pie", "cake"]),
+    },
+    "stanford_cars": {
+        "train": (
+            [f"cars_train/0000{number}.jpg" for number in (1, 2, 3)],
+            ["Audi S4", "AM General Hummer", "Acura TL"],
+        ),
+        "test": (["cars_test/00001.jpg", "cars_test/00002.jpg"], ["Acura TL"] * 2),
+    },
+}
 
 
-def test_food101_has_its_published_splits(tmp_path):
-    archives.write_food101(tmp_path)
-    items = load_data_set("food101", tmp_path)
-    assert items.classes == ("cake", "pie")
-    train, names = of_split(items, "train")
-    assert endings(train) == ["pie/11.jpg", "pie/12.jpg", "cake/21.jpg"]
-    assert names == ["pie", "pie", "cake"]
-    assert endings(of_split(items, "test")[0]) == ["pie/13.jpg", "cake/22.jpg"]
-    assert all(Path(path).is_file() for path in items.items)
-
-
-def test_stanford_cars_has_its_published_splits(tmp_path):
-    archives.write_stanford_cars(tmp_path)
-    items = load_data_set("stanfordcars", tmp_path)
-    train, names = of_split(items, "train")
-    assert endings(train) == [f"cars_train/0000{number}.jpg" for number in (1, 2, 3)]
-    assert names == ["Audi S4", "AM General Hummer", "Acura TL"]
-    assert of_split(items, "test")[1] == ["Acura TL"] * 2
+@pytest.mark.parametrize("name", PUBLISHED_SPLITS)
+def test_splits_are_as_published_with_flowers_swapped(name, tmp_path, monkeypatch):
+    arguments = (tmp_path, monkeypatch) if name == "flowers102" else (tmp_path,)
+    getattr(archives, f"write_{name}")(*arguments)
+    items = load_data_set(name.replace("_", ""), tmp_path)
+    assert items.split_names == tuple(PUBLISHED_SPLITS[name])
+    for code, (paths, names) in enumerate(PUBLISHED_SPLITS[name].values()):
+        rows = np.flatnonzero(items.split == code)
+        for row, end in zip(rows, paths, strict=True):
+            assert items.items[row].endswith(end)
+        assert [items.classes[items.labels[row]] for row in rows[: len(names)]] == names
     assert all(Path(path).is_file() for path in items.items)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_missing_data_says_where_and_how(tmp_path, name):
+def test_error_says_where_to_put_missing_data(tmp_path, name):
     advice = rf'get it by torchvision\.datasets\.{READERS[name]}\("'
     if name == "stanfordcars":
         advice = "its site is gone"
@@ -221,7 +199,7 @@ def test_missing_data_says_where_and_how(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_data_of_which_a_part_is_missing(tmp_path):
+def test_rejects_incomplete_data_set(tmp_path):
     archives.write_food101(tmp_path)
     (tmp_path / "food-101" / "images").rename(tmp_path / "elsewhere")
     with pytest.raises(FileNotFoundError, match=r"is incomplete.*Food101\(.*download=True"):
@@ -236,6 +214,6 @@ def test_data_of_which_a_part_is_missing(tmp_path):
         ({"name": "digits", "labels": "human"}, "labels='human' is for 'cifar100', not 'digits'"),
     ],
 )
-def test_bad_names(arguments, message):
+def test_rejects_unknown_names(arguments, message):
     with pytest.raises(ValueError, match=message):
         load_data_set(**arguments)

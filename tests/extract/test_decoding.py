@@ -1,4 +1,4 @@
-"""Images of every sort are decoded as torchvision's ImageFolder does: the first frame, as RGB."""
+"""Images are decoded as by torchvision's ImageFolder: the first frame, as RGB."""
 
 import io
 import struct
@@ -56,11 +56,11 @@ def test_images_are_decoded_as_torchvision_does(tmp_path, name):
     np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
 
 
-def test_a_rotation_in_exif_is_not_applied():
+def test_exif_rotation_is_not_applied():
     assert open_image(SORTS["rotated.jpg"]).size == COLOUR.size
 
 
-def test_reasons_are_the_same_on_every_run():
+def test_reason_has_no_memory_address():
     words = {
         reason_of(OSError(f"cannot identify <BytesIO object at 0x{number:x}>"))
         for number in (1, 255)
@@ -69,7 +69,7 @@ def test_reasons_are_the_same_on_every_run():
     assert reason_of(KeyError()) == "KeyError"
 
 
-def test_images_in_memory_of_another_shape_are_other_images():
+def test_content_of_image_includes_its_shape():
     def content(*shape):
         images = np.zeros((1, *shape), dtype=np.uint8)
         label = np.zeros(1, dtype=int)
@@ -82,7 +82,7 @@ def test_images_in_memory_of_another_shape_are_other_images():
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_an_image_of_too_many_pixels_is_refused_before_it_is_decoded():
+def test_rejects_image_of_too_many_pixels():
     claimed = bytearray(saved(COLOUR, "BMP"))
     claimed[18:26] = struct.pack("<ii", 10_000, 10_000)  # width and height
     with pytest.raises(ValueError, match="has 10000 × 10000 pixels, but at most 89478485 in total"):

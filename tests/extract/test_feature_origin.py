@@ -1,4 +1,4 @@
-"""What a probe remembers of its features, and which others it may meet."""
+"""The origin of features that a probe stores, and which features are compatible."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +16,13 @@ from twohot.tables.table import FeatureTable
 ORIGIN = FeatureOrigin("resnet50", "image", "c0ffee" * 4, "float16")
 
 
-def test_an_extraction_says_where_its_features_come_from(tmp_path):
+def test_extraction_records_the_origin_of_its_features(tmp_path):
     extract(load_data_set("digits"), "pixels", tmp_path / "digits.features", dtype="float32")
     found = FeatureOrigin.of_table(read_features(tmp_path / "digits.features"))
     assert found == FeatureOrigin("pixels", "image", "", "float32")
 
 
-def test_the_column_of_the_items_is_kept_with_the_features(tmp_path):
+def test_origin_has_the_column_of_the_items(tmp_path):
     Path(tmp_path / "t.csv").write_text("message,kind\nhello,a\nbye,b\n")
     items = read_item_table(tmp_path / "t.csv", text_column="message", label_column="kind")
     count = Backbone("length", "text", len, lambda lengths: np.array(lengths)[:, None], {})
@@ -34,13 +34,13 @@ def test_the_column_of_the_items_is_kept_with_the_features(tmp_path):
     assert origin.item_column == "message"
 
 
-def test_a_table_of_unknown_features_has_no_origin():
+def test_table_of_unknown_features_has_no_origin():
     table = FeatureTable(features=np.eye(2), labels=np.array([0, 1]), classes=("a", "b"))
     assert FeatureOrigin.of_table(table) is None
 
 
 @pytest.mark.parametrize(
-    ("other", "same", "told"),
+    ("other", "same", "name"),
     [
         (replace(ORIGIN, dtype="float32"), True, "'resnet50' with weights c0ffeec0"),
         (replace(ORIGIN, backbone="vit_b_16"), False, "'resnet50'"),
@@ -48,12 +48,12 @@ def test_a_table_of_unknown_features_has_no_origin():
     ],
     ids=["dtype", "backbone", "weights"],
 )
-def test_features_meet_if_name_and_weights_are_the_same(other, same, told):
-    assert ORIGIN.makes_the_same_as(other) is same
-    assert ORIGIN.told_from(other) == told
+def test_features_are_compatible_if_name_and_weights_are_equal(other, same, name):
+    assert ORIGIN.is_compatible_with(other) is same
+    assert ORIGIN.distinct_name(other) == name
 
 
-def test_weights_that_changed_since_are_refused():
+def test_rejects_changed_weights():
     with pytest.raises(ArgumentError, match="backbone='pixels' has other weights than those"):
         FeatureOrigin("pixels", "image", "c0ffee", "float16").load()
 
@@ -61,11 +61,11 @@ def test_weights_that_changed_since_are_refused():
 @pytest.mark.parametrize(
     "record", [{}, {"backbone": "pixels"}, {**ORIGIN.to_json(), "kind": "sound"}]
 )
-def test_a_record_of_something_else_is_no_origin(record):
+def test_other_record_is_no_origin(record):
     assert FeatureOrigin.from_json(record) is None
 
 
-def test_a_probe_keeps_it_in_its_file_until_it_is_fitted_again(tmp_path):
+def test_probe_file_keeps_the_origin(tmp_path):
     X, y = np.eye(4), ["a", "a", "b", "b"]
     probe = LinearProbe().fit(X, y)
     assert probe.feature_origin_ == {}

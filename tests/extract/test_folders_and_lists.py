@@ -1,4 +1,4 @@
-"""Labelled items from folders and CSV files, and what is said where they are not as they should."""
+"""Labelled items from folders and tables, and errors for invalid ones."""
 
 import shutil
 
@@ -21,7 +21,7 @@ def emptied(root):
     return root
 
 
-def test_folder_names_are_the_classes(photos):
+def test_classes_are_folder_names(photos):
     items = read_image_folder(photos)
     assert items.kind == items.item_kind == "image"
     assert items.classes == ("cat", "dog")
@@ -29,7 +29,7 @@ def test_folder_names_are_the_classes(photos):
     assert items.items[5] == str(photos / "dog" / "001.png")
 
 
-def test_images_are_found_at_any_depth_and_other_files_passed_over(photos):
+def test_finds_images_at_any_depth_and_skips_other_files(photos):
     write_picture(photos / "cat" / "more" / "x.jpg", 9)
     write_picture(photos / "cat" / ".thumbnails" / "x.jpg", 9)
     write_picture(photos / ".trash" / "x.jpg", 9)
@@ -42,7 +42,7 @@ def test_images_are_found_at_any_depth_and_other_files_passed_over(photos):
     assert items.items[4] == str(photos / "cat" / "more" / "x.jpg")
 
 
-def test_classes_that_are_numbers_are_ordered_by_value(tmp_path):
+def test_numeric_classes_are_sorted_by_value(tmp_path):
     items = read_image_folder(write_photos(tmp_path / "photos", 1, ("10", "b", "2", "1")))
     assert items.classes == ("1", "2", "10", "b")
     # The images stay in the order of their paths, which a feature file has.
@@ -50,7 +50,7 @@ def test_classes_that_are_numbers_are_ordered_by_value(tmp_path):
     assert items.labels.tolist() == [0, 2, 1, 3]
 
 
-def test_without_labels_images_may_lie_anywhere(photos):
+def test_unlabelled_images_may_be_anywhere(photos):
     write_picture(photos / "0.jpg", 9)
     write_picture(photos / "dog" / "more" / "x.jpg", 9)
     write_picture(photos / ".trash" / "x.jpg", 9)
@@ -63,45 +63,33 @@ def test_without_labels_images_may_lie_anywhere(photos):
     assert items.classes == ()
 
 
+def add_folders(root, n_folders):
+    for number in range(n_folders):
+        (root / f"emu{number}").mkdir()
+
+
+UNLABELLED = {"unlabelled": True}
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
         (shutil.rmtree, {}, "is not a folder: pass one with a sub-folder"),
         (emptied, {}, "has no sub-folder: create one for each class"),
-        (
-            lambda root: write_picture(emptied(root) / "1.png", 1),
-            {},
-            r"1 image outside class folders .*1\.png'\): pass unlabelled=True",
-        ),
-        (
-            lambda root: write_picture(root / "1.png", 1),
-            {},
-            r"1 image beside its class folders .*unlabelled=True",
-        ),
-        (
-            lambda root: (emptied(root) / "below").mkdir(),
-            {"unlabelled": True},
-            r"there are no images in 1 folder \(.*photos'\)",
-        ),
-        (
-            lambda root: (root / "emu").mkdir(),
-            {},
-            r"there are no images in 1 folder \(.*emu'\): add images",
-        ),
-        (
-            lambda root: [(root / f"emu{number}").mkdir() for number in range(7)],
-            {},
-            r"there are no images in 7 folders .*emu4' and 2 more\)",
-        ),
+        (lambda root: write_picture(emptied(root) / "1.png", 1), {}, r"1 image outside class fold"),
+        (lambda root: write_picture(root / "1.png", 1), {}, r"1 image beside .*unlabelled=True"),
+        (lambda root: add_folders(emptied(root), 1), UNLABELLED, r"no images in 1 folder .*photos"),
+        (lambda root: add_folders(root, 1), {}, r"no images in 1 folder \(.*emu0'\): add images"),
+        (lambda root: add_folders(root, 7), {}, r"no images in 7 folders .*emu4' and 2 more\)"),
     ],
 )
-def test_folders_that_are_not_as_they_should(photos, change, options, message):
+def test_rejects_invalid_folders(photos, change, options, message):
     change(photos)
     with pytest.raises((ValueError, NotADirectoryError), match=message):
         read_image_folder(photos, **options)
 
 
-def test_paths_of_a_csv_are_seen_from_its_folder(photos):
+def test_paths_are_relative_to_the_csv_file(photos):
     listed = photos.parent / "list.csv"
     listed.write_text("path,label\nphotos/dog/000.png,dog\n./photos/cat/000.png,\n")
     items = read_item_table(listed)
@@ -130,7 +118,7 @@ def test_texts_of_a_csv_with_splits_and_true_labels(tmp_path):
     assert without.split_names == ("train", "test")
 
 
-def test_a_parquet_file_is_read_as_the_csv_file_is(tmp_path):
+def test_parquet_file_equals_csv_file(tmp_path):
     cells = {"text": ["a", None, "c"], "label": ["10", "2", None], "split": ["test"] * 3}
     frame = pd.DataFrame(cells)
     frame.to_parquet(tmp_path / "t.parquet")
@@ -142,42 +130,33 @@ def test_a_parquet_file_is_read_as_the_csv_file_is(tmp_path):
     assert parquet.split_names == csv.split_names == ("test",)
 
 
+PATHS, BOTH = "path,label\na.png,x\n", "path,text,label\na,b,x\n"
+BOTH_COLUMNS = {"path_column": "path", "text_column": "text"}
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (
-            "path,kind\na.png,x\n",
-            {},
-            "columns 'path', 'kind': name the label column by label_column=….*unlabelled=True",
-        ),
-        ("path,label\na.png,x\n", {"label_column": "class"}, "label_column='class' is missing"),
-        (
-            "path,label\na.png,x\n",
-            {"label_column": "label", "unlabelled": True},
-            "label_column='label' and unlabelled=True contradict each other: remove one",
-        ),
-        ("path,label\na.png,x\n", {"path_column": "file"}, "path_column='file' is missing"),
+        ("path,kind\na.png,x\n", {}, "name the label column by label_column=….*unlabelled=True"),
+        (PATHS, {"label_column": "class"}, "label_column='class' is missing"),
+        (PATHS, {"label_column": "label", **UNLABELLED}, "contradict each other: remove one"),
+        (PATHS, {"path_column": "file"}, "path_column='file' is missing"),
         ("text,label\na,x\n", {"text_column": "words"}, "text_column='words' is missing"),
         ("a,label\na,x\n", {}, "has the columns 'a', 'label': name the column of items"),
-        ("path,text,label\na,b,x\n", {}, "name the column of items"),
-        (
-            "path,text,label\na,b,x\n",
-            {"path_column": "path", "text_column": "text"},
-            "both given: items are images or texts",
-        ),
+        (BOTH, {}, "name the column of items"),
+        (BOTH, BOTH_COLUMNS, "both given: items are images or texts"),
         ("path,label\na.png,x\nb.png,x\n./a.png,y\n", {}, r"lists \S*a.png 2 times: keep one row"),
         ("path,label\n", {}, "no rows"),
         ("path,label\na.png\n", {}, "1 cell in row 0"),
     ],
-    ids=lambda value: value if isinstance(value, str) and "\n" in value else "",
 )
-def test_a_csv_that_is_not_as_it_should(tmp_path, text, options, message):
+def test_rejects_invalid_csv(tmp_path, text, options, message):
     (tmp_path / "list.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         read_item_table(tmp_path / "list.csv", **options)
 
 
-def test_a_csv_with_missing_files(tmp_path):
+def test_rejects_csv_with_missing_files(tmp_path):
     write_picture(tmp_path / "here.png", 1)
     lines = ["path,label", "here.png,x", *(f"gone{number}.png,x" for number in range(7))]
     (tmp_path / "list.csv").write_text("\n".join(lines))
@@ -185,7 +164,7 @@ def test_a_csv_with_missing_files(tmp_path):
         read_item_table(tmp_path / "list.csv")
 
 
-def test_a_table_with_rows_without_a_path(tmp_path):
+def test_rejects_rows_without_path(tmp_path):
     frame = pd.DataFrame({"path": ["a.png", None, "c.png", None], "label": ["x"] * 4})
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(
@@ -194,7 +173,7 @@ def test_a_table_with_rows_without_a_path(tmp_path):
         read_item_table(tmp_path / "t.parquet")
 
 
-def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
+def test_column_can_be_chosen_if_both_names_occur(tmp_path):
     (tmp_path / "list.csv").write_text("path,text,label\nnone.png,b,x\n")
     assert read_item_table(tmp_path / "list.csv", text_column="text").items == ["b"]
     assert read_item_table(tmp_path / "list.csv", text_column="path").items == ["none.png"]
@@ -211,7 +190,7 @@ def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
         ({"images": np.ma.masked_equal(np.zeros((2, 8), int), 0)}, "images has masked cells"),
     ],
 )
-def test_records_that_do_not_fit_together(changes, message):
+def test_rejects_inconsistent_items(changes, message):
     good = {"kind": "image", "items": ("a", "b"), "labels": np.zeros(2, int), "classes": ("x",)}
     LabelledItems(**good, source="test")
     with pytest.raises(ValueError, match=message):

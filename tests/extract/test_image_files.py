@@ -1,4 +1,4 @@
-"""Files of an image folder: links, pipes and what is no image are named, and never followed."""
+"""Files of an image folder: links, pipes and other files are listed, and never followed."""
 
 import os
 
@@ -8,7 +8,7 @@ from pictures import write_photos, write_picture
 from twohot.extract import read_image_folder
 from twohot.extract.image_files import NotTaken, not_taken_notes
 
-# What stands in the folder of class a beside its two images, and why it is not taken.
+# Another entry of the folder of class a, and why it is not taken.
 ODD_ENTRIES = {
     "self": (lambda path: path.symlink_to("."), "link to a folder"),
     "up": (lambda path: path.symlink_to(".."), "link to a folder"),
@@ -35,7 +35,7 @@ def names_of(items, folder):
 
 @pytest.mark.parametrize("unlabelled", [False, True])
 @pytest.mark.parametrize("name", ODD_ENTRIES)
-def test_what_is_no_image_file_is_named_and_not_taken(photos, name, unlabelled):
+def test_other_files_are_listed_with_the_reason(photos, name, unlabelled):
     before = read_image_folder(photos, unlabelled=unlabelled)
     make, reason = ODD_ENTRIES[name]
     make(photos / "a" / name)
@@ -45,7 +45,7 @@ def test_what_is_no_image_file_is_named_and_not_taken(photos, name, unlabelled):
     assert items.not_taken == (NotTaken(str(photos / "a" / name), reason),)
 
 
-def test_a_link_to_an_image_elsewhere_is_taken_once_per_class(photos, tmp_path):
+def test_linked_image_counts_once_per_class(photos, tmp_path):
     write_picture(tmp_path / "elsewhere" / "x.png", 9)
     for place in ("a/x.png", "a/y.png", "b/x.png"):
         (photos / place).symlink_to(tmp_path / "elsewhere" / "x.png")
@@ -56,14 +56,14 @@ def test_a_link_to_an_image_elsewhere_is_taken_once_per_class(photos, tmp_path):
     assert items.not_taken == (NotTaken(str(photos / "a" / "y.png"), "same file as another"),)
 
 
-def test_a_link_to_a_class_folder_is_no_class(photos):
+def test_link_to_class_folder_is_no_class(photos):
     (photos / "c").symlink_to("b")
     items = read_image_folder(photos)
     assert items.classes == ("a", "b")
     assert items.not_taken == (NotTaken(str(photos / "c"), "link to a folder"),)
 
 
-def test_links_alone_make_no_classes_and_are_named(photos, tmp_path):
+def test_rejects_folder_of_links(photos, tmp_path):
     linked = tmp_path / "linked"
     linked.mkdir()
     (linked / "a").symlink_to(photos / "a")
@@ -77,7 +77,7 @@ def test_jfif_is_an_image(photos):
     assert (len(items), items.not_taken) == (4, ())
 
 
-def test_notes_say_how_many_for_each_reason():
+def test_notes_count_files_by_reason():
     entries = [NotTaken(f"{number}.txt", "not an image file name") for number in range(7)]
     notes = not_taken_notes([*entries, NotTaken("up", "link to a folder")])
     listed = "'0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 2 more"
@@ -87,7 +87,7 @@ def test_notes_say_how_many_for_each_reason():
     ]
 
 
-def test_a_class_folder_whose_name_is_not_utf8_is_refused_at_the_start(photos):
+def test_rejects_class_name_that_is_not_utf8(photos):
     (photos / "a").rename(photos / os.fsdecode(b"caf\xe9"))
     with pytest.raises(ValueError, match=r"classes holds 'caf\\udce9', which is not UTF-8: rename"):
         read_image_folder(photos)

@@ -1,6 +1,6 @@
 r"""Windows contacts another machine for a path such as \\host\share\x.png: none is ever opened.
 
-Here a file may have such a name, so that it would be seen if one was.
+On other systems a file may have such a name, and the tests would notice that it is opened.
 """
 
 import ntpath
@@ -37,26 +37,20 @@ def pictures(tmp_path):
     return tmp_path
 
 
-@pytest.mark.usefixtures("windows")
-def test_what_is_on_another_host():
+def test_recognises_paths_on_another_host(monkeypatch, request):
+    assert not any(on_other_host(path, "photos") for path in (FAR, *OTHERS))
+    request.getfixturevalue("windows")
     assert all(on_other_host(path, "photos") for path in (FAR, *OTHERS))
     near = ("x.png", "a/x.png", "/data/x.png", r"C:\data\x.png", r"a\\b\x.png")
     assert not any(on_other_host(path, "photos") for path in near)
-
-
-def test_elsewhere_two_slashes_are_one():
-    assert not any(on_other_host(path, "photos") for path in (FAR, *OTHERS))
-
-
-@pytest.mark.usefixtures("windows")
-def test_a_root_on_another_host_was_asked_for(monkeypatch):
+    # The user may pass a folder on another host.
     monkeypatch.setattr(os.path, "abspath", str)
     assert not on_other_host(FAR, r"\\HOST\share\photos")
     assert on_other_host(FAR, r"\\other\share\photos")
 
 
 @pytest.mark.usefixtures("windows")
-def test_a_report_neither_opens_nor_links_it(pictures):
+def test_report_neither_opens_nor_links_remote_images(pictures):
     rows = audit_rows(2, items=(FAR, "near.png"), item_kind="image")
     files = PictureFiles(pictures, pictures, 2, 8)
     found, said = row_pictures(rows, np.arange(2), files)
@@ -66,13 +60,13 @@ def test_a_report_neither_opens_nor_links_it(pictures):
 
 
 @pytest.mark.usefixtures("windows")
-def test_a_list_of_it_is_refused(pictures):
+def test_rejects_list_of_remote_images(pictures):
     write_csv(pictures / "list.csv", ["path", "label"], [[FAR, "a"], ["near.png", "b"]])
     with pytest.raises(ValueError, match=r"lists 1 image on another machine .*: copy them here"):
         read_item_table(Path(pictures / "list.csv"))
 
 
-def test_no_command_looks_for_it(pictures, request):
+def test_commands_do_not_look_for_remote_images(pictures, request):
     evil = r"\\evil\share\x.png"
     (pictures / FAR).rename(pictures / evil)
     rows = audit_rows(1, items=(evil,), item_kind="image")

@@ -1,7 +1,8 @@
-"""Extraction: every item once, in whole batches, and nothing twice."""
+"""Extraction: every item once, in complete batches, also if a run is interrupted."""
 
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -37,15 +38,10 @@ def means(seeds):
     return np.array([noise(seed).ravel()[:48].mean(dtype=np.float32) for seed in seeds], np.float16)
 
 
-def test_a_table_of_all_images_in_order(photos, output):
+def test_writes_all_images_in_order(photos, output):
     counting, seen = Counting(), []
-    report = extract(
-        read_image_folder(photos),
-        counting.backbone(),
-        output,
-        batch_size=3,
-        progress=seen.append,
-    )
+    items = read_image_folder(photos)
+    report = extract(items, counting.backbone(), output, batch_size=3, progress=seen.append)
     assert counting.batches == [3, 3, 2]
     assert (report.n_rows, report.n_features, report.n_extracted) == (8, 2, 8)
     assert not report.skipped
@@ -62,7 +58,7 @@ def test_a_table_of_all_images_in_order(photos, output):
     assert table.provenance["skipped"] == []
 
 
-def test_everything_that_is_known_of_items_is_kept(output):
+def test_keeps_all_fields_of_items(output):
     items = LabelledItems(
         kind="image",
         items=("a", "b", "c"),
@@ -88,7 +84,7 @@ def test_everything_that_is_known_of_items_is_kept(output):
     assert table.item_kind == ""
 
 
-def test_texts(tmp_path, output):
+def test_skips_empty_texts(tmp_path, output):
     (tmp_path / "texts.csv").write_text('text,label\nno,a\n"  ",a\nyes,b\n')
     report = extract(read_item_table(tmp_path / "texts.csv"), Counting().backbone("text"), output)
     assert report.skipped == (Skipped("1", "  ", "the text is empty"),)
@@ -99,7 +95,7 @@ def test_texts(tmp_path, output):
 
 
 def spoil(photos):
-    """Spoil four of eight images, each in its own way; return why each cannot be read."""
+    """Damage three of eight images; return why these and a deleted one cannot be read."""
     (photos / "cat" / "000.png").write_text("This is no image.")
     whole = photos / "cat" / "002.png"
     whole.write_bytes(whole.read_bytes()[:200])
@@ -112,27 +108,24 @@ def spoil(photos):
     }
 
 
-def test_what_cannot_be_read_is_listed_and_left_out(photos, output):
+def test_unreadable_items_are_listed_and_skipped(photos, output):
     reasons, counting = spoil(photos), Counting()
     items = read_image_folder(photos)
     (photos / "dog" / "003.png").unlink()
     report = extract(items, counting.backbone(), output, batch_size=3)
-    assert [skipped.item for skipped in report.skipped] == [str(photos / name) for name in reasons]
-    for skipped, reason in zip(report.skipped, reasons.values(), strict=True):
+    for skipped, (name, reason) in zip(report.skipped, reasons.items(), strict=True):
+        assert skipped.item == str(photos / name)
         assert reason in skipped.reason
     table = read_features(output)
     np.testing.assert_array_equal(table.features[:, 0], means([1, 3, 4, 6]))
     assert table.labels.tolist() == [0, 0, 1, 1]
     assert len(table.items) == 4
-    assert table.provenance["skipped"] == [
-        {"id": skipped.id, "item": skipped.item, "reason": skipped.reason}
-        for skipped in report.skipped
-    ]
+    assert table.provenance["skipped"] == [asdict(skipped) for skipped in report.skipped]
     # They take no place in a batch.
     assert counting.batches == [3, 1]
 
 
-def test_strict_stops_at_the_first_and_goes_on_once_it_is_mended(photos, output):
+def test_strict_stops_at_unreadable_item_and_resumes(photos, output):
     (photos / "dog" / "001.png").write_text("This is no image.")
     counting = Counting()
     with pytest.raises(ValueError, match=r"dog/001.png could not be read \(is not an image"):
@@ -145,7 +138,7 @@ def test_strict_stops_at_the_first_and_goes_on_once_it_is_mended(photos, output)
     np.testing.assert_array_equal(read_features(output).features[:, 0], means(range(8)))
 
 
-def test_nothing_that_can_be_read(photos, output):
+def test_rejects_items_that_are_all_unreadable(photos, output):
     for path in photos.rglob("*.png"):
         path.write_text("This is no image.")
     with pytest.raises(ValueError, match=r"none of the 8 items .*cat/000.png: is not an image"):
@@ -153,7 +146,7 @@ def test_nothing_that_can_be_read(photos, output):
     assert sorted(path.name for path in output.parent.iterdir()) == ["photos"]
 
 
-def test_running_again_extracts_nothing(photos, output):
+def test_second_run_extracts_nothing(photos, output):
     (photos / "cat" / "000.png").write_text("This is no image.")
     items = read_image_folder(photos)
     first = extract(items, Counting().backbone(), output)
@@ -171,7 +164,7 @@ def test_running_again_extracts_nothing(photos, output):
 
 
 @pytest.mark.parametrize("change", ["content", "label", "dtype", "backbone", "unrelated", "broken"])
-def test_an_output_made_from_something_else_is_not_overwritten(photos, output, change):
+def test_output_from_other_content_is_not_overwritten(photos, output, change):
     extract(read_image_folder(photos), Counting().backbone(), output)
     options, backbone = {}, Counting().backbone()
     if change == "content":
@@ -186,13 +179,11 @@ def test_an_output_made_from_something_else_is_not_overwritten(photos, output, c
         extract(read_image_folder(photos), "pixels", output, force=True)
     else:
         output.write_text("my notes")
-    before = output.read_bytes()
+    before, items = output.read_bytes(), read_image_folder(photos)
     with pytest.raises(FileExistsError, match="was made from other content: pass force=True"):
-        extract(read_image_folder(photos), backbone, output, **options)
+        extract(items, backbone, output, **options)
     assert output.read_bytes() == before
-    assert not extract(
-        read_image_folder(photos), backbone, output, force=True, **options
-    ).up_to_date
+    assert not extract(items, backbone, output, force=True, **options).up_to_date
     assert output.read_bytes() != before
 
 
@@ -208,7 +199,7 @@ def test_the_same_content_is_extracted_once(photos, output):
     np.testing.assert_array_equal(read_features(output).features[:, 0], means(seeds))
 
 
-# Which of twelve images cannot be read, and at which batches the run breaks down.
+# Which of twelve images cannot be read or are copies, and which batches are interrupted.
 @settings(max_examples=40)
 @given(
     batch_size=st.integers(1, 5),
@@ -217,9 +208,7 @@ def test_the_same_content_is_extracted_once(photos, output):
     stops=st.lists(st.integers(0, 11), max_size=3, unique=True).map(sorted),
     n_workers=st.integers(1, 3),
 )
-def test_broken_down_anywhere_the_file_is_the_same(
-    batch_size, unreadable, copies, stops, n_workers
-):
+def test_interrupted_runs_give_the_same_file(batch_size, unreadable, copies, stops, n_workers):
     with tempfile.TemporaryDirectory() as folder:
         photos = Path(folder) / "photos" / "class"
         photos.mkdir(parents=True)
@@ -231,15 +220,14 @@ def test_broken_down_anywhere_the_file_is_the_same(
         whole, broken = Counting(), Counting(stops)
         outputs = [Path(folder) / name for name in ("whole.features", "broken.features")]
         extract(items, whole.backbone(), outputs[0], batch_size=batch_size, n_workers=1)
+        options = {"batch_size": batch_size, "n_workers": n_workers}
         for _ in range(len(stops) + 1):
             try:
-                extract(
-                    items, broken.backbone(), outputs[1], batch_size=batch_size, n_workers=n_workers
-                )
+                extract(items, broken.backbone(), outputs[1], **options)
             except KeyboardInterrupt:
                 assert not outputs[1].exists()
         assert outputs[0].read_bytes() == outputs[1].read_bytes()
-        # No batch went through the model twice, and none in other company.
+        # The model processed each batch once, with the same items.
         assert broken.batches == whole.batches
 
 
@@ -258,7 +246,7 @@ def test_broken_down_anywhere_the_file_is_the_same(
     ],
     ids=lambda value: value if isinstance(value, str) else ",".join(value),
 )
-def test_bad_arguments(photos, monkeypatch, options, message):
+def test_rejects_invalid_arguments(photos, monkeypatch, options, message):
     monkeypatch.chdir(photos.parent)
     Path("folder.features").mkdir()
     arguments = {"backbone": Counting().backbone(), "output": "a.features", **options}
@@ -267,13 +255,13 @@ def test_bad_arguments(photos, monkeypatch, options, message):
     assert sorted(path.name for path in Path().iterdir()) == ["folder.features", "photos"]
 
 
-def test_images_without_pillow_are_not_taken_for_unreadable(photos, output, monkeypatch):
+def test_missing_pillow_raises(photos, output, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match=r'images need pillow: pip install "twohot\[vision\]"'):
         extract(read_image_folder(photos), "pixels", output)
 
 
-def test_an_output_that_is_a_link_or_for_its_owner_alone_stays_so(photos, tmp_path):
+def test_output_keeps_link_and_mode(photos, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     target, link = folder / "kept.features", tmp_path / "link.features"
@@ -287,7 +275,7 @@ def test_an_output_that_is_a_link_or_for_its_owner_alone_stays_so(photos, tmp_pa
     assert list(folder.iterdir()) == [target]
 
 
-def test_two_extractions_to_one_output_do_not_meet(photos, output):
+def test_rejects_second_extraction_to_one_output(photos, output):
     items, said = read_image_folder(photos), []
 
     def extract_too(progress):

@@ -1,4 +1,4 @@
-"""Discriminant analysis against scikit-learn's, its plain twin, and fits without each row."""
+"""Linear discriminant analysis equals scikit-learn's, a plain twin, and fits without each row."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ import problems
 import twin
 from twohot import DiscriminantProbe
 from twohot.probes import discriminant_probe
-from twohot.probes.discriminant import class_moments, discriminant_coef
-from twohot.probes.leave_one_out import (
+from twohot.probes.discriminant import (
     LITTLE_SHRINKAGES,
     SHRINKAGES,
     choose_shrinkage,
+    class_moments,
+    discriminant_coef,
     leave_one_out_logits,
-    shrinkages_for,
 )
 from twohot.rows.open import open_rows
 from twohot.rows.preparation import AS_THEY_ARE
@@ -49,7 +49,7 @@ def labelled_rows(Z, labels, v=None):
 @pytest.mark.parametrize("units", [np.ones(12), np.linspace(1, 6, 12)], ids=["alike", "unlike"])
 @pytest.mark.parametrize("n_axes", [5, 512])
 @pytest.mark.parametrize("shrinkage", [0.003, 0.3, 1])
-def test_logits_are_those_of_scikit_learn_along_the_same_axes(shrinkage, n_axes, units):
+def test_logits_equal_those_of_scikit_learn(shrinkage, n_axes, units):
     X, X_test = DATA.X * units, DATA.X_test * units
     prepared = twin.prepare(np.vstack([X, X_test]) - X.mean(axis=0), center=False)
     train = prepared[: len(X)]
@@ -66,7 +66,7 @@ def test_logits_are_those_of_scikit_learn_along_the_same_axes(shrinkage, n_axes,
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_rows", [11, 300])  # fewer than features, and more
 @pytest.mark.parametrize(("center", "normalize"), [(True, True), (False, True), (True, False)])
-def test_logits_are_those_of_the_plain_twin(center, normalize, n_rows, weighted):
+def test_logits_equal_those_of_the_plain_twin(center, normalize, n_rows, weighted):
     v = 0.5 + problems.random_weights(n_rows) if weighted else None
     rows, labels = X[:n_rows] + 0.1, Y[:n_rows]
     probe = DiscriminantProbe(shrinkage=0.1, center=center, normalize=normalize)
@@ -79,7 +79,7 @@ def test_logits_are_those_of_the_plain_twin(center, normalize, n_rows, weighted)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_the_scale_of_features_does_not_matter():
+def test_scale_of_features_does_not_matter():
     one, other = (
         DiscriminantProbe(normalize=False).fit(scale * X, Y).predict_proba(scale * X)
         for scale in (1, 1000)
@@ -88,18 +88,17 @@ def test_the_scale_of_features_does_not_matter():
 
 
 @pytest.mark.parametrize(("stored", "atol"), [(sp.csr_array, 1e-9), (np.float32, 2e-4)])
-def test_any_storage_gives_the_model_of_the_dense_array(stored, atol):
+def test_storage_does_not_matter(stored, atol):
     logits = DiscriminantProbe().fit_leave_one_out(stored(X), Y)
     expected = DiscriminantProbe().fit_leave_one_out(X, Y)
     np.testing.assert_allclose(logits, expected, rtol=0, atol=atol)
 
 
-def test_products_with_all_rows_are_few():
+def test_number_of_products_with_all_rows():
     # Rows onto axes and their second moment; to choose, rows onto axes and three for a shrinkage.
-    n_products = DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2
-    assert n_products == 2
-    n_products = DiscriminantProbe().fit(X, Y).rounds_[0].n_passes * 2
-    assert n_products == 3 + 3 * len((*LITTLE_SHRINKAGES, *SHRINKAGES, 1.0))  # 40 features
+    assert DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2 == 2
+    n_tried = len((*LITTLE_SHRINKAGES, *SHRINKAGES, 1.0))
+    assert DiscriminantProbe().fit(X, Y).rounds_[0].n_passes * 2 == 3 + 3 * n_tried
 
 
 # Leave one out -----------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ def test_products_with_all_rows_are_few():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shrinkage", [1e-6, 0.003, 0.3, 1])
-def test_leave_one_out_is_a_fit_without_each_row(shrinkage, weighted):
+def test_leave_one_out_equals_fits_without_each_row(shrinkage, weighted):
     Z, labels = unequal()
     v = np.random.default_rng(1).uniform(0.5, 2, len(Z)) if weighted else None
     rows = labelled_rows(Z, labels, v)
@@ -117,77 +116,69 @@ def test_leave_one_out_is_a_fit_without_each_row(shrinkage, weighted):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_the_probe_leaves_out_rows_along_the_axes_of_all():
+def test_probe_leaves_out_rows_along_the_axes_of_all_rows():
     found = DiscriminantProbe(shrinkage=0.1).fit_leave_one_out(X[:60], Y[:60])
     Z = discriminant_twin.along_axes(twin.prepare(X[:60]))
     expected = discriminant_twin.leave_one_out(Z, Y[:60], 5, 0.1)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_a_row_of_no_weight_has_the_logits_of_the_fit():
+def test_left_out_row_without_weight_has_the_logits_of_the_fit():
     v = np.where(np.arange(len(X)) % 4, 1.0, 0.0)
     probe = DiscriminantProbe(shrinkage=0.1)
     left_out = probe.fit_leave_one_out(X, Y, v)[v == 0]
     np.testing.assert_allclose(left_out, probe.decision_function(X[v == 0]), rtol=0, atol=1e-9)
 
 
-def test_the_shrinkage_is_the_one_that_agrees_best_without_each_row():
+TRIED = (0.001, 0.01, 0.5, 0.99, 1)
+
+
+def test_shrinkage_agrees_best_without_each_row():
     Z, labels = unequal()
-    rows = labelled_rows(Z, labels)
     agreement = {
         shrinkage: np.mean(
             discriminant_twin.leave_one_out(Z, labels, 5, shrinkage).argmax(axis=1) == labels
         )
-        for shrinkage in (0.001, 0.01, 0.5, 0.99, 1)
+        for shrinkage in TRIED
     }
     assert len(set(agreement.values())) > 2
-    best = max(value for value in agreement.values())
-    chosen = choose_shrinkage(rows, class_moments(rows, np.eye(4)), tuple(agreement))
+    rows = labelled_rows(Z, labels)
+    chosen = choose_shrinkage(rows, class_moments(rows, np.eye(4)), TRIED)
+    best = max(agreement.values())
     assert chosen == max(each for each, value in agreement.items() if value == best)
 
 
-def test_shrinkages_are_compared_on_some_of_many_rows():
-    Z, labels = unequal()
-    rows = labelled_rows(Z, labels)
-    moments = class_moments(rows, np.eye(4))
-    on_all = choose_shrinkage(rows, moments)
-    before = rows.n_row_products
-    found = choose_shrinkage(rows, moments, most_rows=len(Z) - 1)
-    assert found in shrinkages_for(moments)
-    assert rows.n_row_products == before
-    assert choose_shrinkage(rows, moments, most_rows=len(Z)) == on_all
-    assert rows.n_row_products > before
+def rows_compared(rows, moments, most_rows):
+    """Return the rows on which shrinkages are compared, and the chosen one."""
+    taken, take = [], rows.take
+    rows.take = lambda index: taken.append(index) or take(index)
+    return taken, choose_shrinkage(rows, moments, TRIED, most_rows=most_rows)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_the_rows_does_not_change_which_are_compared(seed):
+def test_compared_rows_do_not_depend_on_the_order(seed):
     Z, labels = unequal()
     moments = class_moments(labelled_rows(Z, labels), np.eye(4))
     order = np.random.default_rng(seed).permutation(len(Z))
-    taken = []
-    for rows in (labelled_rows(Z, labels), labelled_rows(Z[order], labels[order])):
-        take = rows.take
-        rows.take = lambda index, take=take: taken.append(index) or take(index)
-        choose_shrinkage(rows, moments, most_rows=20)
-    np.testing.assert_array_equal(np.sort(order[taken[1]]), taken[0])
+    (expected,), _ = rows_compared(labelled_rows(Z, labels), moments, 20)
+    (found,), _ = rows_compared(labelled_rows(Z[order], labels[order]), moments, 20)
+    assert len(found) == 20
+    np.testing.assert_array_equal(np.sort(order[found]), expected)
+    assert rows_compared(labelled_rows(Z, labels), moments, len(Z))[0] == []  # all
 
 
-def test_rows_without_weight_are_not_among_those_compared():
+def test_rows_without_weight_are_not_compared():
     Z, labels = unequal()
     weights = (np.arange(len(Z)) % 3 == 0).astype(float)
-    counted = weights > 0
-    whole, alone = labelled_rows(Z, labels, weights), labelled_rows(Z[counted], labels[counted])
-    tried = (0.001, 0.01, 0.5, 0.99, 1)
-    moments = class_moments(alone, np.eye(4))
-    on_all = choose_shrinkage(alone, moments, tried)
-    # As many are compared as have a weight; drawn from all rows a third of them would.
-    taken, take = [], whole.take
-    whole.take = lambda index: taken.append(index) or take(index)
-    assert choose_shrinkage(whole, moments, tried, most_rows=int(weights.sum())) == on_all
-    np.testing.assert_array_equal(taken[0], np.flatnonzero(counted))
+    rest = labelled_rows(Z[weights > 0], labels[weights > 0])
+    moments = class_moments(rest, np.eye(4))
+    rows = labelled_rows(Z, labels, weights)
+    (taken,), chosen = rows_compared(rows, moments, int(weights.sum()))
+    np.testing.assert_array_equal(taken, np.flatnonzero(weights))
+    assert chosen == choose_shrinkage(rest, moments, TRIED)
 
 
-def test_a_row_that_is_all_of_its_classes_spread_is_left_out_right():
+def test_leaves_out_row_that_is_the_whole_spread_of_its_class():
     rows = np.repeat(np.eye(4), 30, axis=0)
     labels = np.repeat(np.arange(4), 30)
     labels[0] = 1
@@ -204,18 +195,18 @@ def test_a_row_that_is_all_of_its_classes_spread_is_left_out_right():
     np.testing.assert_allclose(found, exact, rtol=1e-2, atol=1e-2)
 
 
-def test_what_was_chosen_is_kept():
+def test_chosen_shrinkage_is_stored():
     probe = DiscriminantProbe().fit(X, Y)
     assert probe.shrinkage_ in (*LITTLE_SHRINKAGES, *SHRINKAGES)
     again = DiscriminantProbe(shrinkage=probe.shrinkage_).fit(X, Y)
     np.testing.assert_array_equal(again.coef_, probe.coef_)
 
 
-# Not errors --------------------------------------------------------------------------------------
+# Degenerate input --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(20, 3), (20, 30)])
-def test_rows_all_alike_are_told_by_their_numbers(shape):
+def test_equal_rows_are_predicted_by_the_class_shares(shape):
     labels = np.array([0] * 15 + [1] * 5)
     probe = DiscriminantProbe()
     left_out = probe.fit_leave_one_out(np.full(shape, 0.3), labels)
@@ -223,7 +214,7 @@ def test_rows_all_alike_are_told_by_their_numbers(shape):
     np.testing.assert_allclose(left_out[0], np.log([14 / 19, 5 / 19]))
 
 
-def test_classes_without_spread_are_told_apart():
+def test_separates_classes_without_spread():
     rows, labels = np.repeat(X[:4], 3, axis=0), np.repeat(np.arange(4), 3)
     probe = DiscriminantProbe()
     left_out = probe.fit_leave_one_out(rows, labels)
@@ -232,7 +223,7 @@ def test_classes_without_spread_are_told_apart():
     assert probe.score(rows, labels) == 1
 
 
-def test_the_only_row_of_a_label_does_not_vouch_for_it():
+def test_left_out_row_is_not_predicted_its_unique_label():
     labels = DATA.true_labels.copy()
     probe = DiscriminantProbe(shrinkage=0.1).fit(X, labels)
     row = int(np.argmax(probe.decision_function(X)[:, 2]))  # the surest one of class 2
@@ -242,13 +233,13 @@ def test_the_only_row_of_a_label_does_not_vouch_for_it():
     assert left_out[row].argmax() == 2
 
 
-def test_the_same_row_under_two_labels_is_told_by_neither():
+def test_equal_rows_with_two_labels_are_predicted_equally():
     rows, labels = np.repeat(X[:40], 2, axis=0), np.tile([0, 1], 40)
     outputs = DiscriminantProbe(shrinkage=0.1).fit(rows, labels).predict_proba(rows)
     np.testing.assert_allclose(outputs, 0.5, atol=1e-9)
 
 
-def test_one_row_with_all_of_the_weight():
+def test_fits_one_row_with_all_of_the_weight():
     v = np.zeros(len(X))
     v[0] = 1
     probe = DiscriminantProbe(shrinkage=0.1)
@@ -256,7 +247,7 @@ def test_one_row_with_all_of_the_weight():
     assert probe.predict(X[:1])[0] == Y[0]
 
 
-def test_a_class_without_weight_has_the_mean_of_all_rows():
+def test_class_without_weight_has_the_mean_of_all_rows():
     Z, labels = unequal()
     v = np.where(labels == 2, 0.0, 1.0)
     rows = labelled_rows(Z, labels, v)
@@ -266,16 +257,13 @@ def test_a_class_without_weight_has_the_mean_of_all_rows():
     np.testing.assert_allclose(intercept, known_intercept, rtol=0, atol=1e-9)
 
 
-# Errors and words --------------------------------------------------------------------------------
-
-
-def test_verbose_says_what_was_chosen(capsys):
+def test_verbose_prints_the_shrinkage(capsys):
     probe = DiscriminantProbe(verbose=1, n_axes=7).fit(X, Y)
     said = f"DiscriminantProbe: shrinkage {probe.shrinkage_:g} along 7 axes\n"
     assert capsys.readouterr().err == said
 
 
-def test_the_least_shrinkage_still_has_an_inverse():
+def test_least_shrinkage_is_invertible():
     rows = np.hstack([X, X])  # half of the axes have no variance
     probe = DiscriminantProbe(shrinkage=discriminant_probe.LEAST_SHRINKAGE).fit(rows, Y)
     assert np.isfinite(probe.coef_).all()

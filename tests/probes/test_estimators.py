@@ -1,4 +1,4 @@
-"""The probes as a user meets them: the same model from any input, and scikit-learn's manners."""
+"""The probes: attributes, penalties, weights, containers, soft labels, threads and progress."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_shapes(kind, n_classes):
+def test_attributes_and_outputs(kind, n_classes):
     labels = DATA.true_labels % n_classes
     probe = KINDS[kind](fit_intercept=True).fit(X, labels)
     assert probe.coef_.shape == (n_classes, 12)
@@ -62,20 +62,12 @@ def test_predictions_follow_from_the_coefficients(intercept):
     assert intercept == bool(np.any(probe.intercept_))
 
 
-def test_an_intercept_is_not_penalised():
-    # So that mean outputs are the shares of the classes, whatever the penalty is.
-    labels = np.where(np.arange(len(X)) % 3, DATA.true_labels, 0)
-    probe = LinearProbe(ridge=1e6, fit_intercept=True).fit(X, labels)
-    shares = np.bincount(labels) / len(labels)
-    np.testing.assert_allclose(probe.predict_proba(X).mean(axis=0), shares, atol=1e-5)
-
-
 # The penalty -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_ridge_is_l2_without_dimension(normalize, weighted):
+def test_ridge_is_dimensionless(normalize, weighted):
     v = problems.random_weights(len(X)) if weighted else None
     total = len(X) if v is None else v.sum()
     probe = LinearProbe(ridge=7, normalize=normalize).fit(X, Y, v)
@@ -87,7 +79,7 @@ def test_ridge_is_l2_without_dimension(normalize, weighted):
     np.testing.assert_allclose(again.coef_, probe.coef_, rtol=0, atol=1e-9)
 
 
-def test_ridge_is_that_of_all_weights_with_fewer_rows_than_features_too():
+def test_ridge_counts_weights_with_fewer_rows_than_features():
     rows, labels, v = X[:10], Y[:10], 1 + problems.random_weights(10)
     repeated = np.repeat(np.arange(10), v.astype(int))
     few = LinearProbe(ridge=7, tol=1e-9).fit(rows, labels, v)
@@ -115,39 +107,11 @@ def test_default_penalties(probe, ridge):
     )
 
 
-def test_default_parameters_are_those_promised():
-    assert DistilledProbe().n_rounds == 3
-    assert PartialLabelProbe().n_candidates == 2
-    assert PartialLabelProbe().loss == "gce"
-    for probe in (LinearProbe(), DistilledProbe(), PartialLabelProbe()):
-        assert probe.tol == 1e-6
-        assert probe.gce_power == 0.7
-        assert probe.center is True
-        assert probe.normalize is True
-        with pytest.raises(TypeError, match="positional"):
-            type(probe)(1)
-
-
 # Weights -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("intercept", [False, True])
-def test_weights_are_repetitions(kind, intercept):
-    v = problems.random_weights(len(X))
-    assert set(v) == {0, 1, 2, 3}
-    repeated = np.repeat(np.arange(len(X)), v.astype(int))
-    probe = KINDS[kind](fit_intercept=intercept, tol=1e-9)
-    weighted = clone(probe).fit(X, Y, v)
-    expected = clone(probe).fit(X[repeated], Y[repeated])
-    np.testing.assert_allclose(weighted.coef_, expected.coef_, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(weighted.intercept_, expected.intercept_, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(weighted.preparation_.mean, expected.preparation_.mean, atol=1e-12)
-    assert weighted.rounds_[0].l2 == pytest.approx(expected.rounds_[0].l2)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_class_weights_are_weights_of_their_rows(kind):
+def test_class_weights_equal_weights_of_rows(kind):
     names = np.array(list("abcde"))[Y]
     by_class = {"a": 2, "c": 3.5}
     v = problems.random_weights(len(X))
@@ -159,7 +123,7 @@ def test_class_weights_are_weights_of_their_rows(kind):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_balanced_classes_weigh_the_same_in_sum(weighted):
+def test_balanced_classes_have_equal_total_weight(weighted):
     labels = np.where(np.arange(len(X)) % 3, Y, 0)  # a third more of class 0
     v = problems.random_weights(len(X)) if weighted else np.ones(len(X))
     shares = np.bincount(labels, v) / v.sum()
@@ -189,38 +153,27 @@ STORED = {
     "pandas": lambda rows, _: frame(rows),
     "polars": lambda rows, _: polars_frame(rows),
     "object": lambda rows, _: rows.astype(object),
+    "float16": lambda rows, _: rows.astype(np.float16),
+    "float32": lambda rows, _: rows.astype(np.float32),
+    "csr float32": lambda rows, _: sp.csr_array(rows.astype(np.float32)),
+    "float16 memory map": lambda rows, folder: memory_map(rows.astype(np.float16), folder),
 }
 
 
 @pytest.mark.parametrize("stored", STORED)
-def test_any_storage_gives_the_model_of_the_dense_array(stored, tmp_path):
-    expected = PartialLabelProbe(tol=1e-8).fit(ROUND, Y)
-    rows = STORED[stored](ROUND, tmp_path)
-    found = PartialLabelProbe(tol=1e-8).fit(rows, Y)
+def test_storage_does_not_matter(stored, tmp_path):
+    rows, options = STORED[stored](ROUND, tmp_path), {"dtype": "float64", "tol": 1e-8}
+    expected = PartialLabelProbe(**options).fit(ROUND, Y)
+    found = PartialLabelProbe(**options).fit(rows, Y)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-6)
     np.testing.assert_allclose(found.predict_proba(rows), expected.predict_proba(ROUND), atol=1e-6)
-
-
-@pytest.mark.parametrize("stored", ["float16", "float32", "csr float32", "float16 memory map"])
-def test_other_precisions_give_the_model_up_to_theirs(stored, tmp_path):
-    rows = {
-        "float16": lambda: ROUND.astype(np.float16),
-        "float32": lambda: ROUND.astype(np.float32),
-        "csr float32": lambda: sp.csr_array(ROUND.astype(np.float32)),
-        "float16 memory map": lambda: memory_map(ROUND.astype(np.float16), tmp_path),
-    }[stored]()
+    in_precision_of_rows = DistilledProbe().fit(rows, Y)
     expected = DistilledProbe().fit(ROUND, Y)
-    found = DistilledProbe().fit(rows, Y)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=2e-5)
-    assert found.predict_proba(rows).dtype == np.float32
-    # Computed in float64, only the storage differs, and that is exact.
-    found = DistilledProbe(dtype="float64", tol=1e-9).fit(rows, Y)
-    expected = DistilledProbe(tol=1e-9).fit(ROUND, Y)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(in_precision_of_rows.coef_, expected.coef_, rtol=0, atol=2e-5)
 
 
 @pytest.mark.parametrize("stored", [np.int32, np.uint8, bool])
-def test_whole_numbers_are_features_too(stored):
+def test_features_may_be_integers_or_flags(stored):
     rows = (X > 0).astype(stored)
     expected = LinearProbe().fit((X > 0).astype(np.float64), Y)
     np.testing.assert_array_equal(LinearProbe().fit(rows, Y).coef_, expected.coef_)
@@ -241,7 +194,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_labels_of_any_type_give_the_same_model(kind):
+def test_type_of_labels_does_not_matter(kind):
     labels = LABELS[kind]()
     expected = PartialLabelProbe().fit(X, Y)
     found = PartialLabelProbe().fit(X, labels)
@@ -251,7 +204,7 @@ def test_labels_of_any_type_give_the_same_model(kind):
     assert found.score(X, labels) == expected.score(X, Y)
 
 
-def test_labels_that_are_true_or_false():
+def test_labels_may_be_flags():
     probe = LinearProbe().fit(X, Y > 2)
     assert probe.predict(X).dtype == bool
     np.testing.assert_array_equal(probe.coef_, LinearProbe().fit(X, (Y > 2).astype(int)).coef_)
@@ -260,7 +213,7 @@ def test_labels_that_are_true_or_false():
 # Soft labels -------------------------------------------------------------------------------------
 
 
-def test_soft_targets_that_are_labels_give_the_model_of_the_labels():
+def test_one_hot_targets_give_the_model_of_the_labels():
     expected = LinearProbe(tol=1e-9).fit(X, Y)
     for targets in (twin.one_hot(Y), sp.csr_array(twin.one_hot(Y)), twin.one_hot(Y).astype(int)):
         found = LinearProbe(tol=1e-9).fit_soft(X, targets)
@@ -270,7 +223,7 @@ def test_soft_targets_that_are_labels_give_the_model_of_the_labels():
 
 @pytest.mark.parametrize("loss", ["ce", "gce"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_soft_targets_reach_their_optimum_in_any_precision(loss, dtype):
+def test_soft_targets_of_any_precision(loss, dtype):
     # In float16 rows sum to one within 1e-3 only; what they miss cannot be fitted by any class.
     targets = problems.random_targets(len(X), 5).astype(dtype)
     probe = LinearProbe(loss=loss, tol=1e-8).fit_soft(X, targets)
@@ -282,11 +235,11 @@ def test_soft_targets_reach_their_optimum_in_any_precision(loss, dtype):
     np.testing.assert_allclose(probe.coef_, expected.coef_, rtol=0, atol=atol)
 
 
-def test_soft_targets_may_name_their_classes():
+def test_soft_targets_may_have_class_names():
     probe = LinearProbe().fit_soft(X, twin.one_hot(Y), classes=NAMES)
     np.testing.assert_array_equal(probe.predict(X), NAMES[LinearProbe().fit(X, Y).predict(X)])
     assert LinearProbe().fit_soft(X, twin.one_hot(Y)).classes_.tolist() == [0, 1, 2, 3, 4]
-    # So may a data frame, in any order; names that nobody chose are none.
+    # The columns of a data frame may be in any order. Default names are ignored.
     targets = pd.DataFrame(twin.one_hot(Y), columns=NAMES)
     named = LinearProbe().fit_soft(X, targets[NAMES[::-1]])
     assert named.classes_.tolist() == NAMES.tolist()
@@ -296,7 +249,7 @@ def test_soft_targets_may_name_their_classes():
         LinearProbe().fit_soft(X, targets[NAMES[::-1]], classes=NAMES)
 
 
-def test_a_class_may_have_no_mass():
+def test_class_of_soft_targets_may_have_no_mass():
     targets = np.hstack([twin.one_hot(Y), np.zeros((len(X), 1))])
     for class_weight in (None, "balanced"):
         # Its intercept has no finite optimum; the fit goes as far as the tolerance asks.
@@ -306,7 +259,7 @@ def test_a_class_may_have_no_mass():
 
 
 @pytest.mark.parametrize("kind", ["distilled", "partial"])
-def test_rounds_follow_soft_targets_too(kind):
+def test_rounds_on_soft_targets(kind):
     targets = problems.random_targets(len(X), 5)
     probe = KINDS[kind]().fit_soft(X, targets)
     assert probe.rounds_[0].targets == "soft"
@@ -316,12 +269,12 @@ def test_rounds_follow_soft_targets_too(kind):
     assert all(entry.converged for entry in probe.rounds_)
 
 
-# Manners -----------------------------------------------------------------------------------------
+# Threads, precision and progress ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_result_is_the_same_for_any_number_of_threads(kind, dtype):
+def test_result_does_not_depend_on_threads(kind, dtype):
     # So wide that they are read in three blocks.
     rows = np.tile(np.pad(X, ((0, 0), (0, 500))), (7, 1)).astype(dtype)
     assert open_rows(rows).n_blocks == 3
@@ -346,7 +299,7 @@ def test_the_result_is_the_same_for_any_number_of_threads(kind, dtype):
         (np.float16, np.dtype("float64"), np.float64),
     ],
 )
-def test_precision_is_that_of_the_features_unless_given(stored, dtype, computed):
+def test_precision_of_computations(stored, dtype, computed):
     probe = LinearProbe(dtype=dtype).fit(X.astype(stored), Y)
     assert probe.predict_proba(X.astype(stored)).dtype == computed
     assert probe.decision_function(X.astype(stored)).dtype == computed
@@ -355,7 +308,7 @@ def test_precision_is_that_of_the_features_unless_given(stored, dtype, computed)
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stored", ["dense", "csr"])
-def test_fit_does_not_touch_its_inputs(kind, stored):
+def test_fit_does_not_change_its_inputs(kind, stored):
     rows = sp.csr_array(X) if stored == "csr" else X.copy()
     targets, v = problems.random_targets(len(X), 5), problems.random_weights(len(X))
     start = np.random.default_rng(0).normal(size=(5, 12))
@@ -372,7 +325,7 @@ def test_fit_does_not_touch_its_inputs(kind, stored):
     assert classes == {0: 2.0}
 
 
-def test_constant_and_repeated_columns_are_no_trouble():
+def test_columns_may_be_constant_or_repeated():
     rows = np.hstack([X, np.ones((len(X), 1)), X[:, :1]])
     probe = PartialLabelProbe().fit(rows, Y)
     assert all(entry.converged for entry in probe.rounds_)
@@ -380,8 +333,8 @@ def test_constant_and_repeated_columns_are_no_trouble():
     np.testing.assert_allclose(probe.coef_[:, -1], probe.coef_[:, 0], atol=1e-8)
 
 
-def test_of_two_classes_the_candidates_are_one():
-    # Both would say nothing.
+def test_two_classes_have_one_candidate():
+    # Two candidates would carry no information.
     labels = Y > 2
     probe = PartialLabelProbe(loss="ce", tol=1e-9).fit(X, labels)
     teacher = LinearProbe(ridge=10, tol=1e-9).fit(X, labels)
@@ -389,7 +342,7 @@ def test_of_two_classes_the_candidates_are_one():
     np.testing.assert_allclose(probe.coef_, student.coef_, rtol=0, atol=1e-6)
 
 
-def test_progress_is_printed_on_request(capsys):
+def test_verbose_prints_progress(capsys):
     LinearProbe().fit(X, Y)
     assert capsys.readouterr() == ("", "")
     DistilledProbe(n_rounds=2, verbose=1).fit(X, Y)
@@ -405,13 +358,13 @@ def test_progress_is_printed_on_request(capsys):
 
 
 @pytest.mark.parametrize("start", ["zero", "teacher"])
-def test_the_start_does_not_matter_to_cross_entropy(start):
+def test_start_does_not_matter_to_cross_entropy(start):
     np.testing.assert_array_equal(
         LinearProbe(start=start).fit(X, Y).coef_, LinearProbe().fit(X, Y).coef_
     )
 
 
-def test_a_start_may_be_any_array_of_the_right_shape():
+def test_start_may_be_any_array_of_the_right_shape():
     start = LinearProbe().fit(X, Y).coef_
     for given in (start, start.tolist(), start.astype(np.float32)):
         probe = LinearProbe(loss="gce", start=given, tol=1e-9).fit(X, Y)

@@ -1,4 +1,4 @@
-"""An ONNX file says of raw rows what the probe says."""
+"""An ONNX file predicts on raw rows what the probe predicts."""
 
 import numpy as np
 import pytest
@@ -24,6 +24,8 @@ LABELS = {
     "integers": Y,
     "text": np.array(["ant", "bee", "çat", "dog", "emu"])[Y],
     "small integers": Y.astype(np.int8),
+    "floats": Y.astype(float),
+    "flags": Y > 2,
 }
 
 
@@ -34,7 +36,7 @@ def outputs_of(path, rows):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", PROBES)
-def test_outputs_are_the_probes_own(name, dtype, tmp_path):
+def test_outputs_equal_those_of_the_probe(name, dtype, tmp_path):
     rows = X.astype(dtype)
     probe = PROBES[name].fit(rows, Y)
     probe.to_onnx(tmp_path / "probe.onnx", dtype)
@@ -45,14 +47,14 @@ def test_outputs_are_the_probes_own(name, dtype, tmp_path):
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_labels_are_those_that_were_fitted(kind, tmp_path):
+def test_labels_have_the_type_of_the_classes(kind, tmp_path):
     probe = LinearProbe().fit(X, LABELS[kind])
     probe.to_onnx(tmp_path / "probe.onnx", "float64")
     labels, _ = outputs_of(tmp_path / "probe.onnx", X)
     assert labels.tolist() == probe.predict(X).tolist()
 
 
-def test_a_row_at_the_mean_is_undecided_there_too(tmp_path):
+def test_row_at_the_mean_has_uniform_probabilities(tmp_path):
     probe = LinearProbe().fit(X, Y)
     probe.to_onnx(tmp_path / "probe.onnx", "float64")
     _, probabilities = outputs_of(tmp_path / "probe.onnx", X.mean(axis=0, keepdims=True))

@@ -1,6 +1,7 @@
-"""Bad input is refused with the argument, what came, what is allowed and what to do."""
+"""Invalid input is rejected with the argument, its value, what is allowed and what to do."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,13 +9,11 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 import problems
 import twin
 from twohot import (
     AutoProbe,
-    AveragedProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
@@ -31,7 +30,7 @@ SOFT = twin.one_hot(Y)
 PROBES = [LinearProbe, DistilledProbe, PartialLabelProbe]
 
 
-def refuse(message, X=X, y=Y, *, probe=None, weights=None):
+def check_rejected(message, X=X, y=Y, *, probe=None, weights=None):
     with pytest.raises(ValueError, match=message):
         (probe or LinearProbe()).fit(X, y, weights)
 
@@ -48,31 +47,26 @@ def every(value):
 
 # Any probe: what is passed, or the parameters of the probe ----------------------------------------
 
-ONE_CLASS = "y has only one class.*pass rows of at least two classes"
+EVERY_CLASS = partial(dict.fromkeys, range(5))
 OF_EVERY_PROBE = [
     *(
-        (
-            f"X contains {name}.* at row 7, column 3: drop or impute the row",
-            {"X": stored(changed(bad))},
-        )
+        (f"X contains {name}.* at row 7, column 3: drop or impute", {"X": stored(changed(bad))})
         for bad, name in ((np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf"))
         for stored in (np.asarray, sp.csr_array, pd.DataFrame)
     ),
     ("X holds complex numbers .Complex data not supported. .*: pass their real", {"X": X * 1j}),
     (r"0 sample\(s\)", {"X": np.empty((0, 3)), "y": []}),
     (r"0 feature\(s\)", {"X": np.empty((5, 0)), "y": [0, 1, 0, 1, 0]}),
-    (ONE_CLASS, {"y": every(0.0)}),
+    ("y has only one class.*pass rows of at least two classes", {"y": every(0.0)}),
     ("only one class.*'cat'", {"y": ["cat"] * len(X)}),
     ("l2=0.1 and ridge=2 both set the penalty: pass one of them", {"l2": 0.1, "ridge": 2}),
     *(
         (re.escape(f"{name}={value!r} is not allowed: pass a positive, fin"), {name: value})
         for name in ("l2", "ridge")
-        for value in (0, 0.0, -1.0, np.nan, np.inf, "1", True)
+        for value in (0, -1.0, np.nan, "1", True)
     ),
     ("loss='mae' is not known: pass one of 'ce', 'gce'", {"loss": "mae"}),
     ("gce_power=0 is not allowed: pass a number from 0.001 to 1", {"gce_power": 0}),
-    ("gce_power=1.1 is not allowed", {"gce_power": 1.1}),
-    ("gce_power=nan is not allowed", {"gce_power": np.nan}),
     ("start='one' is not known: pass one of 'teacher', 'zero'", {"start": "one"}),
     (r"start has shape \(5, 3\).*of shape \(5, 12\)", {"start": np.zeros((5, 3))}),
     ("start has shape .* or holds NaN", {"start": np.full((5, 12), np.nan)}),
@@ -82,21 +76,24 @@ OF_EVERY_PROBE = [
     ("whiten=None is not allowed: pass True or False", {"whiten": None}),
     ("verbose='x' is not allowed: pass an integer of at least 0", {"verbose": "x"}),
     ("tol=0 is not allowed: pass a positive, finite number", {"tol": 0}),
-    ("tol=nan is not allowed", {"tol": np.nan}),
     ("max_iter=0 is not allowed: pass an integer of at least 1", {"max_iter": 0}),
     ("dtype='float16' is not a precision to compute in: pass float32", {"dtype": "float16"}),
-    ("dtype=.*int.* is not a precision to compute in", {"dtype": int}),
     ("n_jobs=0", {"n_jobs": 0}),
-    ("n_jobs=1.5", {"n_jobs": 1.5}),
+    ("random_state='x' is not a random state", {"random_state": "x"}),
+    ("class_weight='even' is not known: pass 'balanced', a dict", {"class_weight": "even"}),
+    ("class_weight names 7, which is not among the 5 classes", {"class_weight": {7: 2.0}}),
+    (r"class_weight\[0\]=-1.0 is not allowed: pass a number", {"class_weight": {0: -1.0}}),
+    ("sample_weight times class_weight is zero for every", {"class_weight": EVERY_CLASS(0)}),
+    (r"sample_weight times class_weight adds up to 3e\+302", {"class_weight": EVERY_CLASS(1e300)}),
 ]
 
 
 @pytest.mark.parametrize("make", PROBES)
 @pytest.mark.parametrize(("message", "given"), OF_EVERY_PROBE)
-def test_what_every_probe_refuses(make, message, given):
+def test_every_probe_rejects(make, message, given):
     data = {name: given[name] for name in ("X", "y") if name in given}
     parameters = {name: value for name, value in given.items() if name not in data}
-    refuse(message, probe=make(**parameters), **data)
+    check_rejected(message, probe=make(**parameters), **data)
 
 
 # What is passed -----------------------------------------------------------------------------------
@@ -105,7 +102,7 @@ WORDS = np.array([["one", "two"]] * len(X))
 FRAME = pd.DataFrame(X).add_prefix("x").assign(word="one")
 NO_LABEL = f"no label in {(Y == 0).sum()} rows, first row {np.argmax(Y == 0)}: drop these"
 WEIGHT = "sample_weight has the negative or missing weight"
-DATA_REFUSED = [
+INVALID_DATA = [
     ("X contains NaN at row 7", {"X": changed(np.nan).astype(np.float16)}),
     ("X contains NaN at row 7", {"X": changed(np.nan).astype(np.float32)}),
     ("X holds objects of type str: pass real numbers", {"X": WORDS.astype(object)}),
@@ -137,25 +134,22 @@ DATA_REFUSED = [
         ("sample_weight adds up to .*: divide the weights by their mean", {"weights": every(each)})
         for each in (1e-320, 1e-200, 1e200, 1e308)
     ),
-    (
-        r"sample_weight has masked cells, first at \(2,\)",
-        {"weights": np.ma.masked_array(every(1.0), np.arange(len(X)) == 2)},
-    ),
+    (r"sample_weight has masked cells, first at \(0,\)", {"weights": np.ma.masked_less(Y, 9)}),
 ]
 
 
-@pytest.mark.parametrize(("message", "given"), DATA_REFUSED)
-def test_data_that_are_refused(message, given):
-    refuse(message, **given)
+@pytest.mark.parametrize(("message", "given"), INVALID_DATA)
+def test_rejects_invalid_data(message, given):
+    check_rejected(message, **given)
 
 
-def test_objects_that_are_no_numbers_are_refused():
+def test_rejects_objects_that_are_no_numbers():
     with pytest.raises(TypeError, match=r"X is not numeric .*: pass numbers, one"):
         LinearProbe().fit(np.full((4, 2), object()), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("call", [LinearProbe().fit, AutoProbe().fit, find_label_issues])
-def test_cells_that_numpy_would_convert_are_refused(call):
+def test_rejects_cells_that_numpy_would_convert(call):
     texts, dates = X.astype(str), (1000 * X).astype("M8[s]")
     objects = X.astype(object)
     objects[3, 4] = "0.5"
@@ -173,7 +167,7 @@ def test_cells_that_numpy_would_convert_are_refused(call):
             call(bad, Y)
 
 
-def test_masked_cells_are_refused_by_every_call():
+def test_every_call_rejects_masked_cells():
     masked = np.ma.masked_array(X, np.zeros(X.shape, dtype=bool))
     probe = LinearProbe().fit(masked, Y)
     np.testing.assert_array_equal(probe.coef_, LinearProbe().fit(X, Y).coef_)
@@ -195,7 +189,7 @@ def test_masked_cells_are_refused_by_every_call():
 
 
 @pytest.mark.parametrize("weight", [None, np.r_[np.ones(4), np.zeros(8)]])
-def test_a_search_says_how_many_rows_it_needs(weight):
+def test_auto_probe_says_how_many_rows_it_needs(weight):
     n_rows = 4 if weight is None else 12
     X, y = np.random.default_rng(0).normal(size=(n_rows, 2)), np.arange(n_rows) % 2
     with pytest.raises(ValueError, match="X has 4 rows with a label and a weight: pass at least 5"):
@@ -205,82 +199,25 @@ def test_a_search_says_how_many_rows_it_needs(weight):
 # Parameters of some probes ------------------------------------------------------------------------
 
 
-def weighted_classes(class_weight):
-    return LinearProbe(class_weight=class_weight)
-
-
 COUNT = "an integer of at least 1"
-LINEAR = LinearProbe()
-PARAMETERS_REFUSED = [
-    *(
-        ("random_state=.* is not a random state", LinearProbe(random_state=s))
-        for s in ("x", -1, 1.5, [0])
-    ),
+INVALID_PARAMETERS = [
     (r"ridge\[1\]=0 is not allowed", DistilledProbe(ridge=[1, 0, 1])),
     ("ridge has 2 values for 3 rounds: pass one number, or one", DistilledProbe(ridge=[1, 2])),
     ("l2 has 1 value for 2 rounds", PartialLabelProbe(l2=[1])),
-    *((f"n_rounds=.*{COUNT}", DistilledProbe(n_rounds=n)) for n in (0, -3, 1.5, "2", None, True)),
-    *(
-        (f"n_candidates=.*{COUNT}", PartialLabelProbe(n_candidates=n_candidates))
-        for n_candidates in (0, -1, 2.0, "2")
-    ),
+    (f"n_rounds=0 is not allowed: pass {COUNT}", DistilledProbe(n_rounds=0)),
+    (f"n_candidates=0 is not allowed: pass {COUNT}", PartialLabelProbe(n_candidates=0)),
     ("n_candidates=6 is more than the 5 classes: pass at m", PartialLabelProbe(n_candidates=6)),
-    *(
-        (
-            "given_share=.* is not allowed: pass a number from 0",
-            PartialLabelProbe(given_share=each),
-        )
-        for each in (-0.1, 1.5, "half", None, True)
-    ),
     ("teacher_loss='mae' is not known: pass one of", DistilledProbe(teacher_loss="mae")),
     ("teacher_loss='mae' is not known: pass one of", PartialLabelProbe(teacher_loss="mae")),
-    ("class_weight='even' is not known: pass 'balanced', a dict", weighted_classes("even")),
-    ("class_weight names 7, which is not among the 5 classes", weighted_classes({7: 2.0})),
-    (r"class_weight\[0\]=-1.0 is not allowed: pass a number from", weighted_classes({0: -1.0})),
-    (r"class_weight\[0\]=nan is not allowed", weighted_classes({0: np.nan})),
-    (r"class_weight\[0\]=inf is not allowed", weighted_classes({0: np.inf})),
-    (r"class_weight\[0\]='2' is not allowed", weighted_classes({0: "2"})),
-    (
-        "sample_weight times class_weight is zero for every row",
-        weighted_classes(dict.fromkeys(range(5), 0)),
-    ),
-    (
-        r"sample_weight times class_weight adds up to 3e\+302",
-        weighted_classes(dict.fromkeys(range(5), 1e300)),
-    ),
     ("shrinkage=0 is not allowed: pass a number from 1e-06 to 1", DiscriminantProbe(shrinkage=0)),
-    ("shrinkage=1.5 is not allowed", DiscriminantProbe(shrinkage=1.5)),
-    ("shrinkage=nan is not allowed", DiscriminantProbe(shrinkage=np.nan)),
     ("shrinkage='wolf' is not known: pass one of 'auto'", DiscriminantProbe(shrinkage="wolf")),
     (f"n_axes=0 is not allowed: pass {COUNT}", DiscriminantProbe(n_axes=0)),
-    ("n_axes=2.5 is not allowed", DiscriminantProbe(n_axes=2.5)),
-    ("probes is empty: pass at least one", AveragedProbe()),
-    (
-        r"probes\[0\] is a LogisticRegression: pass Linear",
-        AveragedProbe(probes=[LogisticRegression()]),
-    ),
-    (
-        "temperatures has 1 value for 2 probes: pass one",
-        AveragedProbe(probes=(LINEAR, LINEAR), temperatures=[1]),
-    ),
-    (
-        r"temperatures\[1\]=0 is not allowed",
-        AveragedProbe(probes=(LINEAR, LINEAR), temperatures=[1, 0]),
-    ),
-    *(
-        (r"probes\[1\] prepares rows differently .* same", AveragedProbe(probes=(LINEAR, other)))
-        for other in (
-            LinearProbe(center=False),
-            LinearProbe(normalize=False),
-            weighted_classes({0: 2.0}),
-        )
-    ),
 ]
 
 
-@pytest.mark.parametrize(("message", "probe"), PARAMETERS_REFUSED)
-def test_parameters_that_are_refused(message, probe):
-    refuse(message, X + 0.2, probe=probe)
+@pytest.mark.parametrize(("message", "probe"), INVALID_PARAMETERS)
+def test_rejects_invalid_parameters(message, probe):
+    check_rejected(message, X + 0.2, probe=probe)
 
 
 # Soft targets and their candidates ----------------------------------------------------------------
@@ -307,7 +244,7 @@ def soft_with(row):
     ],
 )
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
-def test_soft_targets_that_are_refused(targets, message, stored):
+def test_rejects_invalid_soft_targets(targets, message, stored):
     if stored is sp.csr_array and (targets.ndim == 1 or targets.dtype.kind == "U"):
         stored = np.asarray  # a sparse array cannot hold these
     with pytest.raises(ValueError, match=message):
@@ -315,7 +252,7 @@ def test_soft_targets_that_are_refused(targets, message, stored):
 
 
 @pytest.mark.parametrize("classes", [["a", "b"], list("aabcd"), list("bacde"), [["a"] * 5]])
-def test_names_of_soft_targets_that_are_refused(classes):
+def test_rejects_invalid_classes_of_soft_targets(classes):
     with pytest.raises(ValueError, match=r"classes has shape .*out of order.* one name per column"):
         LinearProbe().fit_soft(X, SOFT, classes=classes)
 
@@ -327,11 +264,11 @@ def test_names_of_soft_targets_that_are_refused(classes):
             (outputs, 2, "outputs has shape.*pass one row of finite scores")
             for outputs in ([0.5, 0.5], [[np.nan, 1]], [[np.inf, 1]], [["a", "b"]], [[1j, 1]])
         ),
-        *(([[0.5, 0.3, 0.2]], n, f"n_candidates=.*{COUNT}") for n in (0, -1, 1.5, True)),
+        ([[0.5, 0.3, 0.2]], 0, f"n_candidates=0 is not allowed: pass {COUNT}"),
         ([[0.5, 0.3, 0.2]], 4, "n_candidates=4 is more than the 3 classes: pass at most"),
     ],
 )
-def test_candidates_that_are_refused(outputs, n_candidates, message):
+def test_rejects_invalid_candidates(outputs, n_candidates, message):
     with pytest.raises(ValueError, match=message):
         top_candidates(outputs, n_candidates)
 
@@ -340,7 +277,7 @@ def test_candidates_that_are_refused(outputs, n_candidates, message):
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
-def test_new_features_that_are_refused(method):
+def test_predict_rejects_invalid_features(method):
     call = getattr(LinearProbe().fit(X, Y), method)
     with pytest.raises(ValueError, match="X contains NaN at row 7, column 3"):
         call(changed(np.nan))
@@ -348,7 +285,7 @@ def test_new_features_that_are_refused(method):
         call(X[:, :11])
 
 
-def test_a_probe_that_is_not_fitted(tmp_path):
+def test_probe_that_is_not_fitted_raises(tmp_path):
     for call in (
         lambda probe: probe.predict(X),
         lambda probe: probe.predict_proba(X),
@@ -360,7 +297,7 @@ def test_a_probe_that_is_not_fitted(tmp_path):
             call(LinearProbe())
 
 
-def test_labels_at_score_that_are_refused():
+def test_score_rejects_unknown_labels():
     probe = LinearProbe().fit(X, Y)
     with pytest.raises(
         ValueError, match=r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
@@ -372,13 +309,13 @@ def test_labels_at_score_that_are_refused():
 
 @pytest.mark.parametrize(
     "probe",
-    [LinearProbe(), DiscriminantProbe(), AutoProbe(), AveragedProbe(probes=[LinearProbe()])],
+    [LinearProbe(), DiscriminantProbe(), AutoProbe()],
 )
-def test_a_fit_that_fails_leaves_the_last_one_whole(probe):
+def test_failed_fit_leaves_the_probe_unchanged(probe):
     bad = changed(np.nan)[:, :4]
-    refuse("contains NaN", bad, probe=probe)
+    check_rejected("contains NaN", bad, probe=probe)
     assert not hasattr(probe, "n_features_in_")
     before = probe.fit(X, Y).predict_proba(X)
-    refuse("contains NaN", bad, probe=probe)
+    check_rejected("contains NaN", bad, probe=probe)
     assert probe.n_features_in_ == 12
     np.testing.assert_array_equal(probe.predict_proba(X), before)

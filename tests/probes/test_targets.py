@@ -14,7 +14,6 @@ from twohot import top_candidates
 from twohot.probes.rounds import (
     CANDIDATES,
     LABELS,
-    LabelTargets,
     OutputTargets,
     StoredTargets,
     tied_classes,
@@ -45,21 +44,21 @@ def test_rows_sum_to_one_and_no_weight_exceeds_its_share(case):
 
 
 @given(outputs_and_counts())
-def test_larger_scores_weigh_no_less_and_equal_ones_the_same(case):
+def test_weights_increase_with_scores(case):
     scores, n_candidates = case
     for row, weights in zip(scores, top_candidates(scores, n_candidates).toarray(), strict=True):
         for k in range(len(row)):
             for j in range(len(row)):
                 if row[k] > row[j]:
                     assert weights[k] >= weights[j]
-                    # Between a class that is out and one that is full, there is nothing.
+                    # Only classes that tie at the boundary have a share between 0 and 1/n.
                     assert weights[j] == 0 or weights[k] == pytest.approx(1 / n_candidates)
                 elif row[k] == row[j]:
                     assert weights[k] == weights[j]
 
 
 @given(outputs_and_counts(distinct=True))
-def test_of_distinct_scores_the_largest_are_kept(case):
+def test_keeps_the_largest_of_distinct_scores(case):
     scores, n_candidates = case
     weights = top_candidates(scores, n_candidates).toarray()
     for row, found in zip(scores, weights, strict=True):
@@ -69,7 +68,7 @@ def test_of_distinct_scores_the_largest_are_kept(case):
 
 
 @given(outputs_and_counts(), st.randoms(use_true_random=False))
-def test_the_order_of_the_classes_does_not_matter(case, random):
+def test_order_of_classes_does_not_matter(case, random):
     scores, n_candidates = case
     order = list(range(scores.shape[1]))
     random.shuffle(order)
@@ -81,7 +80,7 @@ def test_the_order_of_the_classes_does_not_matter(case, random):
 
 @given(outputs_and_counts(), st.floats(1e-6, 1e6))
 @settings(max_examples=50)
-def test_the_scale_of_the_scores_does_not_matter(case, scale):
+def test_scale_of_scores_does_not_matter(case, scale):
     scores, n_candidates = case
     np.testing.assert_array_equal(
         top_candidates(scores * scale, n_candidates).toarray(),
@@ -89,29 +88,26 @@ def test_the_scale_of_the_scores_does_not_matter(case, scale):
     )
 
 
-def test_ties_at_the_boundary_share_what_is_left():
+def test_ties_at_the_boundary_share_the_rest():
     outputs = [[0.4, 0.2, 0.2, 0.2], [0.25, 0.25, 0.25, 0.25], [0.1, 0.3, 0.3, 0.3]]
     expected = [[1 / 2, 1 / 6, 1 / 6, 1 / 6], [1 / 4] * 4, [0, 1 / 3, 1 / 3, 1 / 3]]
     np.testing.assert_allclose(top_candidates(outputs).toarray(), expected)
 
 
 @pytest.mark.parametrize(("gap", "shared"), [(1e-7, True), (0.9e-6, True), (1.1e-6, False)])
-def test_ties_are_equal_within_a_millionth(gap, shared):
+def test_ties_are_equal_within_the_tolerance(gap, shared):
     weights = top_candidates([[0.6, 0.3, 0.3 * (1 - gap)], [0.6, 0.3, 0.1]]).toarray()
     np.testing.assert_allclose(weights[0], [0.5, 0.25, 0.25] if shared else [0.5, 0.5, 0])
     np.testing.assert_allclose(weights[1], [0.5, 0.5, 0])
 
 
-def test_candidates_are_kept_sparse():
+def test_candidates_are_sparse():
     found = top_candidates(np.random.default_rng(0).random((10, 1000)))
     assert isinstance(found, sp.csr_array)
     assert found.nnz == 20
 
 
 # By block ----------------------------------------------------------------------------------------
-
-
-GIVEN = LabelTargets(5)
 
 
 def make_rows(n_jobs=1):
@@ -125,12 +121,12 @@ def whole(targets, rows):
     return np.vstack([each.toarray() if sp.issparse(each) else each for each in found])
 
 
-def test_outputs_are_kept_as_they_are():
+def test_output_targets_equal_the_outputs():
     coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
     expected = twin.outputs(twin.prepare(rows.X), coef)
     targets = OutputTargets(coef)
     np.testing.assert_allclose(whole(targets, rows), expected, atol=1e-14)
-    # A block that was asked for stays as it is when the next is.
+    # The next block does not overwrite the targets of this one.
     first = targets.of(rows.block(0))
     targets.of(rows.block(1))
     np.testing.assert_allclose(first, expected[:64], atol=1e-14)
@@ -138,29 +134,17 @@ def test_outputs_are_kept_as_they_are():
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("n_candidates", [1, 2, 3])
-def test_candidates_of_a_round_are_those_of_its_outputs(n_candidates, n_jobs):
+def test_candidates_of_a_round_equal_those_of_its_outputs(n_candidates, n_jobs):
     coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows(n_jobs)
     outputs = twin.outputs(twin.prepare(rows.X), coef)
-    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), n_candidates, GIVEN, 0.0)
+    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), n_candidates)
     expected = top_candidates(outputs, n_candidates).toarray()
     np.testing.assert_allclose(whole(StoredTargets(CANDIDATES), rows), expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize("share", [0.25, 1.0])
-def test_a_share_of_the_candidates_goes_to_what_was_given(share):
-    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
-    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2, GIVEN, share)
-    made = top_candidates(twin.outputs(twin.prepare(rows.X), coef)).toarray()
-    expected = (1 - share) * made + share * whole(GIVEN, rows)
-    np.testing.assert_allclose(rows.columns[CANDIDATES].toarray(), expected, rtol=1e-6)
-    assert rows.columns[CANDIDATES].dtype == np.float32
-    if share == 1:
-        assert rows.columns[CANDIDATES].nnz == rows.n_samples  # no zeros are stored
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(3, 7))
 @settings(max_examples=50)
-def test_classes_are_tied_if_they_are_candidates_of_the_same_rows(seed, n_classes):
+def test_tied_classes_are_candidates_of_the_same_rows(seed, n_classes):
     generator = np.random.default_rng(seed)
     columns = generator.choice([0, 0.25, 0.5], (150, n_classes))
     # Copies of some columns, in any place.

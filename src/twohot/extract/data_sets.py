@@ -19,10 +19,8 @@ from sklearn.model_selection import train_test_split
 from twohot.base import ArgumentError, check_choice, load_extra
 from twohot.extract.backbones import load_torchvision
 from twohot.extract.items import LabelledItems
-from twohot.tables import csv_columns, load_arrays, map_array
 
 # Additions to CIFAR-100 that torchvision does not have: coarse classes and human labels -----------
-
 
 # The official 20 coarse classes, each with its five fine ones.
 COARSE_CLASSES = {
@@ -47,8 +45,8 @@ COARSE_CLASSES = {
     "vehicles_1": "bicycle bus motorcycle pickup_truck train",
     "vehicles_2": "lawn_mower rocket streetcar tank tractor",
 }
-# CIFAR-100N as published by its authors, and simpler files with the same content.
-HUMAN_FILES = tuple(f"CIFAR-100_human.{suffix}" for suffix in ("pt", "npz", "npy", "csv"))
+# CIFAR-100N as published by its authors.
+HUMAN_FILE = "CIFAR-100_human.pt"
 
 
 def coarse_of(classes: tuple[str, ...]) -> NDArray[np.intp]:
@@ -61,31 +59,22 @@ def read_human_labels(
     root: Path, clean_labels: NDArray[np.intp], n_classes: int
 ) -> NDArray[np.intp]:
     """Return CIFAR-100N's labels of the training images, in the order of CIFAR-100."""
-    path = next((root / name for name in HUMAN_FILES if (root / name).is_file()), None)
-    if path is None:
-        looked = f"looked for {', '.join(HUMAN_FILES)} in {root.resolve()}"
-        get = "Put CIFAR-100_human.pt of the repository UCSC-REAL/cifar-10-100n there."
+    path = root / HUMAN_FILE
+    if not path.is_file():
+        looked = f"looked for {HUMAN_FILE} in {root.resolve()}"
+        get = "Put the file of the repository UCSC-REAL/cifar-10-100n there."
         raise FileNotFoundError(f"CIFAR-100N's labels were not found: {looked}. {get}")
-    content, n_images = _label_columns(path), len(clean_labels)
-    noisy = _as_labels(path, "noisy_label", content, n_images)
-    clean = _as_labels(path, "clean_label", {"clean_label": clean_labels, **content}, n_images)
-    n_other = np.count_nonzero(clean != clean_labels)
-    if n_other:
-        problem = f"{path} has clean labels that differ from CIFAR-100's for {n_other} images"
+    content = _read_torch(path)
+    if not {"clean_label", "noisy_label"} <= content.keys():
+        raise ValueError(f"{path} has no labels but {sorted(content)}: it is not CIFAR-100N.")
+    clean, noisy = (np.asarray(content[name], np.intp) for name in ("clean_label", "noisy_label"))
+    if not np.array_equal(clean, clean_labels):
+        problem = f"{path} has clean labels that differ from CIFAR-100's"
         raise ValueError(f"{problem}: use the file of CIFAR-100, not of CIFAR-10.")
-    if noisy.min() < 0 or noisy.max() >= n_classes:
-        problem = f"{path} has labels from {noisy.min()} to {noisy.max()}"
-        raise ValueError(f"{problem}: they must be from 0 to {n_classes - 1}.")
+    if noisy.shape != clean.shape or noisy.min() < 0 or noisy.max() >= n_classes:
+        problem = f"{path} has noisy labels that are not {len(clean)} numbers below {n_classes}"
+        raise ValueError(f"{problem}: download it again.")
     return noisy
-
-
-def _label_columns(path: Path) -> dict[str, Any]:
-    """Return the arrays in a file of human labels by name; no code in it is executed."""
-    if path.suffix == ".pt":
-        return _read_torch(path)
-    if path.suffix == ".npy":
-        return {"noisy_label": map_array(path)}
-    return load_arrays(path) if path.suffix == ".npz" else csv_columns(path)
 
 
 def _read_torch(path: Path) -> dict[str, Any]:
@@ -100,23 +89,8 @@ def _read_torch(path: Path) -> dict[str, Any]:
             content = torch.load(path, weights_only=True)
     except Exception as error:
         problem = f"{path} is not a file of arrays that torch saved ({type(error).__name__})"
-        advice = "download it again, or save its labels as CIFAR-100_human.npz."
-        raise ValueError(f"{problem}: {advice}") from error
+        raise ValueError(f"{problem}: download it again.") from error
     return dict(content)
-
-
-def _as_labels(path: Path, name: str, content: dict[str, Any], n_labels: int) -> NDArray[np.intp]:
-    """Return one column as integers, one per training image."""
-    if name not in content:
-        raise ValueError(f"{path} has no {name!r} but {sorted(content)}: it is not CIFAR-100N.")
-    try:
-        labels = np.asarray(content[name]).astype(np.intp)
-    except ValueError as error:
-        raise ValueError(f"{path} has a {name} that is not an integer ({error}).") from error
-    if labels.shape != (n_labels,):
-        images = f"{n_labels} training images"
-        raise ValueError(f"{path} has {name} of shape {labels.shape} for {images}.")
-    return labels
 
 
 # The classes of torchvision that read the six datasets.
@@ -129,17 +103,18 @@ READERS = {
     "stanfordcars": "StanfordCars",
 }
 NAMES = ("digits", *READERS)
-# The splits of datasets with published splits, each with a file that it needs.
+# The splits of datasets with published splits: name in the paper → published name, needed file.
 SPLITS = {
-    "flowers102": dict.fromkeys(("train", "test", "val"), "flowers-102/setid.mat"),
-    "food101": {split: f"food-101/meta/{split}.json" for split in ("train", "test")},
+    "flowers102": {
+        split: (published, "flowers-102/setid.mat")
+        for split, published in (("train", "test"), ("test", "train"), ("val", "val"))
+    },
+    "food101": {split: (split, f"food-101/meta/{split}.json") for split in ("train", "test")},
     "stanfordcars": {
-        "train": "stanford_cars/devkit/cars_train_annos.mat",
-        "test": "stanford_cars/cars_test_annos_withlabels.mat",
+        "train": ("train", "stanford_cars/devkit/cars_train_annos.mat"),
+        "test": ("test", "stanford_cars/cars_test_annos_withlabels.mat"),
     },
 }
-# The split's name in the paper → the published name, if they differ.
-PUBLISHED = {"flowers102": {"train": "test", "test": "train"}}
 # scikit-learn's digits have levels from 0 to 16; as bytes from 0 to 240 they stay proportional.
 DIGITS_SCALE = 15
 
@@ -247,10 +222,9 @@ def _caltech(name: str, root: Path) -> LabelledItems:
 
 def _of_splits(name: str, root: Path) -> LabelledItems:
     """Return a dataset that torchvision reads split by split; its loader only returns paths."""
-    published = PUBLISHED.get(name, {})
     parts = [
-        _opened(name, root, file, split=published.get(split, split), loader=str)
-        for split, file in SPLITS[name].items()
+        _opened(name, root, file, split=published, loader=str)
+        for published, file in SPLITS[name].values()
     ]
     rows = [part[row] for part in parts for row in range(len(part))]
     codes = np.repeat(np.arange(len(parts)), [len(part) for part in parts])

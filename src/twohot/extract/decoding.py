@@ -56,13 +56,6 @@ def open_image(content: bytes) -> Any:
         return image.convert("RGB")
 
 
-def decoder_of(items: LabelledItems) -> str:
-    """Return the decoder of the items with its version: another version may decode other pixels."""
-    if items.kind == "text" or items.images is not None:
-        return "none"
-    return f"pillow {load_extra('PIL', 'vision', 'images').__version__}"
-
-
 def reason_of(error: Exception) -> str:
     """Return why an item could not be read, in the same words in every run."""
     if type(error).__name__ == "UnidentifiedImageError":
@@ -103,10 +96,13 @@ class ExtractionPlan:
     @property
     def recipe(self) -> dict[str, Any]:
         """Everything that the features of an item depend on, except its content."""
+        decoder = "none"
+        if self.items.item_kind == "image":  # another version may decode other pixels
+            decoder = f"pillow {load_extra('PIL', 'vision', 'images').__version__}"
         return {
             "backbone": self.backbone.name,
             **self.backbone.description,
-            "decoder": decoder_of(self.items),
+            "decoder": decoder,
             "dtype": self.dtype,
         }
 

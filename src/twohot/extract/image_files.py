@@ -1,8 +1,8 @@
 """Which files below a folder are images, and why the others are not taken.
 
 Links to folders are not followed: one may lead to its own parent, or into another class. A link
-to a regular file stands for that file, which counts once for all its links. Nothing else is
-opened: reading a pipe or a device may never end.
+to a regular file is an image, and a file counts once for all its links. Nothing else is opened:
+reading a pipe or a device may never end.
 """
 
 import os
@@ -39,10 +39,10 @@ def find_images(folder: Path) -> ImageFiles:
     """Return the images in a folder at any depth, and the other files."""
     found = ImageFiles()
     seen: set[str] = set()
-    for path, real_path, reason in _entries_below(folder, os.path.realpath(folder)):
-        why = reason or ("same file as another" if real_path in seen else "")
-        if why:
-            found.not_taken.append(NotTaken(str(path), why))
+    for path, reason in _entries_below(folder):
+        real_path = os.path.realpath(path)
+        if reason or real_path in seen:
+            found.not_taken.append(NotTaken(str(path), reason or "same file as another"))
         else:
             seen.add(real_path)
             found.images.append(path)
@@ -80,16 +80,14 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
     ]
 
 
-def _entries_below(folder: Path, real_folder: str) -> Iterator[tuple[Path, str, str]]:
-    """Yield every file with its real path, and the reason why it is not an image, or ""."""
+def _entries_below(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield every file with the reason why it is not an image, or ""."""
     for entry in _listed(folder):
         path, reason = folder / entry.name, _why_not(entry)
-        # The path contains no link, so the real path of a file that is not a link follows from it.
-        real_path = os.path.join(real_folder, entry.name)  # noqa: PTH118
         if not reason and entry.is_dir():
-            yield from _entries_below(path, real_path)
+            yield from _entries_below(path)
         else:
-            yield path, os.path.realpath(path) if entry.is_symlink() else real_path, reason
+            yield path, reason
 
 
 def _why_not(entry: "os.DirEntry[str]") -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -10,27 +10,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from twohot.base import ArgumentError, FloatArray, counted, put_in_place, whole_file
 from twohot.extract.backbones import Backbone, load_backbone
 from twohot.extract.decoding import ExtractionPlan, Loaded, prefetch
 from twohot.extract.items import KINDS
-from twohot.tables import (
-    DTYPES,
-    FeatureBlocks,
-    FeatureTable,
-    map_tensors,
-    read_features,
-    streamed,
-    write_features,
-    write_tensors,
-)
+from twohot.tables import FeatureBlocks, FeatureTable, map_tensors, read_features, write_features
 
 # The finished batches of an extraction, from which a stopped run resumes --------------------------
 # A batch is a safetensors file: "keys" (U8, n × 32), digests of the content of items, and
 # "features" (n × n_features). It is named after its keys and is written completely or not at all,
 # so any number of batches is a valid store.
-
 
 # Batches that stay memory-mapped while rows are gathered: consecutive rows are mostly in one.
 N_MAPPED = 8
@@ -74,12 +65,8 @@ class BatchStore:
             raise ValueError(f"the backbone gave {given}: {advice}")
         self.folder.mkdir(parents=True, exist_ok=True)
         key_array = np.frombuffer(joined, dtype=np.uint8).reshape(len(keys), -1)
-        tensors = {
-            "keys": streamed(key_array, DTYPES["U8"]),
-            "features": streamed(features, features.dtype.newbyteorder("<")),
-        }
         with whole_file(path) as file:
-            write_tensors(file, tensors, {})
+            file.write(save({"keys": key_array, "features": np.ascontiguousarray(features)}))
         self._take_in(path, keys, features.shape[1])
 
     def blocks(self, keys: Sequence[bytes]) -> Iterator[FloatArray]:
@@ -107,7 +94,6 @@ def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
 
 
 # The feature file, and the record of the extraction -----------------------------------------------
-
 
 # Fields of a feature table that come from its items, for the items that could be read.
 OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_kind")
@@ -152,10 +138,9 @@ def assemble(
         raise ValueError(f"none of the {n_items} of {items.source} could be read {said}")
     shape = (len(kept), store.n_features)
     keys = [outcomes[row].key for row in kept]
-    blocks = store.blocks(keys)
     by_row = {name: getattr(items, name) for name in ("labels", "split", "true_labels")}
     table = FeatureTable(
-        features=FeatureBlocks(blocks, shape, plan.dtype),
+        features=FeatureBlocks(store.blocks(keys), shape, plan.dtype),
         items=[items.items[row] for row in kept],
         ids=items.ids if len(kept) == len(items) else items.ids.take(kept),
         **{name: codes[kept] for name, codes in by_row.items() if codes is not None},
@@ -201,7 +186,6 @@ def finished_before(plan: ExtractionPlan) -> Extraction | None:
 # Features of another backbone may have the same number of columns; without a check, a probe would
 # predict nonsense silently.
 
-
 DIGITS = 8  # digits of a digest that messages show
 
 
@@ -238,20 +222,21 @@ class FeatureOrigin:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self | None:
         """Return the object that `to_json` stored; None if the record is empty or invalid."""
-        names = {entry.name for entry in fields(cls)}
-        needed = {entry.name for entry in fields(cls) if entry.default is MISSING}
-        is_one = needed <= record.keys() <= names and record["kind"] in KINDS
-        return cls(**record) if is_one else None
+        try:
+            origin = cls(**record)
+        except TypeError:  # other fields
+            return None
+        return origin if origin.kind in KINDS else None
 
     def to_json(self) -> dict[str, str]:
         """Return the fields by name."""
         return asdict(self)
 
-    def makes_the_same_as(self, other: "FeatureOrigin") -> bool:
+    def is_compatible_with(self, other: "FeatureOrigin") -> bool:
         """Return whether features of both are compatible; the stored type does not matter."""
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
-    def told_from(self, other: "FeatureOrigin") -> str:
+    def distinct_name(self, other: "FeatureOrigin") -> str:
         """Return the name of the backbone, with the difference if the other has the same name."""
         if self.backbone != other.backbone:
             return repr(self.backbone)

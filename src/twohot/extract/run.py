@@ -34,7 +34,6 @@ from twohot.extract.output import BatchStore, Extraction, assemble, finished_bef
 
 # One extraction at a time per output: a second one would remove the batches of the first ----------
 
-
 if os.name == "posix":
     import fcntl
 

@@ -1,7 +1,5 @@
 """The scikit-learn estimators: fit a recipe in rounds, predict, save and load."""
 
-from twohot.probes.averaged import AveragedProbe as AveragedProbe
-from twohot.probes.averaged import average_rounds as average_rounds
 from twohot.probes.base import STUDENT_RIDGE as STUDENT_RIDGE
 from twohot.probes.base import Probe as Probe
 from twohot.probes.checkpoint import Checkpoint as Checkpoint
@@ -10,21 +8,20 @@ from twohot.probes.checkpoint import checkpoint_at as checkpoint_at
 from twohot.probes.checkpoint import digest_of as digest_of
 from twohot.probes.checkpoint import resumable as resumable
 from twohot.probes.discriminant import ClassMoments as ClassMoments
+from twohot.probes.discriminant import choose_shrinkage as choose_shrinkage
 from twohot.probes.discriminant import discriminant_coef as discriminant_coef
 from twohot.probes.discriminant import discriminant_round as discriminant_round
 from twohot.probes.discriminant import half_whitened_moments as half_whitened_moments
+from twohot.probes.discriminant import leave_one_out_logits as leave_one_out_logits
+from twohot.probes.discriminant import left_out_logits as left_out_logits
 from twohot.probes.discriminant_probe import DiscriminantProbe as DiscriminantProbe
 from twohot.probes.fitted import FittedProbe as FittedProbe
 from twohot.probes.fitted import load as load
 from twohot.probes.fitted import prepare_as as prepare_as
 from twohot.probes.inputs import check_features as check_features
 from twohot.probes.inputs import check_rows_to_fit as check_rows_to_fit
-from twohot.probes.inputs import check_same_rows as check_same_rows
 from twohot.probes.inputs import choose_precision as choose_precision
 from twohot.probes.inputs import row_weights as row_weights
-from twohot.probes.leave_one_out import choose_shrinkage as choose_shrinkage
-from twohot.probes.leave_one_out import leave_one_out_logits as leave_one_out_logits
-from twohot.probes.leave_one_out import left_out_logits as left_out_logits
 from twohot.probes.linear import DistilledProbe as DistilledProbe
 from twohot.probes.linear import LinearProbe as LinearProbe
 from twohot.probes.linear import PartialLabelProbe as PartialLabelProbe
@@ -43,6 +40,7 @@ from twohot.probes.rounds import LABELS as LABELS
 from twohot.probes.rounds import SOFT as SOFT
 from twohot.probes.rounds import LabelTargets as LabelTargets
 from twohot.probes.rounds import StoredTargets as StoredTargets
+from twohot.probes.rounds import average_rounds as average_rounds
 from twohot.probes.rounds import fit_round as fit_round
 from twohot.probes.rounds import make_round as make_round
 from twohot.probes.rounds import one_hot as one_hot

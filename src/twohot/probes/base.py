@@ -1,8 +1,6 @@
 """Base class of the probes: shared parameters, and fitting a recipe."""
 
 import os
-import time
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,46 +36,8 @@ from twohot.probes.inputs import (
 )
 from twohot.probes.recipe import Recipe
 from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, restore_on_failure, run_rounds
-from twohot.rows import Rows, one_blas_thread
-from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softmax
-
-# A warning before a fit that will take long -------------------------------------------------------
-# The cost of a pass grows with rows times classes (2 * n_features products each); no other cost of
-# a fit does. So the time of one block predicts the time of a pass.
-
-# Number of outputs (rows times classes) from which a fit takes a minute or more on two cores.
-MANY_OUTPUTS = 10**8
-# Typical passes per round at the default tolerance, on embeddings of images and texts.
-USUAL_PASSES = 10
-
-
-def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
-    """Warn of a fit with very many outputs, and estimate its time on this machine.
-
-    Rows in remote chunks are not timed: their workers report progress.
-    """
-    if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
-        return
-    n_passes = USUAL_PASSES * n_rounds
-    minutes = seconds_of_block(rows) * rows.n_blocks / rows.n_jobs * n_passes / 60
-    warnings.warn(
-        f"X has {rows.n_samples:,} rows and y {rows.n_classes:,} classes: the fit takes about "
-        f"{n_passes} passes, at least {max(1, round(minutes))} min on this machine. verbose=2 "
-        "prints each step; DiscriminantProbe needs only one pass.",
-        UserWarning,
-        stacklevel=5,
-    )
-
-
-def seconds_of_block(rows: Rows) -> float:
-    """Return the seconds that a pass over the first block takes in one thread."""
-    block = rows.block(0)
-    coef = np.zeros((rows.n_classes, rows.n_features), rows.dtype)
-    start = time.perf_counter()
-    outputs, _ = softmax(block.project(coef))
-    block.gather(outputs)
-    return time.perf_counter() - start
-
+from twohot.rows import one_blas_thread
+from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss
 
 Penalty: TypeAlias = float | Sequence[float] | None
 
@@ -192,7 +152,7 @@ class Probe(FittedProbe):
         weights = row_weights(X, column, classes, self.class_weight, sample_weight)
         # Products outside the passes are too small to profit from BLAS threads.
         with one_blas_thread():
-            preparation, coordinates = prepare_as(
+            preparation, plain = prepare_as(
                 self,
                 X,
                 weights,
@@ -200,20 +160,26 @@ class Probe(FittedProbe):
                 auto_intercept=self.class_weight is not None,
                 exact_axes=recipe.whiten,
             )
-            coordinates = recipe.coordinates(coordinates)
+            coordinates = recipe.coordinates(plain)
             coordinates.rows.attach(given.name, column)
-            if not isinstance(self.start, str):
-                start = check_start(self.start, (len(classes), X.shape[1]))
-                start = np.pad(start, ((0, 0), (0, coordinates.rows.intercept)))
-                settings = replace(settings, start=coordinates.from_features(start))
-            warn_of_long_fit(coordinates.rows, len(recipe.rounds))
+            start = self.start
+            if not isinstance(start, str):
+                coef = check_start(start, (len(classes), X.shape[1]))
+                start = digest_of(coef)
+                coef = np.pad(coef, ((0, 0), (0, coordinates.rows.intercept)))
+                settings = replace(settings, start=coordinates.from_features(coef))
             say = self._say if verbosity > 1 else None
             file = None
             if checkpoint is not None:
                 file = checkpoint_at(
                     checkpoint,
                     coordinates,
-                    made=_fit_settings(recipe, settings, self.start),
+                    made={
+                        "rounds": [step.to_json() for step in recipe.rounds],
+                        "tol": settings.tol,
+                        "max_iter": settings.max_iter,
+                        "start": start,
+                    },
                     column=column,
                     classes=classes,
                     preparation=preparation,
@@ -253,14 +219,3 @@ class Probe(FittedProbe):
             max_iter=check_count("max_iter", self.max_iter, 1),
             start=check_choice("start", start, STARTS) if isinstance(start, str) else "teacher",
         )
-
-
-def _fit_settings(recipe: Recipe, settings: Settings, start: str | ArrayLike) -> dict[str, Any]:
-    """Return the settings that identify a fit in its checkpoint, as JSON."""
-    is_word = isinstance(start, str)
-    return {
-        "rounds": [step.to_json() for step in recipe.rounds],
-        "tol": settings.tol,
-        "max_iter": settings.max_iter,
-        "start": start if is_word else digest_of(np.asarray(start, dtype=np.float64)),
-    }

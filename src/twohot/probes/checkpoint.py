@@ -244,7 +244,7 @@ def _drawn_along(coordinates: Coordinates) -> FloatArray:
 
 
 def digest_of(column: Matrix) -> str:
-    """Return a digest of labels or soft targets."""
+    """Return a digest of labels, soft targets or coefficients."""
     dense = column.toarray() if hasattr(column, "toarray") else np.asarray(column)
     kind = np.int64 if dense.dtype.kind in "iu" else np.float64
     return hashlib.sha256(np.ascontiguousarray(dense, dtype=kind).tobytes()).hexdigest()

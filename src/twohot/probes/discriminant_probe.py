@@ -6,10 +6,15 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from twohot.base import FloatArray, Matrix, check_choice, check_count, check_within
-from twohot.probes.discriminant import ClassMoments, discriminant_round, moments_along_axes
+from twohot.probes.discriminant import (
+    ClassMoments,
+    choose_shrinkage,
+    discriminant_round,
+    leave_one_out_logits,
+    moments_along_axes,
+)
 from twohot.probes.fitted import FittedProbe, prepare_as
 from twohot.probes.inputs import check_rows_to_fit, row_weights
-from twohot.probes.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.probes.rounds import LABELS, restore_on_failure
 from twohot.rows import Rows, one_blas_thread
 
@@ -112,8 +117,11 @@ class DiscriminantProbe(FittedProbe):
     def _fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None) -> tuple[Rows, ClassMoments]:
         """Fit the probe; return the rows and the class moments."""
         stored, labels = check_rows_to_fit(self, X, y, sample_weight)
-        n_axes = check_count("n_axes", self.n_axes, 1)
-        given, verbosity = self._given_shrinkage(), self._verbosity()
+        n_axes, verbosity = check_count("n_axes", self.n_axes, 1), self._verbosity()
+        if isinstance(self.shrinkage, str):
+            check_choice("shrinkage", self.shrinkage, ("auto",))
+        else:
+            check_within("shrinkage", self.shrinkage, LEAST_SHRINKAGE, 1)
         weights = row_weights(stored, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
             preparation, coordinates = prepare_as(
@@ -122,20 +130,14 @@ class DiscriminantProbe(FittedProbe):
             rows = coordinates.rows
             rows.attach(LABELS, labels.codes)
             moments = moments_along_axes(coordinates, n_axes)
-            shrinkage = choose_shrinkage(rows, moments) if given is None else given
+            is_auto = isinstance(self.shrinkage, str)
+            shrinkage = choose_shrinkage(rows, moments) if is_auto else float(self.shrinkage)
             entry = discriminant_round(coordinates, moments, shrinkage, rows.n_passes)
         self._take_rounds([entry], labels.classes, preparation)
         self.shrinkage_ = shrinkage
         if verbosity > 0:
             self._say(f"shrinkage {shrinkage:g} along {len(moments.variances)} axes")
         return rows, moments
-
-    def _given_shrinkage(self) -> float | None:
-        """Return the shrinkage, or None for "auto"."""
-        if isinstance(self.shrinkage, str):
-            check_choice("shrinkage", self.shrinkage, ("auto",))
-            return None
-        return check_within("shrinkage", self.shrinkage, LEAST_SHRINKAGE, 1)
 
     def _notes(self) -> dict[str, Any]:
         return {"shrinkage": self.shrinkage_}

@@ -20,6 +20,7 @@ from twohot.base import (
     FloatArray,
     Matrix,
     check_all_labelled,
+    check_choice,
     check_count,
     check_finite,
     check_flag,
@@ -28,12 +29,7 @@ from twohot.base import (
     counted,
     notebook_table,
 )
-from twohot.probes.inputs import (
-    check_features,
-    check_same_rows,
-    choose_intercept,
-    choose_precision,
-)
+from twohot.probes.inputs import check_features, check_same_rows, choose_precision
 from twohot.probes.recipe import Round
 from twohot.probes.saving import (
     FittedState,
@@ -72,24 +68,21 @@ class RoundsTable(list[Round]):
         2  candidates   gce  0.0222  ...                                     yes
     """
 
-    def cells(self) -> list[tuple[str, ...]]:
+    def cells(self) -> list[list[str]]:
         """Return one line of text cells per round, under `HEADINGS`."""
         return [
-            (
+            [
                 *(str(number), entry.targets, entry.loss, f"{entry.l2:.3g}", str(entry.n_iter)),
                 *(f"{entry.n_passes:g}", f"{entry.gradient_norm:.1e}"),
                 "yes" if entry.converged else "no",
-            )
+            ]
             for number, entry in enumerate(self, start=1)
         ]
 
     def __repr__(self) -> str:
-        lines = [HEADINGS, *self.cells()]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
-            for line in lines
-        )
+        columns = zip(HEADINGS, *self.cells(), strict=True)
+        aligned = ([cell.rjust(max(map(len, column))) for cell in column] for column in columns)
+        return "\n".join(map("  ".join, zip(*aligned, strict=True)))
 
     def _repr_html_(self) -> str:
         return notebook_table(f"{len(self)} rounds", HEADINGS, self.cells())
@@ -114,11 +107,6 @@ def predicted_rows(
 def outputs(logits: FloatArray) -> FloatArray:
     """Return probabilities."""
     return softmax(logits)[0]
-
-
-def log_outputs(logits: FloatArray) -> FloatArray:
-    """Return log-probabilities."""
-    return np.asarray(log_softmax(logits, axis=1))
 
 
 def most_likely(logits: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
@@ -191,7 +179,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Matrix) -> FloatArray:
         """Return log-probabilities, finite even if the probability underflows to zero."""
-        return self._map_logits(X, self._last(), log_outputs)
+        return self._map_logits(X, self._last(), partial(log_softmax, axis=1))
 
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
         """Yield the probabilities of every round, the teacher's first."""
@@ -201,7 +189,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
-        last = self._last()
+        last = self._last()  # raises if the probe is not fitted
         return self._map_logits(X, last, partial(most_likely, classes=self.classes_))
 
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -257,7 +245,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         state = FittedState(
             estimator=type(self).__name__,
-            parameters=self._stored_parameters(),
+            parameters=self.get_params(deep=False),
             classes=self.classes_,
             preparation=self.preparation_,
             rounds=[*self.rounds_[:-1], self._last()],
@@ -275,7 +263,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `probabilities`, with columns in the order of `classes_`. Needs the extra `onnx`. (`coef_`
         alone is not enough: it applies to prepared rows, centred and of unit norm.)
         """
-        last = self._last()
+        last = self._last()  # raises if the probe is not fitted
         write_onnx(path, self.preparation_, last, self.classes_, dtype)
 
     @classmethod
@@ -291,24 +279,15 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with file_named_in_errors(path):
             probe: Self = known[state.estimator](**state.parameters)
             probe._take_notes(state.notes)
-            probe._check_prediction()
+            if probe.dtype is not None:
+                check_precision(probe.dtype)
+            count_threads(probe.n_jobs)
         probe.n_features_in_ = state.n_features_in
         if state.feature_names_in:
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
         probe._take_rounds(state.rounds, state.classes, state.preparation)
         probe.feature_origin_ = state.feature_origin
         return probe
-
-    def _check_prediction(self) -> None:
-        """Raise if a parameter of predictions is invalid; it may have changed since the fit."""
-        if self.dtype is not None:
-            check_precision(self.dtype)
-        count_threads(self.n_jobs)
-
-    def _stored_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a file stores directly."""
-        parameters: dict[str, Any] = self.get_params(deep=False)
-        return parameters
 
     def _notes(self) -> dict[str, Any]:
         """Return the other state that a file stores, as JSON."""
@@ -330,15 +309,19 @@ def prepare_as(
 ) -> tuple[Preparation, Coordinates]:
     """Return a probe's preparation of rows, and the coordinates that its fits are solved in.
 
-    Rows get unit norm if the probe or `normalize` (if given) asks for it. Pass `exact_axes=False`
-    if the axes only speed up the fit.
+    `auto_intercept` is the meaning of "auto"; `normalize` replaces that of the probe, if given.
+    Pass `exact_axes=False` if the axes only speed up the fit.
     """
+    intercept = probe.fit_intercept
+    if not isinstance(intercept, bool | np.bool_):
+        check_choice("fit_intercept", intercept, ("auto",))
+        intercept = auto_intercept
     return prepare(
         X,
         center=check_flag("center", probe.center),
         normalize=check_flag("normalize", probe.normalize) if normalize is None else normalize,
         weights=weights,
-        intercept=choose_intercept(probe.fit_intercept, auto=auto_intercept),
+        intercept=bool(intercept),
         n_classes=n_classes,
         dtype=choose_precision(probe.dtype, X),
         n_jobs=count_threads(probe.n_jobs),

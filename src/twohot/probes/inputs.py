@@ -19,7 +19,6 @@ from twohot.base import (
     Matrix,
     as_numpy,
     check_all_labelled,
-    check_choice,
     check_precision,
     check_real,
     check_real_rows,
@@ -86,14 +85,6 @@ def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
     return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
 
 
-def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa: FBT001
-    """Return whether an intercept is fitted; `auto` is the meaning of "auto"."""
-    if isinstance(fit_intercept, bool | np.bool_):
-        return bool(fit_intercept)
-    check_choice("fit_intercept", fit_intercept, ("auto",))
-    return auto
-
-
 def check_same_rows(X: Matrix, **others: Any) -> None:
     """Raise if a pandas argument has an index that differs from that of X, or its order."""
     index = pandas_index(X)
@@ -104,24 +95,17 @@ def check_same_rows(X: Matrix, **others: Any) -> None:
 def check_rows_to_fit(
     estimator: Any, X: Matrix, y: Any, sample_weight: Any = None, **others: Any
 ) -> tuple[Matrix, Labels]:
-    """Return features and one label per row; raise if their indexes differ."""
+    """Return features and one label per row, of at least two classes; raise if indexes differ."""
     rows = check_features(estimator, X, reset=True)
-    labels = _check_labels(estimator, y, rows)
-    check_same_rows(X, y=y, sample_weight=sample_weight, **others)
-    return rows, labels
-
-
-def _check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
-    """Return one label per row of checked features; raise if there are fewer than two classes."""
     if y is None:
         problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         raise ValueError(f"{problem}: pass one label per row of X.")
-    n_samples, y = rows.shape[0], column_here("y", y)
-    if isinstance(y, np.ndarray) and y.ndim == 2:
-        y = column_or_1d(y, warn=True)
-    labels = code_labels(y).present()
-    if len(labels.codes) != n_samples:
-        problem = f"has {counted(len(labels.codes), 'label')} and X has {n_samples} rows"
+    column = column_here("y", y)
+    if isinstance(column, np.ndarray) and column.ndim == 2:
+        column = column_or_1d(column, warn=True)
+    labels = code_labels(column).present()
+    if len(labels.codes) != rows.shape[0]:
+        problem = f"has {counted(len(labels.codes), 'label')} and X has {rows.shape[0]} rows"
         raise ArgumentError("y", problem, "pass one label per row.")
     check_all_labelled(labels)
     check_two_classes(labels)
@@ -132,9 +116,10 @@ def _check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
             "roc_auc_score, log_loss and similar functions expect text in alphabetical order: to "
             "use them, pass integers as labels.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
-    return labels
+    check_same_rows(X, y=y, sample_weight=sample_weight, **others)
+    return rows, labels
 
 
 def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from twohot.base import check_class_count, check_count, check_within
+from twohot.base import check_class_count, check_count
 from twohot.probes.base import Probe
 from twohot.probes.discriminant_probe import DiscriminantProbe
 from twohot.probes.fitted import FittedProbe
@@ -150,10 +150,6 @@ class PartialLabelProbe(Probe):
     n_candidates : int
         Number of labels kept, at most n_classes - 1. Outputs that tie at the boundary share its
         weight.
-    given_share : float
-        Share of the target's weight that goes to the given label; the candidates get the rest.
-        With one candidate, a share of one half and a robust teacher, the target is half the
-        teacher's label and half the given label.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional
@@ -176,16 +172,12 @@ class PartialLabelProbe(Probe):
     """
 
     n_candidates: int = 2
-    given_share: float = 0.0
     loss: str = "gce"
     teacher_loss: str = "ce"
 
     def _rounds(self, n_classes: int) -> list[Recipe]:
-        student = Recipe(
-            self._loss(),
-            n_candidates=check_class_count("n_candidates", self.n_candidates, n_classes),
-            given_share=check_within("given_share", self.given_share, 0, 1),
-        )
+        n_candidates = check_class_count("n_candidates", self.n_candidates, n_classes)
+        student = Recipe(self._loss(), n_candidates=n_candidates)
         return [Recipe(self._loss("teacher_loss")), student]
 
 

@@ -8,7 +8,7 @@ from twohot.rows import Coordinates
 from twohot.solve import Loss, loss_from_json
 
 # Methods to fit the given labels, by name.
-TEACHER, ROBUST = "teacher", "robust"
+TEACHER, ROBUST, DISCRIMINANT = "teacher", "robust", "discriminant"
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,7 @@ class Recipe:
     l2: float | None = None  # or the coefficient of the penalty itself
     teacher: "Recipe | None" = None  # the round whose outputs are fitted; None: the given labels
     n_candidates: int | None = None  # number of the teacher's outputs kept; None: all
-    given_share: float = 0.0  # share of the target's weight for the given label
     whiten: bool = False  # whether rows are half-whitened; the same in all rounds
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds, the teacher's included."""
-        return 1 if self.teacher is None else self.teacher.n_rounds + 1
 
     @property
     def rounds(self) -> list["Recipe"]:
@@ -88,11 +82,6 @@ class Round:
     n_passes: float  # products over all rows / 2 (a gradient takes two), with the start
     gradient_norm: float  # of the gradient, relative to its norm at zero coefficients
     converged: bool  # gradient_norm ≤ tol
-
-
-# Linear discriminant analysis as a recipe ---------------------------------------------------------
-
-DISCRIMINANT = "discriminant"
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """The loop: targets → fit → outputs → targets.
 
 One loop runs every recipe. The first round (the teacher) fits the given targets. Each later round
-fits targets that its recipe derives from the outputs of the previous round.
+fits targets that its recipe derives from the outputs of the previous round. Labels, soft labels and
+candidates are stored with the rows. Outputs are recomputed from coefficients, block by block, in
+the pass that needs them: no dense targets of shape (n_samples, n_classes) are stored.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -26,11 +28,6 @@ from twohot.probes.checkpoint import Checkpoint
 from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, Coordinates, Rows, Terms
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
-
-# Targets of a round: given labels, soft labels, outputs of the previous round, or candidates ------
-# Labels, soft labels and candidates are stored with the rows. Outputs of the previous round are
-# recomputed from its coefficients, block by block, in the pass that needs them: no dense targets of
-# shape (n_samples, n_classes) are stored.
 
 # Outputs within this relative distance of the boundary share its weight. Two solves to the default
 # tolerance agree to about this.
@@ -82,9 +79,7 @@ class OutputTargets:
         return softmax(block.project(self.coef))[0].copy()
 
 
-def next_targets(
-    coordinates: Coordinates, given: Targets, coef: FloatArray, step: Recipe
-) -> Targets:
+def next_targets(coordinates: Coordinates, coef: FloatArray, step: Recipe) -> Targets:
     """Return the targets of a round, given the previous round's coefficients along the axes.
 
     They are all outputs, or candidates, which are then stored with the rows.
@@ -95,26 +90,20 @@ def next_targets(
         return outputs
     # With two classes keep one candidate: targets with all classes would carry no information.
     n_kept = min(step.n_candidates, rows.n_classes - 1)
-    rows.derive(CANDIDATES, top_targets, outputs, n_kept, given, step.given_share)
+    rows.derive(CANDIDATES, top_targets, outputs, n_kept)
     return StoredTargets(CANDIDATES)
 
 
-def top_targets(
-    block: Block, outputs: Targets, n_candidates: int, given: Targets, given_share: float
-) -> Matrix:
-    """Return the top candidates of the outputs, with a share for the given labels. A kernel."""
-    made = top_candidates(outputs.of(block), n_candidates).astype(np.float32)
-    if given_share:
-        made = (1 - given_share) * made + given_share * sp.csr_array(given.of(block))
-    return sp.csr_array(made.astype(np.float32))
+def top_targets(block: Block, outputs: Targets, n_candidates: int) -> Matrix:
+    """Return the top candidates of the outputs. A kernel."""
+    return sp.csr_array(top_candidates(outputs.of(block), n_candidates), dtype=np.float32)
 
 
 def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
     """Return the groups of classes that are candidates of the same rows with the same weights.
 
-    Every row gets two random numbers. Their sums over the rows, weighted by a class's targets, are
-    equal for two classes if and only if their targets are equal. The comparison is exact, because
-    the same terms are added in the same order.
+    Equal targets give equal sums of random numbers over the rows, exactly: the same terms are added
+    in the same order.
     """
     (signatures,) = rows.sum(signature_terms, targets)
     groups: dict[bytes, list[int]] = {}
@@ -165,14 +154,6 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     return sp.csr_array(top_shares(scores, n_candidates, slack))
 
 
-# Share of the previous round that tied classes keep: above rounding, below the tolerance.
-TIE_BREAK = 1e-6
-
-# Relative difference up to which coefficients of tied classes count as equal. A loss that is not
-# convex may have separated them.
-SAME = 1e-3
-
-
 def run_rounds(
     coordinates: Coordinates,
     given: Targets,
@@ -191,7 +172,7 @@ def run_rounds(
     solver = Solver(coordinates, settings)
     for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
         if say is not None:
-            solver.callback = _progress_callback(say, number, step, given)
+            solver.callback = _report_steps(say, f"round {number} ({step.loss.name})")
         made, last = make_round(solver, given, step, last)
         rounds.append(made)
         if checkpoint is not None:
@@ -230,11 +211,19 @@ def fit_round(
     coordinates, targets = solver.coordinates, given
     passes_before = coordinates.rows.n_passes
     if step.teacher is not None and last is not None:
-        targets = next_targets(coordinates, given, last.coef, step)
+        targets = next_targets(coordinates, last.coef, step)
     solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
     if targets.name == CANDIDATES and last is not None:
         solution = _break_ties(coordinates, solution, targets, last)
     return solution, targets, coordinates.rows.n_passes - passes_before
+
+
+# Share of the previous round that tied classes keep: above rounding, below the tolerance.
+TIE_BREAK = 1e-6
+
+# Relative difference up to which coefficients of tied classes count as equal. A loss that is not
+# convex may have separated them.
+SAME = 1e-3
 
 
 def _break_ties(
@@ -253,12 +242,30 @@ def _break_ties(
     return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
 
 
-def _progress_callback(
-    say: Callable[[str], None], number: int, step: Recipe, given: Targets
-) -> Callable[[int, float, float], None]:
-    learns = "outputs" if step.n_candidates is None else CANDIDATES
-    name = f"round {number} ({step.loss.name}, {given.name if step.teacher is None else learns})"
+def average_rounds(rounds: Sequence[Sequence[Round]], temperatures: Sequence[float]) -> Round:
+    """Return the average of several probes, given the rounds of each, as one round.
 
+    The logits of each probe are divided by its temperature.
+    """
+    last = [probe[-1] for probe in rounds]
+    steps = [entry for probe in rounds for entry in probe]
+    coefs = [entry.coef / each for entry, each in zip(last, temperatures, strict=True)]
+    intercepts = [entry.intercept / each for entry, each in zip(last, temperatures, strict=True)]
+    return Round(
+        coef=np.asarray(np.mean(coefs, axis=0)),
+        intercept=np.asarray(np.mean(intercepts, axis=0)),
+        targets=LABELS,
+        loss="average",
+        l2=0.0,
+        value=0.0,
+        n_iter=sum(entry.n_iter for entry in steps),
+        n_passes=sum(entry.n_passes for entry in steps),
+        gradient_norm=max(entry.gradient_norm for entry in last),
+        converged=all(entry.converged for entry in steps),
+    )
+
+
+def _report_steps(say: Callable[[str], None], name: str) -> Callable[[int, float, float], None]:
     def callback(n_iter: int, n_passes: float, norm: float) -> None:
         say(f"{name}: step {n_iter}, {n_passes:g} passes, relative gradient {norm:.1e}")
 

@@ -66,8 +66,17 @@ class FittedState:
         for number, entry in enumerate(self.rounds, start=1):
             _check_tensor(f"round.{number}.coef", entry.coef, (n_classes, n_features))
             _check_tensor(f"round.{number}.intercept", entry.intercept, (n_classes,))
-            _check_certificate(f"round {number}", entry)
-        _check_preparation(self.preparation, n_features)
+            numbers = [getattr(entry, name) for name in ROUND_NUMBERS]
+            if not (all(map(is_real, numbers)) and is_integer(entry.n_iter)):
+                problem = f"holds {numbers} where numbers are needed"
+                raise ArgumentError(f"round {number}", problem)
+        mean, mean_error = self.preparation.mean, self.preparation.mean_error
+        if not (isinstance(self.preparation.normalize, bool) and is_real(mean_error)):
+            raise ArgumentError("preparation", "needs a flag and a number")
+        if not 0 <= mean_error < math.inf:
+            raise ArgumentError({"mean_error": mean_error}, "is not a norm")
+        if mean is not None:
+            _check_tensor("mean", mean, (n_features,))
         names = self.feature_names_in
         if len(names) not in {0, n_features} or not all(isinstance(name, str) for name in names):
             raise ArgumentError("feature_names_in", f"does not name {n_features} features")
@@ -83,33 +92,12 @@ def _check_tensor(name: str, tensor: NDArray[Any], shape: tuple[int, ...]) -> No
         raise ArgumentError(name, "holds NaN or infinity")
 
 
-def _check_certificate(name: str, entry: Round) -> None:
-    numbers = [getattr(entry, field_name) for field_name in ROUND_NUMBERS]
-    if not (all(map(is_real, numbers)) and is_integer(entry.n_iter)):
-        raise ArgumentError(name, f"holds {numbers} where numbers are needed")
-
-
-def _check_preparation(preparation: Preparation, n_features: int) -> None:
-    error = preparation.mean_error
-    if not (isinstance(preparation.normalize, bool) and is_real(error)):
-        raise ArgumentError("preparation", "needs a flag and a number")
-    if not (math.isfinite(error) and error >= 0):
-        raise ArgumentError({"mean_error": error}, "is not a norm")
-    if preparation.mean is not None:
-        _check_tensor("mean", preparation.mean, (n_features,))
-
-
 FORMAT_VERSION = 1
 HEADER = "twohot"
 # Exceptions that a damaged header makes this module raise.
 DAMAGE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    StopIteration,
-    TypeError,
-    ValueError,
+    *(ArithmeticError, AttributeError, LookupError, RecursionError),
+    *(StopIteration, TypeError, ValueError),
 )
 # Labels of a fixed-width type may take this much memory without a check of their lengths; a file
 # must not be able to request any amount.
@@ -120,9 +108,10 @@ ROUND_ARRAYS = ("coef", "intercept")
 def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
     """Write a fitted probe atomically."""
     tensors: dict[str, NDArray[Any]] = {}
-    preparation = state.preparation
-    if preparation.mean is not None:
-        tensors["mean"] = preparation.mean
+    preparation = dict(vars(state.preparation))
+    mean = preparation.pop("mean")
+    if mean is not None:
+        tensors["mean"] = mean
     rounds = []
     for number, entry in enumerate(state.rounds, start=1):
         fields = asdict(entry)
@@ -133,12 +122,9 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
     if not isinstance(parameters.get("start", ""), str):
         tensors["parameter.start"] = np.array(parameters.pop("start"), dtype=np.float64)
     header = {"format_version": FORMAT_VERSION, **vars(state)} | {
-        "parameters": encode_parameters(parameters),
+        "parameters": {name: _encode(name, value) for name, value in parameters.items()},
         "classes": _encode_labels("classes_", state.classes),
-        "preparation": {
-            "normalize": bool(preparation.normalize),
-            "mean_error": preparation.mean_error,
-        },
+        "preparation": preparation,
         "rounds": rounds,
     }
     with whole_file(path) as file:
@@ -166,14 +152,14 @@ def file_named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except DAMAGE as error:
         raise ValueError(
-            f"{path} says it holds a probe, but part of it is missing or wrong "
+            f"{path} holds a probe, but part of it is missing or wrong "
             f"({cause_of(error)}): save it again, or upgrade twohot if a newer version wrote it."
         ) from error
 
 
 def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedState:
     """Return the probe that a header and its tensors describe; raise anything if invalid."""
-    parameters = decode_parameters(header["parameters"])
+    parameters = {name: _decode(value) for name, value in header["parameters"].items()}
     if "parameter.start" in tensors:
         parameters["start"] = tensors["parameter.start"]
     rounds = []
@@ -210,16 +196,6 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
     return metadata[HEADER], tensors
 
 
-def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a probe as JSON; `decode_parameters` reads them."""
-    return {name: _encode(name, value) for name, value in parameters.items()}
-
-
-def decode_parameters(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that `encode_parameters` wrote."""
-    return {name: _decode(value) for name, value in fields.items()}
-
-
 def _encode(name: str, value: Any) -> Any:
     """Return a parameter as JSON; lists of pairs keep the type of the keys of a dict."""
     if isinstance(value, dict):
@@ -252,11 +228,7 @@ def _decode(value: Any) -> Any:
         return value
     if "weights" in value:
         return dict(zip(_decode(value["labels"]).tolist(), value["weights"], strict=True))
-    return _decode_labels(list(value["values"]), np.dtype(str(value["dtype"])))
-
-
-def _decode_labels(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return labels of a given dtype; raise if it cannot hold them exactly, or is far too wide."""
+    values, dtype = list(value["values"]), np.dtype(str(value["dtype"]))
     # For a size that overflows, numpy 2.0 returns a negative number.
     if not 0 <= dtype.itemsize * len(values) <= max(LABEL_BYTES, np.array(values).nbytes):
         raise ValueError(f"{dtype} is too wide for {len(values)} labels")
@@ -268,14 +240,30 @@ def _decode_labels(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 # ONNX files: raw features in, labels and probabilities out ----------------------------------------
-#     X → X - mean → divided by its norm → · coefᵀ + intercept → softmax → probabilities, label
-#
 # The preparation of rows is part of the graph: running it needs neither twohot nor scikit-learn.
+# Operator set 18 is the first in which norms take their axes as an input. Version 8 is the file
+# version of that time: some runtimes that support the operators reject newer versions.
 
-# The first ONNX operator set in which norms take their axes as an input.
-OPERATORS = 18
-# The file version of that time: some runtimes that support the operators reject newer versions.
-FILE_VERSION = 8
+GRAPH = """
+<ir_version: 8, opset_import: ["" : 18]>
+probe ({number}[N, {n_features}] X) => ({label}[N] label, {number}[N, {n_classes}] probabilities) {{
+    centred = Sub(X, mean)
+    {normalize}
+    logits = Gemm({prepared}, coef, intercept)
+    probabilities = Softmax <axis = 1> (logits)
+    best = ArgMax <axis = 1, keepdims = 0> (logits)
+    label = Gather <axis = 0> (classes, best)
+}}
+"""
+# A row within `mean_error` of the mean equals the mean, and becomes zero.
+NORMALIZE = """
+    norms = ReduceL2 <keepdims = 1> (centred, columns)
+    is_apart = Greater(norms, mean_error)
+    divisors = Where(is_apart, norms, one)
+    scaled = Div(centred, divisors)
+    unit = Where(is_apart, scaled, zero)
+"""
+ONNX_TYPES = {"float32": "float", "float64": "double", "object": "string"}
 
 
 def write_onnx(
@@ -287,71 +275,34 @@ def write_onnx(
 ) -> None:
     """Write the graph of a probe for inputs of one precision."""
     onnx = load_extra("onnx", "onnx", "ONNX files")
-    helper, as_tensor = onnx.helper, load_extra("onnx.numpy_helper", "onnx", "").from_array
-    precision = check_precision(dtype)
-    kind = helper.np_dtype_to_tensor_dtype(precision)
-    constants = {
-        "coef": last.coef.T.astype(precision),
-        "intercept": last.intercept.astype(precision),
-        "columns": np.array([1]),
-        # A row within this distance of the mean equals the mean, and becomes zero.
-        "mean_error": np.array(max(preparation.mean_error, np.finfo(precision).tiny), precision),
-        "zero": np.array(0, precision),
-        "one": np.array(1, precision),
-        "classes": _plain_classes(classes),
-    }
-    if preparation.mean is not None:
-        constants["mean"] = preparation.mean.astype(precision)
-    label = helper.np_dtype_to_tensor_dtype(constants["classes"].dtype)
-    nodes = [
-        helper.make_node(operator, inputs, [output], **options)
-        for operator, inputs, output, options in _nodes(preparation)
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "probe",
-        [helper.make_tensor_value_info("X", kind, [None, last.coef.shape[1]])],
-        [
-            helper.make_tensor_value_info("label", label, [None]),
-            helper.make_tensor_value_info("probabilities", kind, [None, len(classes)]),
-        ],
-        [as_tensor(array, name) for name, array in constants.items()],
+    parse_model = load_extra("onnx.parser", "onnx", "").parse_model
+    as_tensor = load_extra("onnx.numpy_helper", "onnx", "").from_array
+    precision, n_features = check_precision(dtype), last.coef.shape[1]
+    names = np.array(classes.tolist())
+    names = names.astype(
+        {"U": object, "i": np.int64, "u": np.int64}.get(names.dtype.kind, names.dtype)
     )
-    operators = [helper.make_opsetid("", OPERATORS)]
-    model = helper.make_model(graph, opset_imports=operators, ir_version=FILE_VERSION)
+    mean = np.zeros(n_features) if preparation.mean is None else preparation.mean
+    numbers = {
+        "coef": last.coef.T,
+        "intercept": last.intercept,
+        "mean": mean,
+        "mean_error": max(preparation.mean_error, np.finfo(precision).tiny),
+        "zero": 0,
+        "one": 1,
+    }
+    constants = {name: np.array(value, precision) for name, value in numbers.items()}
+    constants |= {"columns": np.array([1]), "classes": names}
+    graph = GRAPH.format(
+        number=ONNX_TYPES[precision.name],
+        label=ONNX_TYPES.get(names.dtype.name, names.dtype.name),
+        n_features=n_features,
+        n_classes=len(names),
+        normalize=NORMALIZE if preparation.normalize else "",
+        prepared="unit" if preparation.normalize else "centred",
+    )
+    model = parse_model(graph)
+    model.graph.initializer.extend(as_tensor(each, name) for name, each in constants.items())
     onnx.checker.check_model(model)
     with whole_file(path) as file:
         file.write(model.SerializeToString())
-
-
-def _nodes(preparation: Preparation) -> list[tuple[str, list[str], str, dict[str, int]]]:
-    """Return operators with their inputs, output and options."""
-    nodes: list[tuple[str, list[str], str, dict[str, int]]] = []
-    rows = "X"
-    if preparation.mean is not None:
-        nodes.append(("Sub", [rows, "mean"], "centred", {}))
-        rows = "centred"
-    if preparation.normalize:
-        nodes += [
-            ("ReduceL2", [rows, "columns"], "norms", {"keepdims": 1}),
-            ("Greater", ["norms", "mean_error"], "is_apart", {}),
-            ("Where", ["is_apart", "norms", "one"], "divisors", {}),
-            ("Div", [rows, "divisors"], "scaled", {}),
-            ("Where", ["is_apart", "scaled", "zero"], "prepared", {}),
-        ]
-        rows = "prepared"
-    return [
-        *nodes,
-        ("Gemm", [rows, "coef", "intercept"], "logits", {}),
-        ("Softmax", ["logits"], "probabilities", {"axis": 1}),
-        ("ArgMax", ["logits"], "best", {"axis": 1, "keepdims": 0}),
-        ("Gather", ["classes", "best"], "label", {"axis": 0}),
-    ]
-
-
-def _plain_classes(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return classes in ONNX types: text as objects, whole numbers as int64."""
-    array = np.array(classes.tolist())
-    if array.dtype.kind == "U":
-        return array.astype(object)
-    return array.astype(np.int64) if array.dtype.kind in "iu" else array
