@@ -79,7 +79,7 @@ def test_whole_numbers_of_a_label_file_are_positions_among_words(tmp_path, rows)
         found = read_table(tmp_path / name, labels=path)
         assert found.given_labels.tolist() == expected
         assert found.classes == ("dog", "cat")
-        kept = "2 rows are not in l.csv and keep their labels"
+        kept = "rows that are not in l.csv and keep their label: 2"
         assert (kept in found.columns_in_words) == (len(rows) == 2)
 
 

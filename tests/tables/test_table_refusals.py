@@ -242,7 +242,7 @@ ARGUMENTS = [
     (table(split=np.array([0, 0, 0, -1])), r"split\[3\]=-1 is out of range"),
     (table(items=["a"]), r"items has 1 entry for 4 rows"),
     (table(groups=np.zeros(3)), r"groups has 3 entries for 4 rows"),
-    (table(ids=RowIds(["x", "y"])), "ids has 2 ids for 4 rows: pass one id per row"),
+    (table(ids=RowIds(["x", "y"])), "ids has 2 entries for 4 rows: pass one entry per row"),
     (table(classes=("cat", "cat")), r"classes holds 'cat' twice: pass each name once"),
     (table(classes="ab"), r"classes='ab' is not allowed: pass a tuple of strings"),
     (table(superclass_names=(1,)), r"superclass_names=\(1,\) is not allowed"),

@@ -15,7 +15,7 @@ explains the choice.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -299,43 +299,22 @@ FAR_WIDER = 1_000.0
 SAMPLE_ROWS = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class StrayFeatures:
-    """Feature columns that may not be features."""
-
-    by_name: tuple[str, ...]  # outside a series, while nearly all columns are in one
-    by_spread: tuple[str, ...]  # far larger spread than most
-
-    def note(self, write: Callable[[str, object], str]) -> str:
-        """Return a note on these columns; `write(name, value)` writes an argument.
-
-        Examples
-        --------
-        >>> from twohot.base.messages import in_python
-        >>> StrayFeatures(by_name=("age",), by_spread=()).note(in_python)
-        "features with unusual names: 'age'. To leave some out, name the others by feature_col..."
-        """
-        said = []
-        if self.by_name:
-            said.append(f"features with unusual names: {first_few(self.by_name)}")
-        if self.by_spread:
-            wide = f"with a spread over {FAR_WIDER:,.0f} times the median"
-            said.append(f"features {wide}, which dominate the others: {first_few(self.by_spread)}")
-        advice = f"name the others by {write('feature_column', ...)}, or by a pattern"
-        return f"{'; '.join(said)}. To leave some out, {advice}."
-
-
-def find_stray_features(names: Sequence[str], features: FloatArray) -> StrayFeatures | None:
-    """Return the columns of features (n_rows, n_names) that may not be features, or None.
+def stray_note(names: Sequence[str], features: FloatArray) -> str:
+    """Return a note on columns of features (n_rows, n_names) that may not be features.
 
     Examples
     --------
     >>> features = np.random.default_rng(0).normal(size=(50, 5)) * [1, 1, 1, 1, 90_000]
-    >>> find_stray_features(["e0", "e1", "e2", "e3", "paid"], features)
-    StrayFeatures(by_name=('paid',), by_spread=('paid',))
+    >>> stray_note(["e0", "e1", "e2", "e3", "paid"], features)
+    "features with unusual names: 'paid'; features with a spread over 1,000 times the median, ..."
     """
-    found = StrayFeatures(by_name=outside_series(names), by_spread=_far_wider(names, features))
-    return found if found.by_name or found.by_spread else None
+    by_name, by_spread = outside_series(names), _far_wider(names, features)
+    found = [f"features with unusual names: {first_few(by_name)}"] * bool(by_name)
+    if by_spread:
+        wide = f"features with a spread over {FAR_WIDER:,.0f} times the median"
+        found.append(f"{wide}, which dominate the others: {first_few(by_spread)}")
+    advice = "To leave some out, name the columns of the features, or pass a pattern such as 'e*'."
+    return f"{'; '.join(found)}. {advice}" if found else ""
 
 
 def outside_series(names: Sequence[str]) -> tuple[str, ...]:

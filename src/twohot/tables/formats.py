@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from twohot.base import Matrix
 from twohot.tables.column_roles import ColumnChoice, Columns
 from twohot.tables.columns import frame_columns
 from twohot.tables.csv_file import csv_columns, csv_header
@@ -38,17 +37,12 @@ class Format:
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
     cells: Callable[[Path], Columns] | None = None  # see `file_cells`
-    mapped: Callable[[Path], Matrix] | None = None  # features, in any process that has the path
 
 
 def _archive(path: Path, choice: ColumnChoice) -> Source:
     arrays = load_arrays(path)
     about = {name: arrays.pop(name) for name in CLASS_ARRAYS if name in arrays}
     return *archive_columns(arrays, choice), about
-
-
-def _mapped_features(path: Path) -> Matrix:
-    return read_features(path).features
 
 
 CSV = Format(
@@ -62,12 +56,11 @@ PARQUET = Format(
     cells=lambda path: parquet_columns([path]),
 )
 FORMATS = {
-    ".features": Format(mapped=_mapped_features),
+    ".features": Format(),
     ".npz": Format(columns=_archive),
     ".npy": Format(
         columns=lambda path, choice: ({"X": map_array(path)}, choice, {}),
         cells=lambda path: {"labels": map_array(path)},
-        mapped=map_array,
     ),
     ".parquet": PARQUET,
     ".csv": CSV,

@@ -9,13 +9,13 @@ of the user, is refused.
 
 import hashlib
 import json
+import mmap
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,6 @@ from twohot.rows import (
     place_in_map,
     split_index,
 )
-from twohot.tables.formats import FORMATS
 from twohot.tables.parquet_files import PART_BYTES, RECORD, SUFFIX, ParquetFeatures, read_record
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
@@ -305,60 +304,36 @@ def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
 # Features of a table as a Dask array whose chunks the workers read themselves ---------------------
 
 
-def as_dask(
-    features: Matrix, source: Path, *, n_workers: int = 1, parts: SourceParts | None = None
-) -> Any:
+def as_dask(features: Matrix, *, n_workers: int = 1, parts: SourceParts | None = None) -> Any:
     """Return features as a Dask array with one chunk per part of their source.
 
-    Workers read the features of a feature file, a `.npy` file or Parquet files when needed, by a
-    path that all workers must reach; other features are sent. Unless the parts are given, there is
-    at least one chunk per worker; but a row group of a Parquet file is never divided.
+    Workers read memory-mapped features and Parquet files when needed, by a path that all workers
+    must reach; other features are sent. Unless the parts are given, there is at least one chunk per
+    worker; but a row group of a Parquet file is never divided.
     """
     dask = load_extra("dask", "dask", "clusters")
     array = load_extra("dask.array", "dask", "clusters")
     if parts is None:
         parts = source_parts(features, n_least=n_workers)
     read = dask.delayed(read_rows, pure=False)
-    opened = dask.delayed(features_opener(parts.stored, source))
-    rows = (parts.stored_rows(number) for number in range(parts.n_parts))
-    return array.concatenate(
-        [
-            array.from_delayed(
-                read(opened, some), (len(some), features.shape[1]), dtype=features.dtype
-            )
-            for some in rows
-        ]
-    )
+    opened = dask.delayed(features_opener(parts.stored))
+    chunks = []
+    for number in range(parts.n_parts):
+        rows = parts.stored_rows(number)
+        shape = len(rows), features.shape[1]
+        chunks.append(array.from_delayed(read(opened, rows), shape, dtype=features.dtype))
+    return array.concatenate(chunks)
 
 
-def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
+def features_opener(stored: Matrix) -> Callable[[], Matrix]:
     """Return a function that opens the stored rows of a source in any process."""
-    path = source.resolve()
-    mapped = FORMATS[path.suffix].mapped if path.suffix in FORMATS else None
-    if mapped_file(stored) is not None and mapped is not None:
-        opened = partial(mapped, path)
-        first = _first_row(stored, opened())
-        if first is not None:
-            return partial(some_rows, opened, slice(first, first + stored.shape[0]))
+    mapped = mapped_file(stored)
+    if isinstance(stored, np.memmap) and mapped and stored.flags.c_contiguous and stored.size:
+        # A map begins at a multiple of the granularity, before the offset that was asked for.
+        start = stored.offset - stored.offset % mmap.ALLOCATIONGRANULARITY
+        first = start + place_in_map(mapped, stored)
+        return partial(np.memmap, stored.filename, stored.dtype, "r", first, stored.shape)
     return partial(_same, stored if isinstance(stored, PartedRows) else np.asarray(stored))
-
-
-def _first_row(part: NDArray[Any], whole: NDArray[Any]) -> int | None:
-    """Return the position in a mapped file of the first of some rows, if consecutive there.
-
-    Both are views of memory maps that begin at the same position of the file.
-    """
-    maps = mapped_file(part), mapped_file(whole)
-    if maps[0] is None or maps[1] is None or not len(part):
-        return None
-    if (part.dtype, part.shape[1:], part.strides) != (whole.dtype, whole.shape[1:], whole.strides):
-        return None
-    n_bytes = place_in_map(maps[0], part) - place_in_map(maps[1], whole)
-    row, rest = divmod(n_bytes, whole.strides[0])
-    return row if rest == 0 and 0 <= row <= len(whole) - len(part) else None
-
-
-# Tasks -------------------------------------------------------------------------------------------
 
 
 def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
@@ -367,11 +342,6 @@ def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
     blocks = list(blocks_of_rows(stored, rows, len(rows))) if len(rows) else []
     nothing = np.empty((0, stored.shape[1]), stored.dtype)
     return blocks[0] if len(blocks) == 1 else np.concatenate([nothing, *blocks])
-
-
-def some_rows(opened: Callable[[], Matrix], rows: slice) -> Matrix:
-    """Return some rows of the opened features."""
-    return opened()[rows]
 
 
 def _same(stored: Matrix) -> Matrix:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from twohot.tables.column_roles import (
     Columns,
     assign_roles,
     choice_among,
-    find_stray_features,
+    stray_note,
 )
 from twohot.tables.columns import (
     check_same_index,
@@ -179,21 +179,13 @@ def _table(
         table = replace(table, superclass=groups.codes, superclass_names=names)
     is_file = isinstance(source, str | os.PathLike)
     read_from = {"read_from": Path(source).name} if is_file else {}
-    kept = {"columns": words, **roles.names, **noted_missing(missing)}
-    named_features = _named_features(columns, roles, features, chosen=choice.features is not None)
-    return replace(table, ids=ids, provenance={**read_from, **kept, **named_features})
-
-
-def _named_features(
-    columns: Columns, roles: ColumnRoles, features: Any, *, chosen: bool
-) -> dict[str, Any]:
-    """Return the stored names of features; a column of lists has none."""
-    if columns[roles.features[0]].ndim != 1:
-        return {}
-    # If the user chose the features, there is no note on them.
-    stray = None if chosen else find_stray_features(roles.features, features)
-    looked_at = {} if stray is None else {"stray_features": asdict(stray)}
-    return {"feature_columns": list(roles.features), **looked_at}
+    kept: dict[str, Any] = {"columns": words, **roles.names, **noted_missing(missing)}
+    if columns[roles.features[0]].ndim == 1:  # a column of lists has no names of features
+        kept["feature_columns"] = list(roles.features)
+        # If the user chose the features, there is no note on them.
+        note = stray_note(roles.features, features) if choice.features is None else ""
+        kept |= {"notes": [note]} if note else {}
+    return replace(table, ids=ids, provenance={**read_from, **kept})
 
 
 def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:
