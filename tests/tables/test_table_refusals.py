@@ -249,7 +249,7 @@ ARGUMENTS = [
     # Parquet files
     (
         parquet({"e": SHORT, "y": LETTERS}, row_group_size=100),
-        "7 numbers at row 50 of row group 2 .* but 12 in others",
+        "7 numbers at row 50 of row group 2 .* but 12 numbers in others",
     ),
     (
         parquet({"e": NULL, "y": LETTERS}, row_group_size=100),

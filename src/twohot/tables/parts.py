@@ -63,9 +63,9 @@ class PartFolder:
 
     def missing(self) -> list[int]:
         """Return the parts that are not written yet."""
-        there = set(_names(self.url))
-        numbers = range(self.n_parts)
-        return [each for each in numbers if self.path_of(each).rsplit("/", 1)[1] not in there]
+        *_, names = _content(self.url)
+        there = {f"{self.url}/{name}" for name in names}
+        return [number for number in range(self.n_parts) if self.path_of(number) not in there]
 
 
 def begin_parts(
@@ -87,25 +87,24 @@ def begin_parts(
         The name of the folder's argument in errors.
     """
     check_parts(folder, about, n_parts, force=force, name=name)
-    filesystem, path = _place(folder)
-    record = _record_of(about, n_parts)
+    filesystem, path = file_system(as_url(folder))
+    url, record = filesystem.unstrip_protocol(path), _record_of(about, n_parts)
     if read_record(folder) != record:
         remove_parts(folder)
         filesystem.makedirs(path, exist_ok=True)
-        with whole_stored_file(f"{filesystem.unstrip_protocol(path)}/{RECORD}") as file:
+        with whole_stored_file(f"{url}/{RECORD}") as file:
             file.write(json.dumps(record, indent=1).encode())
-    return PartFolder(filesystem.unstrip_protocol(path), n_parts)
+    return PartFolder(url, n_parts)
 
 
 def check_parts(
     folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
 ) -> None:
     """Raise if `begin_parts` would, without changing the folder."""
-    filesystem, path = _place(folder)
-    record = _record_of(about, n_parts)
+    filesystem, path, names = _content(folder)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
-    there, names = read_record(folder), _names(as_url(folder))
+    record, there = _record_of(about, n_parts), read_record(folder)
     if there is None and names:
         problem = f"holds {names[0]!r}, which twohot did not write"
         raise ArgumentError({name: folder}, problem, "pass a new or an empty folder.")
@@ -120,8 +119,7 @@ def remove_parts(folder: Any) -> None:
     """Remove the parts that twohot wrote to a folder, and the folder if it is then empty."""
     if read_record(folder) is None:
         return
-    filesystem, path = _place(folder)
-    names = _names(as_url(folder))
+    filesystem, path, names = _content(folder)
     parts = [name for name in names if PART.fullmatch(name)]
     # The record is removed last: while it exists, the other files are known to be unfinished parts.
     for name in (*parts, RECORD):
@@ -136,9 +134,7 @@ def write_part(url: str, tables: Iterable[Any]) -> str:
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
     waiting = iter(tables)
     with whole_stored_file(url) as file:
-        first = next(waiting, None)
-        if first is None:
-            raise ValueError(f"{url} has no tables: write at least one (it may be empty).")
+        first = next(waiting)  # it may be empty, but there is one
         # Closed before its file, even if a table fails.
         with parquet.ParquetWriter(file, first.schema) as writer:
             for table in chain([first], waiting):
@@ -187,19 +183,14 @@ def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
     return dict(json.loads(json.dumps(record)))
 
 
-def _place(folder: Any) -> tuple[Any, str]:
-    """Return the file system of a folder, and its path there."""
-    return file_system(as_url(folder))
-
-
-def _names(url: str) -> list[str]:
-    """Return the names of a folder's content, without those that begin with a dot."""
-    filesystem, path = _place(url)
+def _content(folder: Any) -> tuple[Any, str, list[str]]:
+    """Return the file system of a folder, its path there, and its names that are not hidden."""
+    filesystem, path = file_system(as_url(folder))
     if not filesystem.isdir(path):
-        return []
+        return filesystem, path, []
     filesystem.invalidate_cache(path)
     names = (entry.rstrip("/").rsplit("/", 1)[-1] for entry in filesystem.ls(path, detail=False))
-    return sorted(name for name in names if not name.startswith("."))
+    return filesystem, path, sorted(name for name in names if not name.startswith("."))
 
 
 # The rows of a table in the parts of its source: results are written in the same parts ------------
