@@ -32,10 +32,14 @@ Columns: TypeAlias = Mapping[str, NDArray[Any]]
 # Default names, used where the user names no column. Two of them in one table are an error.
 FEATURES = ("X", "features", "embeddings", "embedding")
 LABELS = ("label", "labels", "y", "target", "class")
-TRUE_LABELS = ("true_label", "true_labels")
-SPLITS = ("split",)
-ITEMS = ("path", "text", "item")
 IDS = ("id", "ids", "Id", "ID")
+DEFAULTS: dict[str, Sequence[str]] = {
+    "label": LABELS,
+    "true_label": ("true_label", "true_labels"),
+    "split": ("split",),
+    "item": ("path", "text", "item"),
+    "group": (),
+}
 ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
 # Kinds of dtypes that count as numbers in a frame.
@@ -67,9 +71,8 @@ class ColumnChoice:
             return False
         if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
             return True
-        chosen = {self.label, self.true_label, self.split, self.item, self.group, self.id}
-        usual = {*LABELS, *TRUE_LABELS, *SPLITS, *ITEMS}
-        return name in chosen | usual or _names_rows(name)
+        taken = {getattr(self, role) for role in DEFAULTS}.union({self.id}, *DEFAULTS.values())
+        return name in taken or bool(ID_NAME.search(name) or INDEX_NAME.fullmatch(name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +97,10 @@ class ColumnRoles:
         >>> print(ColumnRoles(features=("e0", "e1", "e2"), label="kind", unused=("",)).in_words())
         features: 3 columns e0 … e2; label: kind; id: position of the row; not used: (no name)
         """
+        position = "position of the row"
+        if self.repeating:
+            columns = first_few(self.repeating, write=str)
+            position = f"{position} ({columns} has repeated or empty values)"
         said = {
             "features": listed_columns(self.features),
             "label": self.label,
@@ -101,22 +108,10 @@ class ColumnRoles:
             "item": self.item,
             "split": self.split,
             "group": self.group,
-            "id": self._position() if self.id is None else self.id,
+            "id": position if self.id is None else self.id,
             "not used": first_few(self.unused, write=lambda name: name or "(no name)"),
         }
         return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Names of the columns that files beside the table also have."""
-        found = {"label_column": self.label, "item_column": self.item}
-        return {key: name for key, name in found.items() if name is not None}
-
-    def _position(self) -> str:
-        words = "position of the row"
-        if not self.repeating:
-            return words
-        return f"{words} ({first_few(self.repeating, write=str)} has repeated or empty values)"
 
 
 def assign_roles(
@@ -138,11 +133,8 @@ def assign_roles(
     ColumnRoles(features=('x',), label='y', ..., id='id', unused=(), repeating=())
     """
     found = {
-        "label": pick("label_column", choice.label, labels, columns),
-        "true_label": pick("true_label_column", choice.true_label, TRUE_LABELS, columns),
-        "split": pick("split_column", choice.split, SPLITS, columns),
-        "item": pick("item_column", choice.item, ITEMS, columns),
-        "group": pick("group_column", choice.group, (), columns),
+        role: pick(f"{role}_column", getattr(choice, role), usual, columns)
+        for role, usual in (DEFAULTS | {"label": labels}).items()
     }
     features = _pick_features(columns, choice) if with_features else ()
     if found["group"] in features:
@@ -230,13 +222,8 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
     """Return the column of ids: named by the user or "id", or ending so with distinct values."""
     if chosen is not None:
         return pick("id_column", chosen, (), columns) if chosen else None
-    found = pick("id_column", None, IDS, free)
-    if found is not None:
-        return found
-    named = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
-    if len(named) > 1:
-        raise both_meant("id_column", *named[:2])
-    return named[0] if named else None
+    differing = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
+    return pick("id_column", None, IDS, free) or pick("id_column", None, differing, free)
 
 
 def holds_features(cells: NDArray[Any]) -> bool:
@@ -254,10 +241,6 @@ def holds_features(cells: NDArray[Any]) -> bool:
     listed = cells.tolist() if cells.ndim == 1 else []
     there = [cell for cell in listed if not is_missing(cell)]
     return bool(there) and all(isinstance(cell, NUMBERS) for cell in there)
-
-
-def _names_rows(name: str) -> bool:
-    return ID_NAME.search(name) is not None or INDEX_NAME.fullmatch(name) is not None
 
 
 def _all_differ(cells: NDArray[Any]) -> bool:

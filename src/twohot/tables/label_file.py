@@ -36,7 +36,6 @@ from twohot.tables.table import (
     code_by_name,
     name_positions,
     new_classes,
-    noted_missing,
 )
 
 ROW = "row"
@@ -261,10 +260,10 @@ def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTa
 
     The texts that meant a missing label when the table was made still do.
     """
-    texts = dict.fromkeys((*table.missing, *missing_texts(missing)))
+    texts = list(dict.fromkeys((*table.missing, *missing_texts(missing))))
     if not texts:
         return table
-    table = replace(table, provenance={**table.provenance, **noted_missing(texts)})
+    table = replace(table, provenance={**table.provenance, "missing": texts})
     is_kept = np.array([name not in texts for name in table.classes], dtype=bool)
     return table if is_kept.all() else table.with_classes(is_kept)
 

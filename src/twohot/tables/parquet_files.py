@@ -298,7 +298,9 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
     for path, footer in zip(paths, footers, strict=True):
         other = footer.schema.to_arrow_schema()
         if not other.equals(first):
-            fields = [[f"{field.name!r}: {field.type}" for field in each] for each in (first, other)]
+            fields = [
+                [f"{field.name!r}: {field.type}" for field in each] for each in (first, other)
+            ]
             differ = sorted({*fields[0]} ^ {*fields[1]}) or ["the order of their columns"]
             where = f"{paths[0]} and {path}, which differ in {first_few(differ, write=str)}"
             advice = "pass files with one schema, or write one again."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twohot.base import ArgumentError, as_text, check_regular
+from twohot.base import ArgumentError, as_text, check_regular, missing_texts
 from twohot.tables.column_roles import (
     ColumnChoice,
     ColumnRoles,
@@ -26,7 +26,7 @@ from twohot.tables.columns import (
 from twohot.tables.formats import read_source
 from twohot.tables.label_file import choice_beside, join_labels, of_feature_file, with_labels
 from twohot.tables.row_ids import RowIds
-from twohot.tables.table import FeatureTable, code_by_name, new_classes, noted_missing
+from twohot.tables.table import FeatureTable, code_by_name, new_classes
 
 
 def read_table(
@@ -175,17 +175,24 @@ def _table(
         words = "; ".join(filter(None, [words, made]))
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
-        names = tuple(groups.classes.tolist())
-        table = replace(table, superclass=groups.codes, superclass_names=names)
-    is_file = isinstance(source, str | os.PathLike)
-    read_from = {"read_from": Path(source).name} if is_file else {}
-    kept: dict[str, Any] = {"columns": words, **roles.names, **noted_missing(missing)}
-    if columns[roles.features[0]].ndim == 1:  # a column of lists has no names of features
-        kept["feature_columns"] = list(roles.features)
-        # If the user chose the features, there is no note on them.
-        note = stray_note(roles.features, features) if choice.features is None else ""
-        kept |= {"notes": [note]} if note else {}
-    return replace(table, ids=ids, provenance={**read_from, **kept})
+        table = replace(
+            table, superclass=groups.codes, superclass_names=tuple(groups.classes.tolist())
+        )
+    # A column of lists has no names of features.
+    names = list(roles.features) if columns[roles.features[0]].ndim == 1 else []
+    # If the user chose the features, there is no note on them.
+    note = stray_note(names, features) if names and choice.features is None else ""
+    about_columns = {
+        "read_from": Path(source).name if isinstance(source, str | os.PathLike) else "",
+        "columns": words,
+        "label_column": roles.label,
+        "item_column": roles.item,
+        "missing": list(missing_texts(missing)),
+        "feature_columns": names,
+        "notes": [note] if note else [],
+    }
+    provenance = {name: value for name, value in about_columns.items() if value}
+    return replace(table, ids=ids, provenance=provenance)
 
 
 def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:

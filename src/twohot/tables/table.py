@@ -24,7 +24,6 @@ from twohot.base import (
     counted,
     first_few,
     holds_numbers,
-    missing_texts,
     order_key,
     spelling_groups,
 )
@@ -380,8 +379,3 @@ def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) 
         advice = "remove the labels of these rows, or pass features without superclasses."
         raise ArgumentError("", problem, advice)
     return f"new classes: {first_few(new)}" if new else ""
-
-
-def noted_missing(missing: Collection[str]) -> dict[str, list[str]]:
-    """Return the stored form of the texts that mean a missing label."""
-    return {"missing": list(missing_texts(missing))} if missing else {}
