@@ -125,12 +125,6 @@ def assign_roles(
 
     Without features, in a list of texts for instance, numeric columns are not used. Labels are
     found by the default names `labels`.
-
-    Examples
-    --------
-    >>> columns = {"id": np.array([7, 9]), "x": np.ones(2), "y": np.array(["cat", "dog"])}
-    >>> assign_roles(columns, ColumnChoice())
-    ColumnRoles(features=('x',), label='y', ..., id='id', unused=(), repeating=())
     """
     found = {
         role: pick(f"{role}_column", getattr(choice, role), usual, columns)
@@ -227,15 +221,7 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
 
 
 def holds_features(cells: NDArray[Any]) -> bool:
-    """Return whether a column contains numbers, some of which may be missing.
-
-    Examples
-    --------
-    >>> holds_features(np.array([Decimal("0.5"), None, True], dtype=object))
-    True
-    >>> holds_features(np.array(["0.5"]))
-    False
-    """
+    """Return whether a column contains numbers, some of which may be missing."""
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiub"
     listed = cells.tolist() if cells.ndim == 1 else []
@@ -301,13 +287,7 @@ def stray_note(names: Sequence[str], features: FloatArray) -> str:
 
 
 def outside_series(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names outside a series if nearly all names are in one; else an empty tuple.
-
-    Examples
-    --------
-    >>> outside_series(["age", "e0", "e1", "e2", "e3"]), outside_series(["age", "height"])
-    (('age',), ())
-    """
+    """Return the names outside a series if nearly all names are in one; else an empty tuple."""
     series = set(_in_series(names))
     outside = tuple(name for name in names if name not in series)
     return outside if len(outside) <= MOST_STRAYS * len(names) else ()

@@ -48,14 +48,6 @@ def table_from_columns(
 
     Labels are required unless `labelled` is false. With `extend`, they may contain classes beyond
     the given ones.
-
-    Examples
-    --------
-    >>> columns = {"label": np.array(["dog", "cat"]), "split": np.array(["test", "train"])}
-    >>> roles = ColumnRoles(label="label", split="split")
-    >>> table = table_from_columns(np.eye(2), columns, roles)
-    >>> table.classes, table.split_names
-    (('cat', 'dog'), ('train', 'test'))
     """
     label, split, item = roles.label, roles.split, roles.item
     if label is None and not labelled:
@@ -86,13 +78,7 @@ def table_from_columns(
 
 
 def item_kind(column: str | None, items: Collection[str]) -> str:
-    """Return the kind of items, by the name of their column, or else by their content.
-
-    Examples
-    --------
-    >>> item_kind("photo", ["a.jpg", "b.PNG"]), item_kind("message", ["Hello!"])
-    ('image', 'text')
-    """
+    """Return the kind of items, by the name of their column, or else by their content."""
     if column is None or column in ITEM_KINDS:
         return ITEM_KINDS.get(column or "", "")
     types = (mimetypes.guess_type(item)[0] or "" for item in items if item)
@@ -115,14 +101,7 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
 
 
 def stack_features(columns: Columns, names: Collection[str]) -> FloatArray:
-    """Return the columns of features as one matrix; a single column of lists is not copied.
-
-    Examples
-    --------
-    >>> stack_features({"a": np.ones(2), "b": np.array([True, False])}, ["a", "b"])
-    array([[1., 1.],
-           [1., 0.]])
-    """
+    """Return the columns of features as one matrix; a single column of lists is not copied."""
     found = [_as_floats(name, columns[name]) for name in names]
     return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
 
@@ -146,15 +125,7 @@ def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
 
 
 def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns of a pandas, polars or pyarrow table, or a Hugging Face Dataset.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame_columns(pl.DataFrame({"features": [[1.0, 2.0], [3.0, 4.0]], "label": ["a", None]}))
-    {'features': array([[1., 2.],
-           [3., 4.]]), 'label': array(['a', None], dtype=object)}
-    """
+    """Return the columns of a pandas, polars or pyarrow table, or a Hugging Face Dataset."""
     if hasattr(frame, "with_format") and hasattr(frame, "features"):  # a Dataset of Hugging Face
         frame = frame.with_format("arrow")[:]
     if is_polars_frame(frame):
@@ -172,14 +143,7 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
 
 
 def frame_ids(source: Any) -> RowIds | None:
-    """Return the index of a pandas frame as ids; None if it has no index that names the rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> list(frame_ids(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])))
-    ['x', 'y']
-    """
+    """Return the index of a pandas frame as ids; None if it has no index that names the rows."""
     index = pandas_index(source)
     if index is None or not index.is_unique or counts_up(index):
         return None

@@ -68,14 +68,9 @@ LOOK_LINES = 50  # lines used to find the delimiter
 
 
 def csv_line(fields: Iterable[str]) -> str:
-    r"""Return one line of a CSV file, including its line end.
+    """Return one line of a CSV file, including its line end.
 
     Some versions of Python's csv module do not quote a lone carriage return.
-
-    Examples
-    --------
-    >>> csv_line(["7", 'so "old" a dog', "a, b"])
-    '7,"so ""old"" a dog","a, b"\n'
     """
     line = ",".join(
         '"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field for field in fields
@@ -94,12 +89,6 @@ def write_csv(
     """Write a CSV file with a header, completely or not at all.
 
     In a file that is safe for spreadsheets, cells are guarded; reading removes the guards.
-
-    Examples
-    --------
-    >>> write_csv("labels.csv", ["row", "label"], [["0", "cat"], ["1", "dog"]])
-    >>> read_csv("labels.csv")
-    [['row', 'label'], ['0', 'cat'], ['1', 'dog']]
     """
     header = [*columns, SAFE_COLUMN] if spreadsheet_safe else columns
     with whole_file(path) as file:
@@ -166,29 +155,16 @@ def csv_columns(
 
 
 def csv_header(path: Path) -> list[str]:
-    r"""Return the names in the first line of a CSV file; no other line is read.
-
-    Examples
-    --------
-    >>> _ = Path("pets.csv").write_text("text;label\nso, so;cat\n")
-    >>> csv_header(Path("pets.csv"))
-    ['text', 'label']
-    """
+    """Return the names in the first line of a CSV file; no other line is read."""
     with _opened(path, find_delimiter(path)) as lines:
         return next(lines, [])
 
 
 def find_delimiter(path: Path) -> str:
-    r"""Return the delimiter of a CSV file: a comma, a semicolon or a tab.
+    """Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
     It is the delimiter of the names in the header. If two are possible, it is the tab in a `.tsv`
     file, else the one that gives the first lines as many cells as the header.
-
-    Examples
-    --------
-    >>> _ = Path("pets.csv").write_text("text;label\nso, so;cat\n")
-    >>> find_delimiter(Path("pets.csv"))
-    ';'
     """
     found = {}
     for delimiter in DELIMITERS:
@@ -341,13 +317,7 @@ def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> Non
 
 
 def as_numbers(cells: Sequence[str]) -> list[float] | None:
-    """Return cells as numbers, None if one of them is not a number.
-
-    Examples
-    --------
-    >>> as_numbers(["1", "2.5e3"]), as_numbers(["1", "2010_01"])
-    ([1.0, 2500.0], None)
-    """
+    """Return cells as numbers, None if one of them is not a number."""
     if "_" in "".join(cells):  # float() accepts it between digits
         return None
     try:

@@ -31,7 +31,6 @@ from twohot.base import (
     NotFiniteError,
     as_url,
     check_finite,
-    counted,
     file_system,
     first_few,
     load_extra,
@@ -186,13 +185,7 @@ def parquet_header(sources: Sequence[Any]) -> dict[str, bool]:
 
 
 def is_parquet_source(source: Any) -> bool:
-    """Return whether a path is a folder of Parquet files, or the URL of Parquet files.
-
-    Examples
-    --------
-    >>> is_parquet_source("memory://none/x.parquet"), is_parquet_source("x.parquet")
-    (True, False)
-    """
+    """Return whether a path is a folder of Parquet files, or the URL of Parquet files."""
     if not isinstance(source, str | os.PathLike):
         return False
     if "://" in as_url(source):
@@ -298,10 +291,8 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
     for path, footer in zip(paths, footers, strict=True):
         other = footer.schema.to_arrow_schema()
         if not other.equals(first):
-            fields = [
-                [f"{field.name!r}: {field.type}" for field in each] for each in (first, other)
-            ]
-            differ = sorted({*fields[0]} ^ {*fields[1]}) or ["the order of their columns"]
+            ours, theirs = ({f"{each.name!r}: {each.type}" for each in of} for of in (first, other))
+            differ = sorted(ours ^ theirs) or ["the order of their columns"]
             where = f"{paths[0]} and {path}, which differ in {first_few(differ, write=str)}"
             advice = "pass files with one schema, or write one again."
             raise ArgumentError("source", f"has files with two schemas, {where}", advice)

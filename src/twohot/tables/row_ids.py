@@ -91,14 +91,7 @@ class RowIds:
         return RowIds(taken, self.kind, self.column)
 
     def cells(self, rows: slice) -> Any:
-        """Return the ids of some rows for a file with typed columns: as numbers, or as text.
-
-        Examples
-        --------
-        >>> RowIds.by_position(9).cells(slice(7, 9)), RowIds.of_column("no", ["7", "8"]).cells(
-        ...     slice(1))
-        (array([7, 8]), ['7'])
-        """
+        """Return the ids of some rows for a file with typed columns: as numbers, or as text."""
         values = self.values[rows]
         if self.kind == POSITION:
             return np.asarray(values, dtype=np.int64)

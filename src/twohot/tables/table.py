@@ -330,13 +330,7 @@ def code_given_and_true(
 
 
 def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) -> NDArray[Any]:
-    """Return names of labels that are positions in classes; other labels unchanged.
-
-    Examples
-    --------
-    >>> name_positions(np.array(["1", None], dtype=object), ["dog", "cat"], "labels").tolist()
-    ['cat', None]
-    """
+    """Return names of labels that are positions in classes; other labels unchanged."""
     coded = _positions(cells, [as_text(entry) for entry in classes], name, ())
     return cells if coded is None else coded.values
 
