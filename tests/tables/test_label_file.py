@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.tables import FeatureTable, read_features, read_table, write_features
-from twohot.tables.label_file import with_used_classes
 from twohot.tables.row_ids import RowIds
 
 X = np.eye(4)
@@ -210,21 +209,3 @@ def test_a_label_file_that_was_sorted_is_refused(kind, tmp_path):
     other = write_csv(tmp_path / "sorted.csv", "text,label", *sorted(lines))
     with pytest.raises(ValueError, match="items of the features in their column 'text', but in"):
         read_table(source, labels=other)
-
-
-def test_classes_that_no_label_names_can_be_left_out():
-    table = FeatureTable(
-        features=X,
-        labels=np.array([1, 4, -1, 1]),
-        true_labels=np.array([1, 4, 5, -1]),
-        classes=tuple("abcdef"),
-        superclass=np.array([0, 0, 0, 1, 1, 1]),
-        superclass_names=("early", "late"),
-    )
-    found = with_used_classes(table)
-    assert found.classes == ("b", "e", "f")
-    assert found.labels.tolist() == [0, 1, -1, 0]
-    assert found.true_labels.tolist() == [0, 1, 2, -1]
-    assert found.superclass.tolist() == [0, 1, 1]
-    assert with_used_classes(found) is found
-    assert with_used_classes(replace(table, true_labels=None)).classes == ("b", "e")
