@@ -158,7 +158,9 @@ def test_nulls_are_missing(make):
 def test_parquet_needs_its_extra(tmp_path, monkeypatch):
     pl.DataFrame(WIDE | REST).write_parquet(tmp_path / "table.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r'Parquet files need pyarrow.*: pip install "twohot\[par'):
+    with pytest.raises(
+        ImportError, match=r'Parquet files need pyarrow.*: pip install "twohot\[par'
+    ):
         read_table(tmp_path / "table.parquet")
 
 

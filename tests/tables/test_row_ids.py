@@ -28,7 +28,9 @@ def test_ids_stay_with_their_rows_in_a_feature_file(tmp_path_factory, names, dat
 
 
 def test_positions_are_those_of_the_source(tmp_path):
-    write_features(tmp_path / "t.features", table_of(RowIds.by_position(5)).take([4, 1]).take([1, 0]))
+    write_features(
+        tmp_path / "t.features", table_of(RowIds.by_position(5)).take([4, 1]).take([1, 0])
+    )
     assert list(read_features(tmp_path / "t.features").ids) == ["1", "4"]
 
 

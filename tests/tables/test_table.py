@@ -54,7 +54,9 @@ def test_rows_of_a_split():
     ):
         assert table.rows_of_split(split).tolist() == rows
     for table, known in ((TABLE, "'train'"), (bare, "no splits")):
-        with pytest.raises(ValueError, match=f"split='val' is not in this table, which has {known}"):
+        with pytest.raises(
+            ValueError, match=f"split='val' is not in this table, which has {known}"
+        ):
             table.rows_of_split("val")
 
 
