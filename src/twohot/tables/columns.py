@@ -25,13 +25,12 @@ from twohot.base import (
     is_polars_frame,
 )
 from twohot.tables.column_roles import LABELS, ColumnRoles, Columns, holds_features
-from twohot.tables.row_ids import COLUMN, RowIds
 from twohot.tables.table import FeatureTable, code_given_and_true
 
 # The kind of items, by the default names of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}
 # These splits come first, in this order; other splits follow.
-SPLIT_ORDER = ("train", "val", "test")
+SPLIT_ORDER = {"train": 0, "val": 1, "test": 2}
 
 
 def table_from_columns(
@@ -89,10 +88,7 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Return the index of each row's split, and the names of the splits."""
     # By name, whatever their type: split 1 is not the second split.
     found = code_labels(values, name="split", by_name=True)
-    names = sorted(
-        found.classes,
-        key=lambda name: SPLIT_ORDER.index(name) if name in SPLIT_ORDER else len(SPLIT_ORDER),
-    )
+    names = sorted(found.classes, key=lambda name: SPLIT_ORDER.get(name, len(SPLIT_ORDER)))
     codes = found.among(np.array(names, dtype=object)).codes
     if np.any(codes == NO_LABEL):
         empty = f"split[{int(np.argmin(codes))}] is empty"
@@ -142,14 +138,6 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
 
 
-def frame_ids(source: Any) -> RowIds | None:
-    """Return the index of a pandas frame as ids; None if it has no index that names the rows."""
-    index = pandas_index(source)
-    if index is None or not index.is_unique or counts_up(index):
-        return None
-    return RowIds(index, COLUMN, str(index.name or "index"))
-
-
 def pandas_index(data: Any) -> Any:
     """Return the index of a pandas frame or series, None for anything else."""
     native = nw.from_native(data, pass_through=True, allow_series=True)
@@ -162,21 +150,11 @@ def counts_up(index: Any) -> bool:
 
 
 def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
-    """Raise if a pandas argument has a different index, or the same one in another order.
+    """Raise if a pandas argument `data` has another index than the rows of its owner.
 
-    A default index is ignored if the rows have other names. If they have the same numbers in
-    another order, it is an error.
-
-    Parameters
-    ----------
-    name : str
-        The name of the argument.
-    data : object
-        The value passed; only pandas objects have an index.
-    owner : str
-        The object with the rows, as a Python expression.
-    index : pandas index or None
-        Index of its rows; None if they have no index to compare.
+    `index` is the index of the rows, if they have one, and `owner` a Python expression for them. A
+    default index is ignored if the rows have other names. If they have the same numbers in another
+    order, it is an error.
     """
     own = pandas_index(data)
     if own is None or index is None or own.equals(index):

@@ -304,16 +304,8 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
 class ParquetFeatures(PartedRows):
     """Features in a column of lists, or in many numeric columns; parts are row groups.
 
-    Parameters
-    ----------
-    files : ParquetFiles
-        The files with the rows.
-    columns : sequence of str
-        The column of lists, or the numeric columns.
-    n_features : int
-        Number of features of each row.
-    dtype : numpy dtype
-        Precision of the rows as they are read.
+    `columns` are the column of lists, or the numeric columns; `dtype` is the precision of the rows
+    as they are read.
     """
 
     def __init__(

@@ -73,18 +73,9 @@ def begin_parts(
 ) -> PartFolder:
     """Return a folder for the parts of a run: a new one, or the unfinished one of the same run.
 
-    Parameters
-    ----------
-    folder : path
-        Any path that fsspec writes.
-    about : mapping of JSON
-        The record that identifies the run, besides the version of twohot.
-    n_parts : int
-        The number of files.
-    force : bool
-        Replace the parts of another run.
-    name : str
-        The name of the folder's argument in errors.
+    The folder is any path that fsspec writes. `about` is JSON that identifies the run, besides the
+    version of twohot. With `force`, parts of another run are replaced. Errors name the folder by
+    the argument `name`.
     """
     check_parts(folder, about, n_parts, force=force, name=name)
     filesystem, path = file_system(as_url(folder))

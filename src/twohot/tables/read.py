@@ -18,14 +18,14 @@ from twohot.tables.column_roles import (
 )
 from twohot.tables.columns import (
     check_same_index,
-    frame_ids,
+    counts_up,
     pandas_index,
     stack_features,
     table_from_columns,
 )
 from twohot.tables.formats import read_source
 from twohot.tables.label_file import choice_beside, join_labels, of_feature_file, with_labels
-from twohot.tables.row_ids import RowIds
+from twohot.tables.row_ids import COLUMN, RowIds
 from twohot.tables.table import FeatureTable, code_by_name, new_classes
 
 
@@ -199,8 +199,10 @@ def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> 
     """Return the ids of a column, else those of a data frame's index, else positions."""
     if roles.id is not None:
         return RowIds.of_column(roles.id, columns[roles.id])
-    is_frame = not isinstance(source, str | os.PathLike | list | tuple)
-    return (frame_ids(source) if is_frame else None) or RowIds.by_position(n_rows)
+    index = pandas_index(source)
+    if index is not None and index.is_unique and not counts_up(index):
+        return RowIds(index, COLUMN, str(index.name or "index"))
+    return RowIds.by_position(n_rows)
 
 
 def _class_names(classes: Any) -> Sequence[object]:

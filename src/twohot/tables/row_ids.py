@@ -61,17 +61,24 @@ class RowIds:
         ids = cls(cells, COLUMN, column)
         check_named(ids.values, argument or f"column {column!r}")
         texts = list(ids)
-        if "" in texts:
-            rows = [row for row, text in enumerate(texts) if not text]
-            problem = f"has no id in {counted(len(rows), 'row')} (row {first_few(rows)}, from 0)"
-            raise _no_id(column, problem, argument)
-        twice = _repeated(texts)
-        if twice:
-            rows = [row for row, text in enumerate(texts) if text == twice[0]]
+        empty, twice = [row for row, text in enumerate(texts) if not text], _repeated(texts)
+        if empty:
+            problem = f"has no id in {counted(len(empty), 'row')} (row {first_few(empty)}, from 0)"
+        elif twice:
+            rows = first_few(row for row, text in enumerate(texts) if text == twice[0])
             more = f", and {counted(len(twice) - 1, 'other id')} too" if twice[1:] else ""
-            where = f"in rows {first_few(rows)}, from 0{more}"
-            raise _no_id(column, f"holds {twice[0]!r} more than once ({where})", argument)
-        return ids
+            problem = f"holds {twice[0]!r} more than once (in rows {rows}, from 0{more})"
+        else:
+            return ids
+        if argument:
+            advice = (
+                "pass a different id for every row, or remove it to use the index or positions."
+            )
+            raise ArgumentError(argument, problem, advice)
+        advice = (
+            "name another column by {id_column}, or pass '' there to use the positions of rows."
+        )
+        raise ArgumentError(f"column {column!r}", problem, advice, id_column=...)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -136,11 +143,3 @@ class RowIds:
 
 def _repeated(texts: list[str]) -> list[str]:
     return [text for text, count in Counter(texts).items() if count > 1]
-
-
-def _no_id(column: str, problem: str, argument: str) -> ArgumentError:
-    if argument:
-        advice = "pass a different id for every row, or remove it to use the index or positions."
-        return ArgumentError(argument, problem, advice)
-    advice = "name another column by {id_column}, or pass '' there to use the positions of rows."
-    return ArgumentError(f"column {column!r}", problem, advice, id_column=...)
