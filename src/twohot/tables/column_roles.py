@@ -113,6 +113,12 @@ class ColumnRoles:
         }
         return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """Names of the columns that files beside the table also have."""
+        found = {"label_column": self.label, "item_column": self.item}
+        return {key: name for key, name in found.items() if name is not None}
+
 
 def assign_roles(
     columns: Columns,

@@ -185,8 +185,7 @@ def _table(
     about_columns = {
         "read_from": Path(source).name if isinstance(source, str | os.PathLike) else "",
         "columns": words,
-        "label_column": roles.label,
-        "item_column": roles.item,
+        **roles.names,
         "missing": list(missing_texts(missing)),
         "feature_columns": names,
         "notes": [note] if note else [],
