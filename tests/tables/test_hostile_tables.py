@@ -10,21 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
+from whole_table import GOOD
 
 from mutations import JSON_VALUES, changed_bytes, changed_json, read_or_refused
 from twohot.tables import FeatureTable, read_features, read_table, write_features
 
-TABLE = FeatureTable(
-    features=np.eye(4, 3, dtype=np.float32),
-    labels=np.array([0, 1, -1, 1]),
-    classes=("cat", "dog"),
-    superclass=np.array([0, 0]),
-    superclass_names=("pet",),
-    split=np.array([0, 0, 1, 1]),
-    split_names=("train", "test"),
-    items=("a.jpg", "b.jpg", "ü.jpg", ""),
-    item_kind="image",
-)
+TABLE = FeatureTable(**GOOD)
 CSV = 'path,x,y,label,split\n"a, b.jpg",1.5,-2e3,cat,train\nü.jpg,2,3,,test\n'.encode()
 WRITERS = {
     "a.features": lambda path: write_features(path, TABLE),
