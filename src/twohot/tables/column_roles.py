@@ -90,13 +90,7 @@ class ColumnRoles:
     repeating: tuple[str, ...] = ()  # columns named as ids that have repeated or empty values
 
     def in_words(self) -> str:
-        """Return the roles in one line.
-
-        Examples
-        --------
-        >>> print(ColumnRoles(features=("e0", "e1", "e2"), label="kind", unused=("",)).in_words())
-        features: 3 columns e0 … e2; label: kind; id: position of the row; not used: (no name)
-        """
+        """Return the roles in one line."""
         position = "position of the row"
         if self.repeating:
             columns = first_few(self.repeating, write=str)

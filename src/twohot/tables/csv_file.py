@@ -48,13 +48,7 @@ def guarded(cell: str) -> str:
 
 
 def unguarded(cell: str) -> str:
-    """Return a cell without its guard against spreadsheets.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("-1")
-    ('=1+1', "'tis", '-1')
-    """
+    """Return a cell without its guard against spreadsheets."""
     return cell[1:] if HAS_GUARD.match(cell) else cell
 
 

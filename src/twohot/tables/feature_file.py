@@ -132,12 +132,6 @@ class Items(Sequence[str]):
     """Strings stored one after the other; each is decoded when it is indexed.
 
     `text` is all strings in UTF-8, `offsets` the start of each string and the end of the last.
-
-    Examples
-    --------
-    >>> items = Items.encode(["cat.jpg", "", "größe.png"])
-    >>> items[2], len(items), items.offsets.tolist()
-    ('größe.png', 3, [0, 7, 7, 18])
     """
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:

@@ -101,15 +101,9 @@ def _format_of(path: Path) -> Format:
 
 
 def table_header(sources: Sequence[Path]) -> dict[str, bool]:
-    r"""Return the columns of a table, and whether each contains lists of numbers; no cell is read.
+    """Return the columns of a table, and whether each contains lists of numbers; no cell is read.
 
     Only CSV and Parquet files have a header with column names; other formats return none.
-
-    Examples
-    --------
-    >>> _ = Path("pets.csv").write_text("weight,label\n4.5,cat\n")
-    >>> table_header([Path("pets.csv")])
-    {'weight': False, 'label': False}
     """
     first, *others = sources
     if others or is_parquet_source(first):
@@ -119,15 +113,9 @@ def table_header(sources: Sequence[Path]) -> dict[str, bool]:
 
 
 def file_cells(source: str | os.PathLike[str]) -> Columns:
-    r"""Return the columns of a label file or a list of items, with cells as they are in the file.
+    """Return the columns of a label file or a list of items, with cells as they are in the file.
 
     A file with an unknown ending is read as a CSV file.
-
-    Examples
-    --------
-    >>> _ = Path("codes.csv").write_text("id,label\n007,1.0\n")
-    >>> file_cells(Path("codes.csv"))
-    {'id': array(['007'], dtype=object), 'label': array(['1.0'], dtype=object)}
     """
     if is_parquet_source(source):
         return parquet_columns([source])

@@ -195,14 +195,7 @@ BLOCK_ROWS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class SourceParts:
-    """Selected rows of a source, in its parts.
-
-    Examples
-    --------
-    >>> parts = source_parts(SelectedRows(np.eye(4), np.array([1, 3])), n_least=2)
-    >>> parts.bounds.tolist(), [parts.stored_rows(number).tolist() for number in range(2)]
-    ([0, 1, 2], [[1], [3]])
-    """
+    """Selected rows of a source, in its parts."""
 
     stored: Matrix  # all rows of the source
     index: IntArray  # (n_rows,), the selected rows, in order

@@ -71,13 +71,9 @@ class RowIds:
         else:
             return ids
         if argument:
-            advice = (
-                "pass a different id for every row, or remove it to use the index or positions."
-            )
+            advice = "pass a different id per row, or remove it to use the index or positions."
             raise ArgumentError(argument, problem, advice)
-        advice = (
-            "name another column by {id_column}, or pass '' there to use the positions of rows."
-        )
+        advice = "name another column by {id_column}, or pass '' to use the positions of rows."
         raise ArgumentError(f"column {column!r}", problem, advice, id_column=...)
 
     def __len__(self) -> int:
