@@ -336,32 +336,31 @@ def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) ->
 
 
 def _positions(labels: Any, names: list[str], name: str, missing: Collection[str]) -> Labels | None:
-    """Return labels that are positions among names; None if they are names themselves."""
+    """Return labels that are positions among names; None if they are names themselves.
+
+    A position that is out of range is an error.
+    """
     if any(map(_is_whole, names)):
         return None
     are_numbers = holds_numbers(as_cells(labels, name))
     coded = code_labels(labels, name=name, missing=missing, by_name=not are_numbers)
     if not are_numbers and not (coded.n_classes and all(map(_is_whole, coded.classes.tolist()))):
         return None
-    return _by_position(coded, names, name).without(missing)
+    positions = coded.classes.astype(np.intp)
+    outside = np.flatnonzero((positions < NO_LABEL) | (positions >= len(names)))
+    if outside.size:
+        row = int(np.argmax(np.isin(coded.codes, outside)))
+        what = f"not a position among the {len(names)} classes"
+        problem = f"holds {positions[coded.codes[row]]} in row {row}, which is {what}"
+        last = len(names) - 1
+        advice = f"pass integers from 0 to {last}, -1 for no label, or the names of classes."
+        raise ArgumentError(name, problem, advice)
+    codes = np.append(positions, NO_LABEL)[coded.codes]
+    return Labels(codes, np.array(names, dtype=object)).without(missing)
 
 
 def _is_whole(label: str) -> bool:
     return WHOLE_NUMBER.fullmatch(label) is not None
-
-
-def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
-    """Return integer labels as positions among names; raise if one is out of range."""
-    positions = labels.classes.astype(np.intp)
-    outside = np.flatnonzero((positions < NO_LABEL) | (positions >= len(names)))
-    if outside.size:
-        row = int(np.argmax(np.isin(labels.codes, outside)))
-        what = f"not a position among the {len(names)} classes"
-        problem = f"holds {positions[labels.codes[row]]} in row {row}, which is {what}"
-        last = len(names) - 1
-        advice = f"pass integers from 0 to {last}, -1 for no label, or the names of classes."
-        raise ArgumentError(name, problem, advice)
-    return Labels(np.append(positions, NO_LABEL)[labels.codes], np.array(names, dtype=object))
 
 
 def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) -> str:
