@@ -149,7 +149,7 @@ def test_drawn_labels_follow_the_matrix():
 
 @given(problems(), st.booleans())
 @settings(max_examples=30)
-def test_seed_and_order_decide_the_labels(problem, exact):
+def test_labels_depend_on_the_seed_only(problem, exact):
     sizes, matrix, seed = problem
     labels, first = corrupted(problem, exact)
     for state in (seed, np.random.default_rng(seed)):
