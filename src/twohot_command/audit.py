@@ -137,7 +137,7 @@ def audit(
         known |= {"about": about, "image_root": root, "force": force, "quiet": quiet}
         with connected(scheduler) as client:
             issues, summary, name, said = audit_in_parts(
-                table, options.source, output, asked, client=client, **known
+                table, output, asked, client=client, **known
             )
     else:
         with naming_cells(table):

@@ -97,7 +97,7 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
         )
     if verbose:
         # The columns were printed when the table was read.
-        said = ("columns", "label_column", "item_column", "stray_features")
+        said = ("columns", "label_column", "item_column", "notes")
         known = {name: value for name, value in found.provenance.items() if name not in said}
         yield from (f"{name}: {_short(value)}" for name, value in known.items())
     if found.structure is None:

@@ -83,7 +83,7 @@ def fit(
         else:
             features = table.features
             if client is not None:
-                features = as_dask(features, options.source, n_workers=len(workers_of(client)))
+                features = as_dask(features, n_workers=len(workers_of(client)))
             choose = partial(_choose, table, features, groups, held_out, quiet=quiet)
             probe, choice = fit_with_checkpoint(choose, checkpoint)
     origin = FeatureOrigin.of_table(whole)

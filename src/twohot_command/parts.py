@@ -181,7 +181,6 @@ def held_bytes(table: FeatureTable) -> int:
 
 def audit_in_parts(
     table: FeatureTable,
-    source: Path,
     output: Path,
     asked: Mapping[str, Any],
     *,
@@ -212,7 +211,7 @@ def audit_in_parts(
     # Check before the work; an earlier audit stays until the new one is written.
     check_audit_parts(output, **where)
     output.mkdir(parents=True, exist_ok=True)
-    features = table.features if client is None else as_dask(table.features, source, parts=parts)
+    features = table.features if client is None else as_dask(table.features, parts=parts)
 
     def find(path: Path) -> LabelIssues:
         about_rows: dict[str, Any] = {"ids": table.ids, "groups": groups, "checked": checked}

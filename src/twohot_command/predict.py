@@ -85,7 +85,7 @@ def predict(
     ):
         table = whole if split is None else whole.take(whole.rows_of_split(split))
         done = ""
-        writer = _PartWriter(predictor, table, options.source)
+        writer = _PartWriter(predictor, table)
         with naming_cells(table):
             if in_parts:
                 about = {"probe": file_digest(probe), "probabilities": probabilities}
@@ -108,8 +108,8 @@ def predict(
 class _PartWriter:
     """Predictions for a table in the parts of its source."""
 
-    def __init__(self, predictor: Predictor, table: FeatureTable, source: Path) -> None:
-        self.predictor, self.table, self.source = predictor, table, source
+    def __init__(self, predictor: Predictor, table: FeatureTable) -> None:
+        self.predictor, self.table = predictor, table
         self.parts = source_parts(table.features)
 
     def write_folder(
@@ -127,7 +127,7 @@ class _PartWriter:
         folder = begin_parts(output, known, parts.n_parts, force=force)
         missing = folder.missing()
         predictor: Any = self.predictor
-        opened: Any = features_opener(parts.stored, self.source)
+        opened: Any = features_opener(parts.stored)
         if tasks is not None:
             predictor, opened = tasks.share(predictor.for_workers()), tasks.share(opened)
         calls = (

@@ -25,7 +25,6 @@ from twohot.judge import check_groups
 from twohot.probes import FittedProbe
 from twohot.review import ReviewRows
 from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, read_table, table_header
-from twohot_command.app import option_writer
 from twohot_command.terminal import say
 
 # Whether a table holds the features that a probe was fitted on ------------------------------------
@@ -164,9 +163,8 @@ class FeatureOptions:
             **others,
         )
         say_columns(table.columns_in_words)
-        stray = table.stray_features
-        if stray is not None:
-            say(f"Note: {stray.note(option_writer(type(self)))}", stderr=True)
+        for note in table.notes:
+            say(f"Note: {note}", stderr=True)
         if table.item_kind == "text" and table.n_features < len(table.classes):
             only = f"{counted(table.n_features, 'feature')} for {len(table.classes)} classes"
             unused = f"column {table.item_column!r} is shown and is not a feature"

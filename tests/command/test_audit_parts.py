@@ -149,9 +149,7 @@ def test_an_earlier_audit_stays_until_there_is_another(source, tmp_path, monkeyp
     written = {"about": {}, "image_root": None, "quiet": True}
     for force, error in {True: KeyboardInterrupt, False: FileThereError}.items():
         with pytest.raises(error):
-            _parted_audit.audit_in_parts(
-                table, source, folder, {"budget": 2}, force=force, **written
-            )
+            _parted_audit.audit_in_parts(table, folder, {"budget": 2}, force=force, **written)
         assert everything(folder) == before
 
 

@@ -53,7 +53,7 @@ def test_chunks_are_the_rows_of_the_table(stored, tmp_path):
     features = X if stored == "rows in memory" else opened(tmp_path / stored)
     table = FeatureTable(features=features, labels=Y, classes=("ant", "bee", "cow"))
     some = table.take(np.flatnonzero(Y != 1)).features
-    array = as_dask(some, tmp_path / stored, n_workers=4)
+    array = as_dask(some, n_workers=4)
     assert len(array.chunks[0]) == 4
     assert np.array_equal(array.compute(), X[Y != 1])
 
@@ -66,7 +66,7 @@ def test_chunks_of_rows_that_follow_each_other_are_these_rows(stored, rows, tmp_
     features = opened(tmp_path / stored)
     table = FeatureTable(features=features, labels=Y, classes=("ant", "bee", "cow"))
     some = table.take(np.arange(len(X))[rows]).features
-    array = as_dask(some, tmp_path / stored, n_workers=2)
+    array = as_dask(some, n_workers=2)
     assert np.array_equal(array.compute(), X[rows])
     sent = [part for part in array.dask.values() if isinstance(part, np.ndarray)]
     assert not sent  # workers read them from the file

@@ -1,4 +1,4 @@
-"""Noise at the boundary: who flips how often, and to what."""
+"""Rows near class boundaries get other labels as often as the definition says."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_at_the_largest_rate_every_row_is_at_the_bound():
     np.testing.assert_allclose(flip, 0.95, rtol=1e-9)
 
 
-def test_labels_are_drawn_row_by_row():
+def test_labels_follow_the_probabilities_of_their_row():
     """Ten kinds of rows, each a thousand times: how often they get which label."""
     generator = np.random.default_rng(1)
     kinds = generator.dirichlet(np.ones(4), size=10)
@@ -69,7 +69,7 @@ def test_labels_are_drawn_row_by_row():
     assert noisy.noise_rate == pytest.approx(0.5, abs=0.02)
 
 
-def test_names_and_samples_without_a_label():
+def test_unlabelled_samples_stay_unlabelled():
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet(np.ones(2), size=50)
     labels = np.array(["owl", "ant"], dtype=object)[np.arange(50) % 2]
@@ -83,7 +83,7 @@ def test_names_and_samples_without_a_label():
     assert not noisy.flipped[:10].any()
 
 
-def test_rows_that_can_be_nothing_else_stay_and_the_rest_makes_up_for_them():
+def test_certain_rows_keep_their_label_at_the_same_rate():
     probabilities = np.array([[1.0, 0.0]] * 50 + [[0.6, 0.4]] * 50)
     codes = np.zeros(100, dtype=int)
     flip = flip_probabilities(probabilities, codes, 0.3)
@@ -97,7 +97,7 @@ def test_rows_that_can_be_nothing_else_stay_and_the_rest_makes_up_for_them():
     assert not boundary_noise([0, 1], np.eye(2), 0.0).flipped.any()
 
 
-def test_a_chance_too_small_to_change_a_sum_is_one_still():
+def test_tiny_probability_counts():
     probabilities = np.array([[1.0, 1e-30, 0.0]] * 200)
     noisy = boundary_noise(np.zeros(200, int), probabilities, 0.9, random_state=0, classes=range(3))
     assert noisy.noise_rate == pytest.approx(0.9, abs=0.07)

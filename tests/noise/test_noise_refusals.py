@@ -1,5 +1,6 @@
-"""Arguments that make no noise and no features, and the words that say so."""
+"""Arguments that give no noise or features are refused by name."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,21 +26,18 @@ HALVES = [0, 0, 0, 1, 1, 1]
 RATE = "noise_rate=.* pass a number from 0 to 1"
 
 
-def table(**change):
-    """Return a table of two splits and superclasses, with other parts."""
-    parts = {
-        "features": np.eye(N_ROWS),
-        "labels": np.arange(N_ROWS) % 4,
-        "classes": ("a", "b", "c", "d"),
-        "split": np.arange(N_ROWS) // 40,
-        "split_names": ("train", "test"),
-    }
-    return FeatureTable(**(parts | change))
+TABLE = FeatureTable(
+    features=np.eye(N_ROWS),
+    labels=np.arange(N_ROWS) % 4,
+    classes=("a", "b", "c", "d"),
+    split=np.arange(N_ROWS) // 40,
+    split_names=("train", "test"),
+)
 
 
 def noisy(change=None, **options):
     given = {"corruption": symmetric(4, 0.5), "seed": 0} | options
-    return lambda: corrupt_table(table(**(change or {})), **given)
+    return lambda: corrupt_table(replace(TABLE, **(change or {})), **given)
 
 
 def labels(given, classes=None, matrix=None, **options):
@@ -133,14 +131,11 @@ REFUSED = [
     (boundary(random_state=-1), "random_state=-1 is not a random state"),
     # Tables
     *(
-        (lambda kind=kind: corruption_for(table(), kind, 1.5), "noise_rate=1.5 is not allowed")
+        (lambda kind=kind: corruption_for(TABLE, kind, 1.5), "noise_rate=1.5 is not allowed")
         for kind in KINDS[:-1]
     ),
-    (lambda: corruption_for(table(), "odd", 0.5), "kind='odd' is not known: pass one of 'symmet"),
-    (
-        lambda: corruption_for(table(), "superclass", 0.5),
-        "needs the superclass of each class, but this table",
-    ),
+    (lambda: corruption_for(TABLE, "odd", 0.5), "kind='odd' is not known: pass one of 'symmet"),
+    (lambda: corruption_for(TABLE, "superclass", 0.5), "needs the superclass of each class, but"),
     (noisy(corruption=np.full((4, 4), 0.3)), "a row that does not sum to one"),
     (noisy(corruption=np.eye(3)), "corruption has 3 rows for 4 classes"),
     (noisy(seed=-1), "seed=-1 is not allowed"),
@@ -166,20 +161,14 @@ REFUSED = [
     (features(elsewhere=0.5), r"elsewhere=0.5 are out of order"),
     (features(same_class=0, elsewhere=-0.1), r"contradict.* raise same_superclass or same_class"),
     (features(same_superclass=0.1), r"=0.1 needs superclasses: also pass superclass=…"),
-    (
-        features(same_superclass=0.5, superclass=HALVES),
-        r"same_superclass=0.5 and elsewhere=0.0 are out of order: pass same_class ≥",
-    ),
-    (
-        features(elsewhere=0.1, superclass=HALVES),
-        r"same_superclass=0.0 and elsewhere=0.1 are out of order",
-    ),
+    (features(same_superclass=0.5, superclass=HALVES), r"=0.5 and elsewhere=0.0 are out of order"),
+    (features(elsewhere=0.1, superclass=HALVES), r"superclass=0.0 and elsewhere=0.1 are out of or"),
     *(
         (
-            features(same_superclass=-0.3, elsewhere=-0.3, superclass=superclass),
-            r"contradict.* raise same_superclass or same_class",
+            features(same_superclass=-0.3, elsewhere=-0.3, superclass=groups),
+            "contradict.* raise same",
         )
-        for superclass in (HALVES, [0] * 6)
+        for groups in (HALVES, [0] * 6)
     ),
     (features(superclass=[0, 1]), r"superclass has shape \(2,\) .* pass 6 integers"),
     (features(superclass=[0, 0, 0, 2, 2, 2]), r"superclass numbers 2 .* without gaps"),
@@ -191,12 +180,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_an_argument_that_cannot_be_used_is_named(call, message, tmp_path, monkeypatch):
+def test_invalid_argument_is_refused(call, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_a_matrix_that_is_not_there(tmp_path):
+def test_missing_matrix_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none.csv is not a file: pass a corruption"):
         read_matrix(tmp_path / "none.csv", ("a", "b", "c"))

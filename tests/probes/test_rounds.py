@@ -6,6 +6,8 @@ import pytest
 import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, top_candidates
+from twohot.probes.base import warn_of_long_fit
+from twohot.rows import AS_THEY_ARE, Rows
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -99,6 +101,15 @@ def test_records_are_complete():
         assert np.isfinite(entry.value)
         # A part that all classes share would change no output, only the penalty.
         np.testing.assert_allclose(entry.coef.sum(axis=0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_rounds", "n_passes"), [(1, 10), (3, 30)])
+def test_warns_of_long_fit(n_rounds, n_passes):
+    rows = Rows(np.broadcast_to(X[0], (3_000_000, 12)), AS_THEY_ARE, n_classes=40)
+    message = rf"X has 3,000,000 rows and y 40 classes: .* {n_passes} passes, at least [1-9]\d* min"
+    with pytest.warns(UserWarning, match=message):
+        warn_of_long_fit(rows, n_rounds)
+    assert rows.n_passes == 0
 
 
 def test_students_are_better_than_their_teacher_on_noisy_digits():

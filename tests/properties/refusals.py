@@ -1,7 +1,7 @@
-"""What a public entry point may do with any input: answer, or refuse it by the name of an argument.
+"""A public entry point answers any input, or refuses it by the name of an argument.
 
-Examples are the same on every run, and none is kept in a folder. 2,000 of them run with all tests,
-100,000 by `make test-slow`.
+Examples are the same in every run and are not stored. All tests run 2,000 of them, and
+`make test-slow` runs 100,000.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-# What a message may call by its name: arguments, and what is in a file.
+# Names that a message may mention: arguments, and parts of a file.
 NAMES = re.compile(
     r"(?<!\w)(X|y|labels|classes|source|column|table|sample_weight|random_state|corruption|exact|cv"
     r"|probabilities|noise_rate|groups|same_class|features|seed|decay|t\.csv|t\.parquet)(?!\w)"
@@ -22,7 +22,7 @@ NAMES = re.compile(
 def fuzzed(
     check: Any, few: int, many: int, *findings: Any, calls: Iterable[str] = (), **strategies: Any
 ) -> Iterator[Any]:
-    """Yield two tests by a check, for each of some calls: few examples and findings, and many."""
+    """Yield a test of few examples and the findings, and a slow test of many examples."""
     for number in (few, many):
         test = _examples(number)(given(**strategies)(check))
         for found in findings if number == few else ():
@@ -37,12 +37,12 @@ def _examples(number: int) -> settings:
         derandomize=True,
         deadline=None,
         database=None,
-        suppress_health_check=[HealthCheck.too_slow],  # of a machine that does something else, too
+        suppress_health_check=[HealthCheck.too_slow],  # the machine may be busy
     )
 
 
 def answer_of(call: Callable[[], Any]) -> tuple[Any, str]:
-    """Return an answer, or the words by which it was refused; fail if they name nothing."""
+    """Return an answer, or the message of its refusal, which must name an argument."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

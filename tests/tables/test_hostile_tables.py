@@ -10,21 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
+from whole_table import GOOD
 
 from mutations import JSON_VALUES, changed_bytes, changed_json, read_or_refused
 from twohot.tables import FeatureTable, read_features, read_table, write_features
 
-TABLE = FeatureTable(
-    features=np.eye(4, 3, dtype=np.float32),
-    labels=np.array([0, 1, -1, 1]),
-    classes=("cat", "dog"),
-    superclass=np.array([0, 0]),
-    superclass_names=("pet",),
-    split=np.array([0, 0, 1, 1]),
-    split_names=("train", "test"),
-    items=("a.jpg", "b.jpg", "ü.jpg", ""),
-    item_kind="image",
-)
+TABLE = FeatureTable(**GOOD)
 CSV = 'path,x,y,label,split\n"a, b.jpg",1.5,-2e3,cat,train\nü.jpg,2,3,,test\n'.encode()
 WRITERS = {
     "a.features": lambda path: write_features(path, TABLE),
@@ -34,13 +25,13 @@ WRITERS = {
     "a.npy": lambda path: np.save(path, np.eye(3)),
     "a.parquet": lambda path: pd.DataFrame({"x": [0.5, 1], "label": ["a", None]}).to_parquet(path),
 }
-# Columns and cells as others may write them: numbers, text and separators of all kinds.
+# Numbers, text and separators of all kinds.
 CELLS = st.sampled_from([*"012,;\t\n\r\"'", "label", "x", "y", "row", "nan", "-1", "1e999", "ü"])
 
 
 @pytest.fixture(scope="module", params=WRITERS)
 def file(request, tmp_path_factory):
-    """A file and what stands in it."""
+    """Return a file and its content."""
     path = tmp_path_factory.mktemp("tables") / request.param
     WRITERS[request.param](path)
     return path, path.read_bytes()
@@ -51,7 +42,7 @@ def options_of(path):
 
 
 @given(data=st.data())
-def test_changed_bytes_give_a_table_or_name_the_file(file, data):
+def test_changed_bytes_give_a_table_or_an_error(file, data):
     path, content = file
     path.write_bytes(data.draw(changed_bytes(content)))
     with read_or_refused(path):
@@ -60,7 +51,7 @@ def test_changed_bytes_give_a_table_or_name_the_file(file, data):
 
 
 @given(text=st.lists(CELLS, max_size=60).map("".join))
-def test_any_text_gives_a_table_or_names_the_file(tmp_path_factory, text):
+def test_any_text_gives_a_table_or_an_error(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_text(text, newline="")
     with read_or_refused(path):
@@ -68,7 +59,7 @@ def test_any_text_gives_a_table_or_names_the_file(tmp_path_factory, text):
 
 
 @given(header=st.data())
-def test_any_description_gives_a_table_or_names_the_file(tmp_path_factory, header):
+def test_any_header_gives_a_table_or_an_error(tmp_path_factory, header):
     path = tmp_path_factory.getbasetemp() / "header.features"
     write_features(path, TABLE)
     with safe_open(path, framework="numpy") as file:
@@ -91,7 +82,7 @@ NAMES = st.sampled_from([*ROWS, "classes", "superclass", "superclass_names"])
 
 
 @given(arrays=st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=4))
-def test_any_arrays_give_a_table_or_name_the_file(tmp_path_factory, arrays):
+def test_any_arrays_give_a_table_or_an_error(tmp_path_factory, arrays):
     path = tmp_path_factory.getbasetemp() / "arrays.npz"
     np.savez(path, **arrays)
     with read_or_refused(path):
@@ -100,7 +91,7 @@ def test_any_arrays_give_a_table_or_name_the_file(tmp_path_factory, arrays):
 
 
 @given(value=JSON_VALUES)
-def test_any_labels_give_a_table_or_name_the_file(tmp_path_factory, value):
+def test_any_labels_give_a_table_or_an_error(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "labels.npy"
     np.save(path, np.eye(3))
     with read_or_refused(path):

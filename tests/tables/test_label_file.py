@@ -1,4 +1,4 @@
-"""Labels of a separate file find their rows, whatever their order."""
+"""Labels of a separate file are joined to their rows, whatever their order."""
 
 from dataclasses import replace
 
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.tables import FeatureTable, read_features, read_table, write_features
-from twohot.tables.label_file import with_used_classes
+from twohot.tables import FeatureTable, read_table, write_features
 from twohot.tables.row_ids import RowIds
 
 X = np.eye(4)
@@ -20,141 +19,143 @@ def write_csv(path, *lines):
     return path
 
 
+def write_sources(folder, labels, classes, **others):
+    """Write the same table as an archive and as a feature file; return their paths."""
+    np.savez(folder / "x.npz", X=X, y=labels, classes=classes, **others)
+    table = FeatureTable(features=X, labels=np.array(labels), classes=tuple(classes))
+    write_features(folder / "x.features", table)
+    return folder / "x.npz", folder / "x.features"
+
+
 @given(st.permutations(range(4)))
-def test_labels_that_name_their_rows_come_in_any_order(tmp_path_factory, order):
+def test_labels_with_ids_come_in_any_order(tmp_path_factory, order):
     folder = tmp_path_factory.mktemp("labels")
     np.savez(folder / "x.npz", X=X)
-    names = ("ant", "bee", "cat", "dog")
+    names = ["ant", "bee", "cat", "dog"]
     path = write_csv(folder / "l.csv", "row,item,label", *(f"{k},,{names[k]}" for k in order))
-    assert read_table(folder / "x.npz", labels=path).given_labels.tolist() == list(names)
+    assert read_table(folder / "x.npz", labels=path).given_labels.tolist() == names
 
 
-def test_rows_that_are_not_named_keep_their_own_label(tmp_path):
+def test_rows_that_are_not_listed_keep_their_label(tmp_path):
     path = write_csv(tmp_path / "l.csv", "row,label", "2,dog", "0,")
-    # Numbers beside words are positions among the classes.
-    np.savez(tmp_path / "x.npz", X=X, y=[0, 1, 0, -1], classes=["cat", "dog"])
-    expected = [None, "dog", "dog", None]
-    assert read_table(tmp_path / "x.npz", labels=path).given_labels.tolist() == expected
-    table = FeatureTable(features=X, labels=np.array([0, 1, 0, -1]), classes=("cat", "dog"))
-    write_features(tmp_path / "x.features", table)
-    found = read_table(tmp_path / "x.features", labels=path)
-    assert found.given_labels.tolist() == expected
-    assert found.classes == read_features(tmp_path / "x.features").classes
+    for source in write_sources(tmp_path, [0, 1, 0, -1], ["cat", "dog"]):
+        found = read_table(source, labels=path)
+        assert found.given_labels.tolist() == [None, "dog", "dog", None]
+        assert found.classes == ("cat", "dog")
+    # Features without labels have none to keep.
+    np.save(tmp_path / "x.npy", X)
+    path = write_csv(tmp_path / "l.csv", "row,label", "3,b", "1,a")
+    assert read_table(tmp_path / "x.npy", labels=path).labels.tolist() == [-1, 0, -1, 1]
 
 
-def test_a_label_file_may_name_new_classes_unless_each_class_has_a_superclass(tmp_path):
-    codes, classes = np.array([0, 1, 0, -1]), ["dog", "cat"]
-    table = FeatureTable(features=X, labels=codes, classes=tuple(classes))
-    write_features(tmp_path / "x.features", table)
-    grouped = replace(table, superclass=np.array([0, 0]), superclass_names=("pet",))
-    write_features(tmp_path / "y.features", grouped)
-    np.savez(tmp_path / "x.npz", X=X, y=codes, classes=classes, true_label=[0, 1, 1, 1])
-    np.savez(tmp_path / "y.npz", X=X, y=codes, classes=classes, superclass=[0, 0])
+def test_label_file_may_have_new_classes(tmp_path):
     path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
     other = write_csv(tmp_path / "o.csv", "row,label", *(f"{row},yak" for row in range(4)))
-    for suffix in ("features", "npz"):
-        found = read_table(tmp_path / f"x.{suffix}", labels=path)
+    codes, classes = [0, 1, 0, -1], ["dog", "cat"]
+    for source in write_sources(tmp_path, codes, classes, true_label=[0, 1, 1, 1]):
+        found = read_table(source, labels=path)
         assert found.classes == ("dog", "cat", "ant", "yak")
         assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
         assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
-        with pytest.raises(ValueError, match="table has superclasses, but 'ant', 'yak' are in non"):
-            read_table(tmp_path / f"y.{suffix}", labels=path)
-        with pytest.raises(
-            ValueError, match="pass the labels of these rows; not all classes may be"
-        ):
-            read_table(tmp_path / f"x.{suffix}", labels=other)
-    assert found.true_labels.tolist() == [0, 1, 1, 1]
+        with pytest.raises(ValueError, match="the labels of these rows; not all classes may be"):
+            read_table(source, labels=other)
+    assert read_table(tmp_path / "x.npz", labels=path).true_labels.tolist() == [0, 1, 1, 1]
     with pytest.raises(ValueError, match="2 labels that are not among the 2 classes"):
         read_table(tmp_path / "x.npz", labels=path, classes=classes)
 
 
+def test_new_classes_need_a_superclass(tmp_path):
+    path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
+    archive, file = write_sources(tmp_path, [0, 1, 0, -1], ["dog", "cat"], superclass=[0, 0])
+    groups = {"superclass": np.array([0, 0]), "superclass_names": ("pet",)}
+    write_features(file, replace(read_table(file), **groups))
+    for source in (archive, file):
+        with pytest.raises(ValueError, match="table has superclasses, but 'ant', 'yak' are in non"):
+            read_table(source, labels=path)
+
+
 @pytest.mark.parametrize("rows", [range(4), (3, 1)])
-def test_whole_numbers_of_a_label_file_are_positions_among_words(tmp_path, rows):
-    np.savez(tmp_path / "x.npz", X=X, y=[0, 0, 0, 0], classes=["dog", "cat"])
-    table = FeatureTable(features=X, labels=np.zeros(4, dtype=int), classes=("dog", "cat"))
-    write_features(tmp_path / "x.features", table)
+def test_whole_numbers_are_positions_among_words(tmp_path, rows):
     path = write_csv(tmp_path / "l.csv", "row,label", *(f"{row},1" for row in rows))
     expected = ["cat" if row in rows else "dog" for row in range(4)]
-    for name in ("x.npz", "x.features"):
-        found = read_table(tmp_path / name, labels=path)
+    for source in write_sources(tmp_path, [0, 0, 0, 0], ["dog", "cat"]):
+        found = read_table(source, labels=path)
         assert found.given_labels.tolist() == expected
         assert found.classes == ("dog", "cat")
-        kept = "2 rows are not in l.csv and keep their labels"
+        kept = "rows that are not in l.csv and keep their label: 2"
         assert (kept in found.columns_in_words) == (len(rows) == 2)
 
 
-def test_a_corrected_parquet_file_is_a_label_file(tmp_path):
-    np.savez(tmp_path / "x.npz", X=X, y=[0, 0, 0, 0], classes=["dog", "cat"])
+def test_corrected_parquet_file_is_a_label_file(tmp_path):
+    source, _ = write_sources(tmp_path, [0, 0, 0, 0], ["dog", "cat"])
     labels = {"id": [2, 0], "label": ["cat", "yak"], "given_label": ["dog", "dog"]}
     pd.DataFrame(labels).to_parquet(tmp_path / "l.parquet")
-    found = read_table(tmp_path / "x.npz", labels=tmp_path / "l.parquet")
+    found = read_table(source, labels=tmp_path / "l.parquet")
     assert found.given_labels.tolist() == ["yak", "dog", "cat", "dog"]
 
 
-def test_an_own_label_may_mean_that_there_is_none(tmp_path):
+def test_missing_texts_apply_to_both_labels(tmp_path):
     np.savez(tmp_path / "x.npz", X=X, y=["cat", "NA", "dog", "dog"], classes=["cat", "dog"])
     path = write_csv(tmp_path / "l.csv", "row,label", "2,cat", "3,NA")
     found = read_table(tmp_path / "x.npz", labels=path, missing=["NA"])
     assert found.given_labels.tolist() == ["cat", None, "cat", None]
 
 
-def test_rows_that_are_not_named_have_no_label_where_there_is_none(tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    path = write_csv(tmp_path / "l.csv", "row,label", "3,b", "1,a")
-    assert read_table(tmp_path / "x.npy", labels=path).labels.tolist() == [-1, 0, -1, 1]
-
-
-def test_own_labels_are_not_read_where_none_is_kept(tmp_path):
-    np.savez(tmp_path / "x.npz", X=X, y=[0.5, 1, 2, 3])  # half a label is none
+def test_labels_that_are_all_replaced_are_not_checked(tmp_path):
+    np.savez(tmp_path / "x.npz", X=X, y=[0.5, 1, 2, 3])  # 0.5 is not a label
     path = write_csv(tmp_path / "l.csv", "row,label", "3,b", "1,a", "0,a", "2,a")
     assert read_table(tmp_path / "x.npz", labels=path).labels.tolist() == [0, 0, 0, 1]
 
 
-def stored(tmp_path, ids, skipped=()):
-    """Write features of three rows that know their ids, and what was skipped."""
+def stored(tmp_path, ids, skipped):
+    """Write features of three rows with ids, and the ids of skipped rows."""
     table = FeatureTable(
         features=X[:3],
         labels=np.array([0, 1, 0]),
         classes=("cat", "dog"),
         ids=ids,
-        provenance={"skipped": [{"id": name, "item": "", "reason": ""} for name in skipped]},
+        provenance={"skipped": [{"id": skipped, "item": "", "reason": ""}]},
     )
     write_features(tmp_path / "x.features", table)
     return tmp_path / "x.features"
 
 
-def test_a_label_file_finds_the_rows_that_were_not_skipped(tmp_path):
-    features = stored(tmp_path, RowIds.by_position(4).take([0, 2, 3]), skipped=["1"])
+def test_labels_of_skipped_rows_are_left_out(tmp_path):
+    features = stored(tmp_path, RowIds.by_position(4).take([0, 2, 3]), skipped="1")
     path = write_csv(tmp_path / "l.csv", "text,label", "a,dog", ",cat", "c,dog", "d,cat")
     table = read_table(features, labels=path)
     assert table.given_labels.tolist() == ["dog", "dog", "cat"]
     assert list(table.ids) == ["0", "2", "3"]
     assert list(table.items) == ["a", "c", "d"]
-    # One line for each row of the features: nobody can tell which is which.
+    # One line for each row of the features: the skipped row may be among them.
     short = write_csv(tmp_path / "s.csv", "text,label", "a,dog", "c,dog", "d,cat")
     with pytest.raises(ValueError, match=r"3 labels for 3 rows of features: .* a column 'id'"):
         read_table(features, labels=short)
 
 
-def test_ids_of_the_features_are_looked_for_by_their_name(tmp_path):
-    features = stored(tmp_path, RowIds.of_column("ticket", ["T7", "T8", "T9"]), skipped=["T1"])
-    own = write_csv(tmp_path / "own.csv", "ticket,id,label", "T9,1,dog", "T1,2,cat", "T7,3,dog")
-    audits = write_csv(tmp_path / "audits.csv", "id,item,label", "T9,,dog", "T7,,dog")
-    for path in (own, audits):
-        assert read_table(features, labels=path).given_labels.tolist() == ["dog"] * 3
-    other = write_csv(tmp_path / "other.csv", "nr,label", "T7,cat", "T8,cat", "T9,cat")
-    assert read_table(features, labels=other, id_column="nr").labels.tolist() == [0, 0, 0]
-    with pytest.raises(ValueError, match=r"other.csv has no column of ids.*the column 'ticket'"):
-        read_table(features, labels=other)
-    strange = write_csv(tmp_path / "strange.csv", "ticket,label", "T7,cat", "T5,cat", "T6,dog")
-    with pytest.raises(ValueError, match=r"has 2 ids that no row has \('T5', 'T6'\)"):
-        read_table(features, labels=strange)
-    twice = write_csv(tmp_path / "twice.csv", "ticket,label", "T7,cat", "T7,cat")
-    with pytest.raises(ValueError, match=r"has 1 id more than once \('T7'\)"):
-        read_table(features, labels=twice)
+def test_ids_are_found_by_the_column_of_the_features(tmp_path):
+    features = stored(tmp_path, RowIds.of_column("ticket", ["T7", "T8", "T9"]), skipped="T1")
+
+    def read(*lines, **options):
+        return read_table(features, labels=write_csv(tmp_path / "l.csv", *lines), **options)
+
+    for lines in (
+        ("ticket,id,label", "T9,1,dog", "T1,2,cat", "T7,3,dog"),
+        ("id,item,label", "T9,,dog", "T7,,dog"),  # as in the files of an audit
+    ):
+        assert read(*lines).given_labels.tolist() == ["dog"] * 3
+    other = ("nr,label", "T7,cat", "T8,cat", "T9,cat")
+    assert read(*other, id_column="nr").labels.tolist() == [0, 0, 0]
+    for lines, message in (
+        (other, r"l.csv has no column of ids.*the column 'ticket'"),
+        (("ticket,label", "T7,cat", "T5,cat", "T6,dog"), r"2 ids that no row has \('T5', 'T6'\)"),
+        (("ticket,label", "T7,cat", "T7,cat"), r"has 1 id more than once \('T7'\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read(*lines)
 
 
-def test_files_of_an_audit_are_read_with_the_options_of_the_audit(tmp_path):
+def test_audit_files_are_read_with_the_options_of_the_audit(tmp_path):
     lines = (f"{x},{2 * x},N{x},cat" for x in range(4))
     table = write_csv(tmp_path / "t.csv", "a,b,nr,kind", *lines)
     audits = write_csv(tmp_path / "audits.csv", "id,item,label", "N3,,dog", "N0,,dog", "N1,,cat")
@@ -171,31 +172,28 @@ def test_features_without_ids_take_those_of_the_label_file(tmp_path):
     table = read_table(tmp_path / "x.npy", labels=path, item_column="message")
     assert (list(table.ids), table.ids.column) == (["9", "4", "7", "2"], "id")
     assert (list(table.items), table.item_kind) == (["a", "b", "c", "d"], "text")
-    # Positions in another order may be either.
+    # Positions in another order may be ids, or not.
     shuffled = write_csv(tmp_path / "s.csv", "id,label", "3,a", "1,a", "0,b", "2,b")
-    with pytest.raises(
-        ValueError, match=r"positions of rows as ids 'id', in another order: rename"
-    ):
+    with pytest.raises(ValueError, match=r"positions of rows as ids 'id', in another order: ren"):
         read_table(tmp_path / "x.npy", labels=shuffled)
     in_order = read_table(tmp_path / "x.npy", labels=shuffled, id_column="")
     assert in_order.given_labels.tolist() == ["a", "a", "b", "b"]
 
 
-def test_a_series_indexed_by_the_ids_in_another_order_is_refused(tmp_path):
+def test_series_indexed_by_ids_in_another_order_is_refused(tmp_path):
     ids = [f"r{number}" for number in range(6)]
     rows = pd.DataFrame({"id": ids, "a": range(6), "b": [0.5] * 6})
     rows.to_csv(tmp_path / "rows.csv", index=False)
     labels = pd.Series([*"xyxyxy"], index=ids)
     for source in (tmp_path / "rows.csv", rows):
-        assert read_table(source, labels=labels).coded.values.tolist() == [*"xyxyxy"]
+        for same in (labels, labels.reset_index(drop=True)):
+            assert read_table(source, labels=same).given_labels.tolist() == [*"xyxyxy"]
         with pytest.raises(ValueError, match="has the row ids as its index"):
             read_table(source, labels=labels[::-1])
-    counted = labels.reset_index(drop=True)
-    assert read_table(rows, labels=counted).coded.values.tolist() == [*"xyxyxy"]
 
 
 @pytest.mark.parametrize("kind", ["features", "csv"])
-def test_a_label_file_that_was_sorted_is_refused(kind, tmp_path):
+def test_sorted_label_file_without_ids_is_refused(kind, tmp_path):
     texts, labels = ["to pay", "late", "a refund", "lost"], ["bill", "post", "bill", "post"]
     if kind == "features":
         source = tmp_path / "x.features"
@@ -210,21 +208,3 @@ def test_a_label_file_that_was_sorted_is_refused(kind, tmp_path):
     other = write_csv(tmp_path / "sorted.csv", "text,label", *sorted(lines))
     with pytest.raises(ValueError, match="items of the features in their column 'text', but in"):
         read_table(source, labels=other)
-
-
-def test_classes_that_no_label_names_can_be_left_out():
-    table = FeatureTable(
-        features=X,
-        labels=np.array([1, 4, -1, 1]),
-        true_labels=np.array([1, 4, 5, -1]),
-        classes=tuple("abcdef"),
-        superclass=np.array([0, 0, 0, 1, 1, 1]),
-        superclass_names=("early", "late"),
-    )
-    found = with_used_classes(table)
-    assert found.classes == ("b", "e", "f")
-    assert found.labels.tolist() == [0, 1, -1, 0]
-    assert found.true_labels.tolist() == [0, 1, 2, -1]
-    assert found.superclass.tolist() == [0, 1, 1]
-    assert with_used_classes(found) is found
-    assert with_used_classes(replace(table, true_labels=None)).classes == ("b", "e")

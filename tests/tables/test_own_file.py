@@ -1,4 +1,4 @@
-"""A user's file written again: every byte as it was, but for the labels."""
+"""A user's file is written again with other labels and the same other bytes."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ DELIMITERS = st.sampled_from([",", ";", "\t"])
 
 @st.composite
 def csv_texts(draw):
-    """CSV as some program may write it: any quoting, any line ends, blank lines."""
+    """Return a CSV file with any quoting, line ends and blank lines."""
     delimiter, text = draw(DELIMITERS), ""
     for line in draw(st.lists(st.lists(CELL, min_size=2, max_size=2), min_size=1, max_size=5)):
         cells = [
@@ -33,7 +33,7 @@ def csv_texts(draw):
 
 
 @given(csv_texts())
-def test_records_are_those_of_the_csv_module_and_nothing_is_lost(written):
+def test_records_are_those_of_the_csv_module(written):
     delimiter, text = written
     records = list(raw_records(text, delimiter))
     expected = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
@@ -52,7 +52,7 @@ MESSY = (
 )
 
 
-def test_what_does_not_change_keeps_every_byte(tmp_path):
+def test_other_cells_keep_every_byte(tmp_path):
     path, target = tmp_path / "t.csv", tmp_path / "out.csv"
     path.write_bytes(MESSY.encode())
     file = OwnCsv(path)
@@ -71,7 +71,7 @@ def test_what_does_not_change_keeps_every_byte(tmp_path):
     )
 
 
-def test_old_labels_of_several_rounds_stand_beside_each_other(tmp_path):
+def test_old_labels_of_every_round_are_kept(tmp_path):
     (tmp_path / "a.csv").write_text("label\ncat\n\ndog\n")
     for source, target, name in (("a", "b", "given_label"), ("b", "c", "given_label_2")):
         file = OwnCsv(tmp_path / f"{source}.csv")
@@ -83,7 +83,7 @@ def test_old_labels_of_several_rounds_stand_beside_each_other(tmp_path):
     )
 
 
-def test_a_parquet_file_keeps_its_schema_and_its_other_columns(tmp_path):
+def test_parquet_file_keeps_its_schema_and_other_columns(tmp_path):
     table = pa.table(
         {
             "n": pa.array([1, None, 3], pa.int8()),
@@ -104,19 +104,16 @@ def test_a_parquet_file_keeps_its_schema_and_its_other_columns(tmp_path):
     assert found.schema.types == [*table.schema.types, pa.int16()]
 
 
-def test_other_files_are_not_written_again(tmp_path):
+def test_other_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"ends in '.npz': pass the .csv or .parquet file"):
         open_own_file(tmp_path / "a.npz")
-
-
-def test_a_copy_for_spreadsheets_is_not_written_again(tmp_path):
     path = tmp_path / "safe.csv"
     write_csv(path, ["text", "label"], [["=1", "cat"]], spreadsheet_safe=True)
     with pytest.raises(ValueError, match=r"is a copy for spreadsheets.*pass the original file"):
         open_own_file(path)
 
 
-def test_a_damaged_parquet_file_is_named(tmp_path):
+def test_damaged_parquet_file_is_named(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"label": [f"class {row}" for row in range(1000)]}), path)
     content = bytearray(path.read_bytes())

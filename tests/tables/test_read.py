@@ -1,4 +1,4 @@
-"""The same table from every format, and a clear word where there is none."""
+"""Every format gives the same table."""
 
 import sys
 import zipfile
@@ -57,7 +57,7 @@ def stored_array(path):
     return {"labels": path.with_suffix(".csv")}
 
 
-# Files of every format that hold the one table; what they return are options of the reader.
+# Writers of the same table in every format; they return options of the reader.
 FILES = {
     "a.csv": lambda path: FRAME.to_csv(path, index=False),
     "a.tsv": lambda path: FRAME.to_csv(path, index=False, sep="\t"),
@@ -77,7 +77,7 @@ SOURCES = (
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_format_gives_the_one_table(name, tmp_path):
+def test_every_format_gives_the_same_table(name, tmp_path):
     options, source = {}, tmp_path / name
     if name in FILES:
         options = FILES[name](source) or {}
@@ -86,7 +86,7 @@ def test_every_format_gives_the_one_table(name, tmp_path):
     table = read_table(source, **options)
     write_features(tmp_path / "again.features", table)
     for found in (table, read_table(tmp_path / "again.features")):
-        # The shortest decimals that are these float32 are read as float64.
+        # A CSV file has the shortest decimals of these float32, which are read as float64.
         np.testing.assert_array_equal(np.asarray(found.features, np.float32), X)
         assert found.features.dtype.kind == "f"
         assert found.classes == ("cat", "dog", "eel")
@@ -105,7 +105,7 @@ def test_every_format_gives_the_one_table(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [*FILES, "t.parquet"])
-def test_the_header_names_the_columns_where_the_format_has_one(name, tmp_path):
+def test_header_names_the_columns_if_the_format_has_one(name, tmp_path):
     if name == "t.parquet":
         stored_parquet(tmp_path, FRAMES["arrow, fixed size"]())
         assert table_header([tmp_path / name]) == {"embedding": True} | dict.fromkeys(REST, False)
@@ -116,26 +116,28 @@ def test_the_header_names_the_columns_where_the_format_has_one(name, tmp_path):
     assert table_header([tmp_path / name]) == expected
 
 
+def table_of(**columns):
+    return read_table(pd.DataFrame(columns))
+
+
 def test_separate_labels_of_any_kind(tmp_path):
     np.save(tmp_path / "X.npy", X)
-    FRAME[["label"]].rename(columns={"label": "animal"}).to_csv(tmp_path / "one.csv", index=False)
+    (tmp_path / "one.csv").write_text("animal\ndog\ncat\n\ndog\neel\n")  # a blank line is missing
     np.save(tmp_path / "y.npy", BLANK["label"].to_numpy(str))
     for labels in (tmp_path / "one.csv", tmp_path / "y.npy", LABELS, pd.Series(LABELS)):
         table = read_table(tmp_path / "X.npy", labels=labels)
         assert table.labels.tolist() == [1, 0, -1, 1, 2]
         np.testing.assert_array_equal(table.features, X)
-    inside = read_table(pd.DataFrame(WIDE | {"y": 0}), labels=[*"ababa"])  # these are replaced
-    assert inside.given_labels.tolist() == [*"ababa"]
-    np.testing.assert_array_equal(inside.features, X)
+    replaced = read_table(pd.DataFrame(WIDE | {"y": 0}), labels=[*"ababa"])
+    assert replaced.given_labels.tolist() == [*"ababa"]
 
 
-def test_features_and_classes_that_are_chosen(tmp_path):
+def test_chosen_features_and_classes(tmp_path):
     frame = FRAME.assign(id=range(5))
     assert read_table(frame).n_features == 3
     for chosen, columns in ((["f2", "f0"], [2, 0]), ("f1", [1])):
-        np.testing.assert_array_equal(
-            read_table(frame, feature_column=chosen).features, X[:, columns]
-        )
+        found = read_table(frame, feature_column=chosen).features
+        np.testing.assert_array_equal(found, X[:, columns])
     names = tmp_path / "classes.txt"
     names.write_text("eel\ncat\ndog\nfox\n")
     for classes in (names, ["eel", "cat", "dog", "fox"]):
@@ -145,7 +147,7 @@ def test_features_and_classes_that_are_chosen(tmp_path):
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_nulls_are_missing_in_any_frame(make):
+def test_nulls_are_missing(make):
     nulls = [10, None, 2] if make is not pd.DataFrame else pd.array([10, None, 2], dtype="Int64")
     table = read_table(make({"a": [1.0, 2.0, 3.0], "y": nulls}))
     assert (table.classes, table.labels.tolist()) == (("2", "10"), [1, -1, 0])
@@ -153,7 +155,7 @@ def test_nulls_are_missing_in_any_frame(make):
     np.testing.assert_array_equal(features, [[10], [np.nan], [2]])
 
 
-def test_parquet_without_its_extra(tmp_path, monkeypatch):
+def test_parquet_needs_its_extra(tmp_path, monkeypatch):
     pl.DataFrame(WIDE | REST).write_parquet(tmp_path / "table.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(
@@ -162,54 +164,52 @@ def test_parquet_without_its_extra(tmp_path, monkeypatch):
         read_table(tmp_path / "table.parquet")
 
 
-def test_a_feature_file_takes_no_columns(tmp_path):
-    path = tmp_path / "t.features"
-    write_features(path, read_table(FRAME))
-    for options in ({"feature_column": "x"}, {"classes": ["a"]}):
-        with pytest.raises(
-            ValueError, match="source is a feature file, which contains the roles of"
-        ):
-            read_table(path, **options)
-    with pytest.raises(ValueError, match=r"label_column='y' is for .* whose label is 'label'"):
-        read_table(path, label_column="y")
-    assert read_table(path, label_column="label").classes == read_table(path).classes
+def test_types_of_features():
+    lists = table_of(features=[[1, 2], [0.5, 1.5]], label=["cat", "dog"])
+    assert lists.features.tolist() == [[1, 2], [0.5, 1.5]]
+    for dtype, expected in ((np.uint8, np.float32), (np.int16, np.float32), (np.int64, float)):
+        assert table_of(a=np.arange(3, dtype=dtype), y=[0, 1, 0]).features.dtype == expected
 
 
-def test_lists_of_integers_and_of_fractions_are_fractions():
-    frame = pd.DataFrame({"features": [[1, 2], [0.5, 1.5]], "label": ["cat", "dog"]})
-    assert read_table(frame).features.tolist() == [[1, 2], [0.5, 1.5]]
-
-
-def test_years_may_be_names(tmp_path):
+def test_names_of_columns_may_be_years(tmp_path):
     (tmp_path / "t.csv").write_text("2019,2020,label\n1,2,x\n3,4,y\n")
     assert read_table(tmp_path / "t.csv").features.tolist() == [[1, 2], [3, 4]]
 
 
-def test_a_blank_line_of_one_column_is_a_missing_label(tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    (tmp_path / "y.csv").write_text("label\ndog\ncat\n\ndog\neel\n")
-    table = read_table(tmp_path / "X.npy", labels=tmp_path / "y.csv")
-    assert table.labels.tolist() == [1, 0, -1, 1, 2]
+def test_splits_are_coded_by_name():
+    table = table_of(a=[1.0, 2.0, 3.0], y=0, split=[1, 2, 1])
+    assert (table.split_names, table.split.tolist()) == (("1", "2"), [0, 1, 0])
+    odd = table_of(a=[1.0, 2.0, 3.0], y=0, split=["zoo", "test", "train"])
+    assert (odd.split_names, odd.split.tolist()) == (("train", "test", "zoo"), [2, 1, 0])
 
 
-def test_splits_go_by_name():
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": 0, "split": [1, 2, 1]})
-    table = read_table(frame)
-    assert table.split_names == ("1", "2")
-    assert table.split.tolist() == [0, 1, 0]
-    odd = read_table(frame.assign(split=["zoo", "test", "train"]))
-    assert odd.split_names == ("train", "test", "zoo")
-    assert odd.split.tolist() == [2, 1, 0]
+def test_true_labels_share_the_classes():
+    table = table_of(**WIDE, label=["a"] * 5, true_label=["a", "b", "c", None, "a"])
+    assert table.classes == ("a", "b", "c")
+    assert table.labels.tolist() == [0] * 5
+    assert table.true_labels.tolist() == [0, 1, 2, -1, 0]
+    np.testing.assert_array_equal(table.features, X)
 
 
-def test_a_column_of_labels_chosen_by_name(tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    (tmp_path / "y.csv").write_text("fine,coarse\n1,x\n2,y\n3,x\n4,y\n5,x\n")
-    table = read_table(tmp_path / "X.npy", labels=tmp_path / "y.csv", label_column="coarse")
-    assert table.given_labels.tolist() == [*"xyxyx"]
+def test_labels_are_optional_on_request(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    (tmp_path / "x.csv").write_text("a,b,split\n1,0,train\n0,1,test\n")
+    for name, n_rows in (("x.npy", 3), ("x.csv", 2)):
+        table = read_table(tmp_path / name, labelled=False)
+        assert (table.n_rows, table.classes) == (n_rows, ())
+        assert table.labels.tolist() == [-1] * n_rows
+        with pytest.raises(ValueError, match="no label column among"):
+            read_table(tmp_path / name)
+    # Labels of the table are read, and are no features.
+    (tmp_path / "y.csv").write_text("a,label\n1,7\n0,5\n")
+    table = read_table(tmp_path / "y.csv", labelled=False)
+    assert (table.classes, table.n_features) == (("5", "7"), 1)
 
 
-def test_npz(tmp_path):
+# Archives ----------------------------------------------------------------------------------------
+
+
+def test_archive_describes_classes(tmp_path):
     np.savez(
         tmp_path / "a.npz", X=X, y=[2, 0, -1, 1, 2], classes=["x", "y", "z"],
         superclass=[0, 1, 0], superclass_names=["s", "t"], index=np.arange(5),
@@ -234,10 +234,14 @@ def split_archive(tmp_path):
     return path
 
 
-def test_npz_by_splits(split_archive):
+def splits_of(table):
+    return [table.take(table.rows_of_split(name)) for name in ("train", "test")]
+
+
+def test_archive_of_splits(split_archive):
     table = read_table(split_archive)
     assert table.split_names == ("train", "test")
-    train, test = (table.take(table.rows_of_split(name)) for name in ("train", "test"))
+    train, test = splits_of(table)
     np.testing.assert_array_equal(train.features, X[:3])
     np.testing.assert_array_equal(test.features, X[3:].astype(np.float16))
     assert (train.labels.tolist(), test.labels.tolist()) == ([0, 1, 2], [0, 1])
@@ -245,14 +249,9 @@ def test_npz_by_splits(split_archive):
     assert table.true_labels is None
 
 
-def test_other_labels_of_one_split(split_archive):
-    table = read_table(
-        split_archive,
-        label_column="y_train_human",
-        true_label_column="y_train",
-        item_column="test_files",
-    )
-    train, test = (table.take(table.rows_of_split(name)) for name in ("train", "test"))
+def test_array_of_one_split_stands_for_all(split_archive):
+    chosen = {"label_column": "y_train_human", "true_label_column": "y_train"}
+    train, test = splits_of(read_table(split_archive, **chosen, item_column="test_files"))
     assert (train.labels.tolist(), train.true_labels.tolist()) == ([0, 2, 2], [0, 1, 2])
     assert (test.labels.tolist(), test.true_labels.tolist()) == ([0, 1], [0, 1])
     assert list(train.items) + list(test.items) == ["", "", "", "d.jpg", "e.jpg"]
@@ -260,51 +259,34 @@ def test_other_labels_of_one_split(split_archive):
 
 def test_separate_labels_of_all_splits(split_archive, tmp_path):
     (tmp_path / "y.csv").write_text("name,file\nc,p\nc,q\nb,r\na,s\na,t\n")
-    table = read_table(
-        split_archive, labels=tmp_path / "y.csv", label_column="name", item_column="file"
-    )
+    named = {"label_column": "name", "item_column": "file"}
+    table = read_table(split_archive, labels=tmp_path / "y.csv", **named)
     assert table.labels.tolist() == [2, 2, 1, 0, 0]
     assert list(table.items) == ["p", "q", "r", "s", "t"]
     assert table.split.tolist() == [1, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("option", ["label_column", "true_label_column", "split_column"])
-def test_an_array_of_a_split_that_is_not_there(split_archive, option):
+def test_missing_array_of_a_split_is_refused(split_archive, option):
     with pytest.raises(ValueError, match=f"{option}='z' is missing .*: the columns are"):
         read_table(split_archive, **{option: "z"})
 
 
-def test_features_chosen_in_an_archive(tmp_path):
+def test_chosen_features_of_an_archive(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, X=X, X_train=X + 1, a=X[:, 0], b=X[:, 1], y=range(5))
-    np.testing.assert_array_equal(read_table(path, feature_column="X").features, X)
-    np.testing.assert_array_equal(read_table(path, feature_column="X_train").features, X + 1)
-    np.testing.assert_array_equal(read_table(path, feature_column=["b", "a"]).features, X[:, 1::-1])
+    for chosen, expected in (("X", X), ("X_train", X + 1), (["b", "a"], X[:, 1::-1])):
+        np.testing.assert_array_equal(read_table(path, feature_column=chosen).features, expected)
 
 
-def test_a_split_without_labels_has_none(tmp_path):
+def test_split_without_labels(tmp_path):
     np.savez(tmp_path / "a.npz", emb_train=X[:3], emb_val=X[3:], y_train=["a", "b", "a"])
     table = read_table(tmp_path / "a.npz", feature_column="emb")
     assert table.given_labels.tolist() == ["a", "b", "a", None, None]
     assert table.split_names == ("train", "val")
 
 
-def test_true_labels_are_kept_beside():
-    frame = pd.DataFrame(WIDE | {"label": ["a"] * 5, "true_label": ["a", "b", "c", None, "a"]})
-    table = read_table(frame)
-    assert table.classes == ("a", "b", "c")
-    assert table.labels.tolist() == [0] * 5
-    assert table.true_labels.tolist() == [0, 1, 2, -1, 0]
-    np.testing.assert_array_equal(table.features, X)
-
-
-def test_integers_become_floats_that_hold_them():
-    for dtype, expected in ((np.uint8, np.float32), (np.int16, np.float32), (np.int64, float)):
-        frame = pd.DataFrame({"a": np.arange(3, dtype=dtype), "y": [0, 1, 0]})
-        assert read_table(frame).features.dtype == expected
-
-
-def test_an_archive_with_two_files_of_one_name(tmp_path):
+def test_two_arrays_of_one_name_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", X=X, y=range(5))
     with (
         zipfile.ZipFile(tmp_path / "a.npz", "a") as archive,
@@ -315,41 +297,31 @@ def test_an_archive_with_two_files_of_one_name(tmp_path):
         read_table(tmp_path / "a.npz")
 
 
-def test_separate_labels_replace_those_of_a_feature_file(tmp_path):
-    path = tmp_path / "t.features"
-    table = read_table(FRAME)
-    write_features(path, table)
-    names = [table.classes[0]] * (table.n_rows - 1) + [None]
-    again = read_table(path, labels=names)
-    assert again.labels.tolist() == [0] * (table.n_rows - 1) + [-1]
-    assert again.classes == table.classes
-    pd.DataFrame({"row": range(table.n_rows), "label": names}).to_csv(
-        tmp_path / "reviewed.csv", index=False
-    )
-    from_file = read_table(path, labels=tmp_path / "reviewed.csv")
-    np.testing.assert_array_equal(from_file.labels, again.labels)
-    with pytest.raises(ValueError, match="labels for"):
-        read_table(path, labels=names[1:])
-    with pytest.raises(ValueError, match="unheard-of"):
-        read_table(path, labels=["unheard-of"] * table.n_rows)
+# Feature files -----------------------------------------------------------------------------------
 
 
-def test_labels_need_not_be_there_if_nobody_asks_for_them(tmp_path) -> None:
-    np.save(tmp_path / "x.npy", np.eye(3))
-    (tmp_path / "x.csv").write_text("a,b,split\n1,0,train\n0,1,test\n")
-    for name, n_rows in (("x.npy", 3), ("x.csv", 2)):
-        table = read_table(tmp_path / name, labelled=False)
-        assert (table.n_rows, table.classes) == (n_rows, ())
-        assert table.labels.tolist() == [-1] * n_rows
-        with pytest.raises(ValueError, match="no label column among"):
-            read_table(tmp_path / name)
-    # Those that are there are read all the same, and are no features.
-    (tmp_path / "y.csv").write_text("a,label\n1,7\n0,5\n")
-    table = read_table(tmp_path / "y.csv", labelled=False)
-    assert (table.classes, table.n_features) == (("5", "7"), 1)
+@pytest.fixture
+def feature_file(tmp_path):
+    write_features(tmp_path / "t.features", read_table(FRAME))
+    return tmp_path / "t.features"
 
 
-def test_separate_labels_give_a_feature_file_without_labels_its_classes(tmp_path):
+def test_feature_file_takes_no_columns(feature_file):
+    for options in ({"feature_column": "x"}, {"classes": ["a"]}):
+        with pytest.raises(ValueError, match="source is a feature file, which contains the roles"):
+            read_table(feature_file, **options)
+    with pytest.raises(ValueError, match=r"label_column='y' is for .* whose label is 'label'"):
+        read_table(feature_file, label_column="y")
+    assert read_table(feature_file, label_column="label").classes == ("cat", "dog", "eel")
+
+
+def test_separate_labels_replace_those_of_a_feature_file(feature_file):
+    again = read_table(feature_file, labels=["cat"] * 4 + [None])
+    assert again.labels.tolist() == [0, 0, 0, 0, -1]
+    assert again.classes == ("cat", "dog", "eel")
+
+
+def test_separate_labels_give_an_unlabelled_feature_file_its_classes(tmp_path):
     path = tmp_path / "t.features"
     write_features(path, read_table(pd.DataFrame(WIDE), labelled=False))
     table = read_table(path, labels=["b", "a", "", "b", "a"])
@@ -358,19 +330,14 @@ def test_separate_labels_give_a_feature_file_without_labels_its_classes(tmp_path
 
 
 def test_texts_that_mean_no_label(tmp_path):
-    table = read_table(
-        pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["x", "?", "y"], "true_label": ["x", "y", "?"]}),
-        missing=["?"],
-    )
+    columns = {"a": [1.0, 2.0, 3.0], "y": ["x", "?", "y"]}
+    frame = pd.DataFrame(columns | {"true_label": ["x", "y", "?"]})
+    table = read_table(frame, missing=["?"])
     assert table.classes == ("x", "y")
     assert (table.labels.tolist(), table.true_labels.tolist()) == ([0, -1, 1], [0, 1, -1])
     # A feature file loses the class, and its superclass with it.
-    stored = replace(
-        read_table(pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["x", "?", "y"]})),
-        superclass=np.array([1, 0, 0]),
-        superclass_names=("s", "t"),
-        true_labels=np.array([1, 1, 0]),
-    )
+    groups = {"superclass": np.array([1, 0, 0]), "superclass_names": ("s", "t")}
+    stored = replace(table_of(**columns), **groups, true_labels=np.array([1, 1, 0]))
     assert stored.classes == ("?", "x", "y")
     write_features(tmp_path / "t.features", stored)
     again = read_table(tmp_path / "t.features", missing=["?"])

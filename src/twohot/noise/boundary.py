@@ -98,14 +98,7 @@ def boundary_noise(
 def flip_probabilities(
     probabilities: NDArray[np.float64], codes: IntArray, noise_rate: float
 ) -> NDArray[np.float64]:
-    """Return the probability of each label to change, `noise_rate` on average.
-
-    Examples
-    --------
-    >>> probabilities = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.0, 1.0]])
-    >>> flip_probabilities(probabilities, np.array([0, 0, 0, 0]), 0.5).round(3)
-    array([0.137, 0.228, 0.685, 0.95 ])
-    """
+    """Return the probability of each label to change, `noise_rate` on average."""
     certainty = probabilities[np.arange(len(codes)), codes]
     # Counted, not summed: next to a probability of one, a tiny one would be lost.
     able = np.count_nonzero(probabilities, axis=1) > (certainty > 0)

@@ -138,9 +138,7 @@ def corrupt_table(
 
     Examples
     --------
-    >>> table = FeatureTable(
-    ...     features=np.eye(8), labels=np.arange(8) % 2, classes=("cat", "dog")
-    ... )
+    >>> table = FeatureTable(features=np.eye(8), labels=np.arange(8) % 2, classes=("cat", "dog"))
     >>> noisy = corrupt_table(table, corruption_for(table, "symmetric", 0.25), seed=0, exact=True)
     >>> int((noisy.labels != noisy.true_labels).sum())
     2
@@ -187,9 +185,7 @@ def corrupt_table_at_boundary(
 
     Examples
     --------
-    >>> table = FeatureTable(
-    ...     features=np.eye(8), labels=np.arange(8) % 2, classes=("cat", "dog")
-    ... )
+    >>> table = FeatureTable(features=np.eye(8), labels=np.arange(8) % 2, classes=("cat", "dog"))
     >>> noisy = corrupt_table_at_boundary(table, np.full((8, 2), 0.5), 0.5, seed=0)
     >>> int((noisy.labels != noisy.true_labels).sum())
     3

@@ -66,14 +66,6 @@ def controlled_rounding(
 
     The row sums of `expected` must be whole numbers, and the counts have exactly these row sums.
     Every count and every column sum is the floor or the ceiling of its expectation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> expected = np.array([[1.5, 0.5], [0.5, 1.5]])
-    >>> counts = controlled_rounding(expected, np.array([2, 2]), np.random.default_rng(0))
-    >>> counts.sum(axis=0), counts.sum(axis=1)
-    (array([2, 2]), array([2, 2]))
     """
     whole = np.floor(expected + WHOLE)
     remainder = expected - whole
@@ -345,15 +337,7 @@ def corrupt_labels(
 
 
 def corrupted_to(true: Labels, given: IntArray, asked: NDArray[np.float64]) -> Corrupted:
-    """Return the record of changed labels; a class without samples keeps its requested row.
-
-    Examples
-    --------
-    >>> true = Labels(np.array([0, 0, 1]), np.array(["cat", "dog"]))
-    >>> corrupted_to(true, np.array([0, 1, 1]), np.eye(2)).corruption
-    array([[0.5, 0.5],
-           [0. , 1. ]])
-    """
+    """Return the record of changed labels; a class without samples keeps its requested row."""
     counts = np.zeros((true.n_classes, true.n_classes), dtype=np.int64)
     np.add.at(counts, (true.codes[true.labelled], given[true.labelled]), 1)
     sampled = true.sizes > 0

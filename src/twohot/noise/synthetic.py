@@ -23,8 +23,8 @@ the i-th of n_features random axes, which all classes share.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,15 +57,6 @@ class SyntheticFeatures:
     labels: NDArray[np.int64]  # (n_samples,), 0 … n_classes - 1, class after class
     class_means: NDArray[np.float64]  # (n_classes, n_features), expectation of each class
     superclass: NDArray[np.intp]  # (n_classes,)
-
-
-@dataclass(frozen=True)
-class _Correlations:
-    """Expected inner products of two samples, by the relation of their classes."""
-
-    same_class: float
-    same_superclass: float
-    elsewhere: float
 
 
 def make_features(
@@ -133,19 +124,18 @@ def make_features(
     class_sizes = check_class_sizes(n_per_class, n_classes)
     decay = check_within("decay", decay, 0, 10)
     kind = check_precision(dtype)
-    correlations = _check_correlations(same_class, same_superclass, elsewhere, superclass)
-    if superclass is None:
-        superclass = np.arange(n_classes)
-    superclass = check_superclass(superclass, n_classes)
+    asked = {"same_class": same_class, "same_superclass": same_superclass, "elsewhere": elsewhere}
+    correlations = _check_correlations(asked, grouped=superclass is not None)
+    groups = np.arange(n_classes) if superclass is None else superclass
+    superclass = check_superclass(groups, n_classes)
     generator = check_generator(random_state)
 
     class_means = _class_means(correlations, superclass, n_features, generator)
     labels = np.repeat(np.arange(n_classes), class_sizes)
     spread = np.arange(1.0, n_features + 1) ** (-decay / 2)
     mixing = spread[:, np.newaxis] * _orthonormal(n_features, n_features, generator)
-    features = _sample(
-        class_means.astype(kind), correlations.same_class, labels, mixing.astype(kind), generator
-    )
+    length = correlations["same_class"]
+    features = _sample(class_means.astype(kind), length, labels, mixing.astype(kind), generator)
     return SyntheticFeatures(features, labels, class_means, superclass)
 
 
@@ -172,15 +162,15 @@ def _sample(
 
 
 def _class_means(
-    correlations: _Correlations,
+    correlations: Mapping[str, float],
     superclass: NDArray[np.intp],
     n_features: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return randomly rotated vectors with the Gram matrix W, or at least with its diagonal."""
-    same_superclass = superclass[:, np.newaxis] == superclass
-    gram = np.where(same_superclass, correlations.same_superclass, correlations.elsewhere)
-    np.fill_diagonal(gram, correlations.same_class)
+    same_class, same_superclass, elsewhere = correlations.values()
+    gram = np.where(superclass[:, np.newaxis] == superclass, same_superclass, elsewhere)
+    np.fill_diagonal(gram, same_class)
     eigenvalues, axes = np.linalg.eigh(gram)
     negligible = NEGLIGIBLE * np.trace(gram)
     if eigenvalues[0] < -negligible:
@@ -189,8 +179,7 @@ def _class_means(
     root = axes[:, kept] * np.sqrt(eigenvalues[kept])  # (n_classes, rank), root @ root.T = W
     means: NDArray[np.float64] = root @ _orthonormal(root.shape[1], n_features, generator)
     if root.shape[1] > n_features:
-        length = np.linalg.norm(means, axis=1, keepdims=True)
-        means *= math.sqrt(correlations.same_class) / length
+        means *= math.sqrt(same_class) / np.linalg.norm(means, axis=1, keepdims=True)
     return means
 
 
@@ -206,11 +195,11 @@ def _orthonormal(
 
 
 def _not_semidefinite(
-    correlations: _Correlations, superclass: NDArray[np.intp], eigenvalue: float
+    correlations: Mapping[str, float], superclass: NDArray[np.intp], eigenvalue: float
 ) -> ArgumentError:
     """Return the error for these correlations, with a possible value."""
     sizes = np.bincount(superclass)
-    c, d = correlations.same_class, correlations.same_superclass
+    c, d, elsewhere = correlations.values()
 
     def excess(minus_elsewhere: float) -> float:  # the condition at the top, as "≤ 0"
         shares = sizes / (c - d + (d + minus_elsewhere) * sizes)
@@ -221,31 +210,28 @@ def _not_semidefinite(
     start = max(1e-6, -d)
     advice = "raise same_superclass or same_class."
     if excess(start) < 0:
-        lowest = brentq(excess, start, -correlations.elsewhere)
+        lowest = brentq(excess, start, -elsewhere)
         advice = f"raise elsewhere to at least {-math.floor(lowest * 1e6) / 1e6:g}."
     problem = f"contradict each other for {len(superclass)} classes in {len(sizes)} superclasses"
     why = f"their matrix has the negative eigenvalue {eigenvalue:.3g}"
-    return ArgumentError(asdict(correlations), problem, f"{why}; {advice}")
+    return ArgumentError(correlations, problem, f"{why}; {advice}")
 
 
-def _check_correlations(
-    same_class: float, same_superclass: float, elsewhere: float, superclass: ArrayLike | None
-) -> _Correlations:
+def _check_correlations(asked: Mapping[str, float], *, grouped: bool) -> dict[str, float]:
     """Return the three correlations, which must not increase from the nearer to the farther."""
-    same_class = check_within("same_class", same_class, 0, 1)
-    same_superclass = check_within("same_superclass", same_superclass, -1, 1)
-    elsewhere = check_within("elsewhere", elsewhere, -1, 1)
-    if superclass is None:
-        if same_superclass != 0:
+    lowest = {"same_class": 0}
+    given = {name: check_within(name, asked[name], lowest.get(name, -1), 1) for name in asked}
+    if not grouped:
+        if given["same_superclass"] != 0:
             problem = "needs superclasses"
             advice = "also pass {superclass}, the superclass of each class."
-            given = {"same_superclass": same_superclass}
-            raise ArgumentError(given, problem, advice, superclass=...)
+            argument = {"same_superclass": given["same_superclass"]}
+            raise ArgumentError(argument, problem, advice, superclass=...)
         # Each class is its own superclass: any value in order works.
-        same_superclass = max(0.0, elsewhere)
+        given["same_superclass"] = max(0.0, given["elsewhere"])
     # Rounded to twelve digits: the squares of tiny numbers would underflow.
-    found = _Correlations(*(round(c, 12) for c in (same_class, same_superclass, elsewhere)))
-    if not elsewhere <= same_superclass <= same_class:
+    found = {name: round(value, 12) for name, value in given.items()}
+    if list(found.values()) != sorted(found.values(), reverse=True):
         advice = "pass same_class ≥ same_superclass ≥ elsewhere."
-        raise ArgumentError(asdict(found), "are out of order", advice)
+        raise ArgumentError(found, "are out of order", advice)
     return found

@@ -1,6 +1,8 @@
 """Base class of the probes: shared parameters, and fitting a recipe."""
 
 import os
+import time
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,8 +38,42 @@ from twohot.probes.inputs import (
 )
 from twohot.probes.recipe import Recipe
 from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, restore_on_failure, run_rounds
-from twohot.rows import one_blas_thread
-from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss
+from twohot.rows import Rows, one_blas_thread
+from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softmax
+
+# Number of outputs (rows times classes) from which a fit takes a minute or more on two cores.
+MANY_OUTPUTS = 10**8
+# Typical passes per round at the default tolerance, on embeddings of images and texts.
+USUAL_PASSES = 10
+
+
+def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
+    """Warn of a fit with very many outputs, and estimate its time on this machine.
+
+    Rows in remote chunks are not timed: their workers report progress.
+    """
+    if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
+        return
+    n_passes = USUAL_PASSES * n_rounds
+    minutes = seconds_of_block(rows) * rows.n_blocks / rows.n_jobs * n_passes / 60
+    warnings.warn(
+        f"X has {rows.n_samples:,} rows and y {rows.n_classes:,} classes: the fit takes about "
+        f"{n_passes} passes, at least {max(1, round(minutes))} min on this machine. verbose=2 "
+        "prints each step; DiscriminantProbe needs only one pass.",
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+def seconds_of_block(rows: Rows) -> float:
+    """Return the seconds that a pass over the first block takes in one thread."""
+    block = rows.block(0)
+    coef = np.zeros((rows.n_classes, rows.n_features), rows.dtype)
+    start = time.perf_counter()
+    outputs, _ = softmax(block.project(coef))
+    block.gather(outputs)
+    return time.perf_counter() - start
+
 
 Penalty: TypeAlias = float | Sequence[float] | None
 
@@ -168,6 +204,7 @@ class Probe(FittedProbe):
                 start = digest_of(coef)
                 coef = np.pad(coef, ((0, 0), (0, coordinates.rows.intercept)))
                 settings = replace(settings, start=coordinates.from_features(coef))
+            warn_of_long_fit(coordinates.rows, len(recipe.rounds))
             say = self._say if verbosity > 1 else None
             file = None
             if checkpoint is not None:

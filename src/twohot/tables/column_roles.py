@@ -15,7 +15,7 @@ explains the choice.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -32,10 +32,14 @@ Columns: TypeAlias = Mapping[str, NDArray[Any]]
 # Default names, used where the user names no column. Two of them in one table are an error.
 FEATURES = ("X", "features", "embeddings", "embedding")
 LABELS = ("label", "labels", "y", "target", "class")
-TRUE_LABELS = ("true_label", "true_labels")
-SPLITS = ("split",)
-ITEMS = ("path", "text", "item")
 IDS = ("id", "ids", "Id", "ID")
+DEFAULTS: dict[str, Sequence[str]] = {
+    "label": LABELS,
+    "true_label": ("true_label", "true_labels"),
+    "split": ("split",),
+    "item": ("path", "text", "item"),
+    "group": (),
+}
 ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
 # Kinds of dtypes that count as numbers in a frame.
@@ -67,9 +71,8 @@ class ColumnChoice:
             return False
         if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
             return True
-        chosen = {self.label, self.true_label, self.split, self.item, self.group, self.id}
-        usual = {*LABELS, *TRUE_LABELS, *SPLITS, *ITEMS}
-        return name in chosen | usual or _names_rows(name)
+        taken = {getattr(self, role) for role in DEFAULTS}.union({self.id}, *DEFAULTS.values())
+        return name in taken or bool(ID_NAME.search(name) or INDEX_NAME.fullmatch(name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +90,11 @@ class ColumnRoles:
     repeating: tuple[str, ...] = ()  # columns named as ids that have repeated or empty values
 
     def in_words(self) -> str:
-        """Return the roles in one line.
-
-        Examples
-        --------
-        >>> print(ColumnRoles(features=("e0", "e1", "e2"), label="kind", unused=("",)).in_words())
-        features: 3 columns e0 … e2; label: kind; id: position of the row; not used: (no name)
-        """
+        """Return the roles in one line."""
+        position = "position of the row"
+        if self.repeating:
+            columns = first_few(self.repeating, write=str)
+            position = f"{position} ({columns} has repeated or empty values)"
         said = {
             "features": listed_columns(self.features),
             "label": self.label,
@@ -101,7 +102,7 @@ class ColumnRoles:
             "item": self.item,
             "split": self.split,
             "group": self.group,
-            "id": self._position() if self.id is None else self.id,
+            "id": position if self.id is None else self.id,
             "not used": first_few(self.unused, write=lambda name: name or "(no name)"),
         }
         return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
@@ -111,12 +112,6 @@ class ColumnRoles:
         """Names of the columns that files beside the table also have."""
         found = {"label_column": self.label, "item_column": self.item}
         return {key: name for key, name in found.items() if name is not None}
-
-    def _position(self) -> str:
-        words = "position of the row"
-        if not self.repeating:
-            return words
-        return f"{words} ({first_few(self.repeating, write=str)} has repeated or empty values)"
 
 
 def assign_roles(
@@ -130,19 +125,10 @@ def assign_roles(
 
     Without features, in a list of texts for instance, numeric columns are not used. Labels are
     found by the default names `labels`.
-
-    Examples
-    --------
-    >>> columns = {"id": np.array([7, 9]), "x": np.ones(2), "y": np.array(["cat", "dog"])}
-    >>> assign_roles(columns, ColumnChoice())
-    ColumnRoles(features=('x',), label='y', ..., id='id', unused=(), repeating=())
     """
     found = {
-        "label": pick("label_column", choice.label, labels, columns),
-        "true_label": pick("true_label_column", choice.true_label, TRUE_LABELS, columns),
-        "split": pick("split_column", choice.split, SPLITS, columns),
-        "item": pick("item_column", choice.item, ITEMS, columns),
-        "group": pick("group_column", choice.group, (), columns),
+        role: pick(f"{role}_column", getattr(choice, role), usual, columns)
+        for role, usual in (DEFAULTS | {"label": labels}).items()
     }
     features = _pick_features(columns, choice) if with_features else ()
     if found["group"] in features:
@@ -230,34 +216,17 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
     """Return the column of ids: named by the user or "id", or ending so with distinct values."""
     if chosen is not None:
         return pick("id_column", chosen, (), columns) if chosen else None
-    found = pick("id_column", None, IDS, free)
-    if found is not None:
-        return found
-    named = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
-    if len(named) > 1:
-        raise both_meant("id_column", *named[:2])
-    return named[0] if named else None
+    differing = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
+    return pick("id_column", None, IDS, free) or pick("id_column", None, differing, free)
 
 
 def holds_features(cells: NDArray[Any]) -> bool:
-    """Return whether a column contains numbers, some of which may be missing.
-
-    Examples
-    --------
-    >>> holds_features(np.array([Decimal("0.5"), None, True], dtype=object))
-    True
-    >>> holds_features(np.array(["0.5"]))
-    False
-    """
+    """Return whether a column contains numbers, some of which may be missing."""
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiub"
     listed = cells.tolist() if cells.ndim == 1 else []
     there = [cell for cell in listed if not is_missing(cell)]
     return bool(there) and all(isinstance(cell, NUMBERS) for cell in there)
-
-
-def _names_rows(name: str) -> bool:
-    return ID_NAME.search(name) is not None or INDEX_NAME.fullmatch(name) is not None
 
 
 def _all_differ(cells: NDArray[Any]) -> bool:
@@ -299,53 +268,26 @@ FAR_WIDER = 1_000.0
 SAMPLE_ROWS = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class StrayFeatures:
-    """Feature columns that may not be features."""
-
-    by_name: tuple[str, ...]  # outside a series, while nearly all columns are in one
-    by_spread: tuple[str, ...]  # far larger spread than most
-
-    def note(self, write: Callable[[str, object], str]) -> str:
-        """Return a note on these columns; `write(name, value)` writes an argument.
-
-        Examples
-        --------
-        >>> from twohot.base.messages import in_python
-        >>> StrayFeatures(by_name=("age",), by_spread=()).note(in_python)
-        "features with unusual names: 'age'. To leave some out, name the others by feature_col..."
-        """
-        said = []
-        if self.by_name:
-            said.append(f"features with unusual names: {first_few(self.by_name)}")
-        if self.by_spread:
-            wide = f"with a spread over {FAR_WIDER:,.0f} times the median"
-            said.append(f"features {wide}, which dominate the others: {first_few(self.by_spread)}")
-        advice = f"name the others by {write('feature_column', ...)}, or by a pattern"
-        return f"{'; '.join(said)}. To leave some out, {advice}."
-
-
-def find_stray_features(names: Sequence[str], features: FloatArray) -> StrayFeatures | None:
-    """Return the columns of features (n_rows, n_names) that may not be features, or None.
+def stray_note(names: Sequence[str], features: FloatArray) -> str:
+    """Return a note on columns of features (n_rows, n_names) that may not be features.
 
     Examples
     --------
     >>> features = np.random.default_rng(0).normal(size=(50, 5)) * [1, 1, 1, 1, 90_000]
-    >>> find_stray_features(["e0", "e1", "e2", "e3", "paid"], features)
-    StrayFeatures(by_name=('paid',), by_spread=('paid',))
+    >>> stray_note(["e0", "e1", "e2", "e3", "paid"], features)
+    "features with unusual names: 'paid'; features with a spread over 1,000 times the median, ..."
     """
-    found = StrayFeatures(by_name=outside_series(names), by_spread=_far_wider(names, features))
-    return found if found.by_name or found.by_spread else None
+    by_name, by_spread = outside_series(names), _far_wider(names, features)
+    found = [f"features with unusual names: {first_few(by_name)}"] * bool(by_name)
+    if by_spread:
+        wide = f"features with a spread over {FAR_WIDER:,.0f} times the median"
+        found.append(f"{wide}, which dominate the others: {first_few(by_spread)}")
+    advice = "To leave some out, name the columns of the features, or pass a pattern such as 'e*'."
+    return f"{'; '.join(found)}. {advice}" if found else ""
 
 
 def outside_series(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names outside a series if nearly all names are in one; else an empty tuple.
-
-    Examples
-    --------
-    >>> outside_series(["age", "e0", "e1", "e2", "e3"]), outside_series(["age", "height"])
-    (('age',), ())
-    """
+    """Return the names outside a series if nearly all names are in one; else an empty tuple."""
     series = set(_in_series(names))
     outside = tuple(name for name in names if name not in series)
     return outside if len(outside) <= MOST_STRAYS * len(names) else ()

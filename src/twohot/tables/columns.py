@@ -25,13 +25,12 @@ from twohot.base import (
     is_polars_frame,
 )
 from twohot.tables.column_roles import LABELS, ColumnRoles, Columns, holds_features
-from twohot.tables.row_ids import COLUMN, RowIds
 from twohot.tables.table import FeatureTable, code_given_and_true
 
 # The kind of items, by the default names of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}
 # These splits come first, in this order; other splits follow.
-SPLIT_ORDER = ("train", "val", "test")
+SPLIT_ORDER = {"train": 0, "val": 1, "test": 2}
 
 
 def table_from_columns(
@@ -48,14 +47,6 @@ def table_from_columns(
 
     Labels are required unless `labelled` is false. With `extend`, they may contain classes beyond
     the given ones.
-
-    Examples
-    --------
-    >>> columns = {"label": np.array(["dog", "cat"]), "split": np.array(["test", "train"])}
-    >>> roles = ColumnRoles(label="label", split="split")
-    >>> table = table_from_columns(np.eye(2), columns, roles)
-    >>> table.classes, table.split_names
-    (('cat', 'dog'), ('train', 'test'))
     """
     label, split, item = roles.label, roles.split, roles.item
     if label is None and not labelled:
@@ -86,13 +77,7 @@ def table_from_columns(
 
 
 def item_kind(column: str | None, items: Collection[str]) -> str:
-    """Return the kind of items, by the name of their column, or else by their content.
-
-    Examples
-    --------
-    >>> item_kind("photo", ["a.jpg", "b.PNG"]), item_kind("message", ["Hello!"])
-    ('image', 'text')
-    """
+    """Return the kind of items, by the name of their column, or else by their content."""
     if column is None or column in ITEM_KINDS:
         return ITEM_KINDS.get(column or "", "")
     types = (mimetypes.guess_type(item)[0] or "" for item in items if item)
@@ -103,10 +88,7 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Return the index of each row's split, and the names of the splits."""
     # By name, whatever their type: split 1 is not the second split.
     found = code_labels(values, name="split", by_name=True)
-    names = sorted(
-        found.classes,
-        key=lambda name: SPLIT_ORDER.index(name) if name in SPLIT_ORDER else len(SPLIT_ORDER),
-    )
+    names = sorted(found.classes, key=lambda name: SPLIT_ORDER.get(name, len(SPLIT_ORDER)))
     codes = found.among(np.array(names, dtype=object)).codes
     if np.any(codes == NO_LABEL):
         empty = f"split[{int(np.argmin(codes))}] is empty"
@@ -115,14 +97,7 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
 
 
 def stack_features(columns: Columns, names: Collection[str]) -> FloatArray:
-    """Return the columns of features as one matrix; a single column of lists is not copied.
-
-    Examples
-    --------
-    >>> stack_features({"a": np.ones(2), "b": np.array([True, False])}, ["a", "b"])
-    array([[1., 1.],
-           [1., 0.]])
-    """
+    """Return the columns of features as one matrix; a single column of lists is not copied."""
     found = [_as_floats(name, columns[name]) for name in names]
     return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
 
@@ -146,15 +121,7 @@ def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
 
 
 def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns of a pandas, polars or pyarrow table, or a Hugging Face Dataset.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame_columns(pl.DataFrame({"features": [[1.0, 2.0], [3.0, 4.0]], "label": ["a", None]}))
-    {'features': array([[1., 2.],
-           [3., 4.]]), 'label': array(['a', None], dtype=object)}
-    """
+    """Return the columns of a pandas, polars or pyarrow table, or a Hugging Face Dataset."""
     if hasattr(frame, "with_format") and hasattr(frame, "features"):  # a Dataset of Hugging Face
         frame = frame.with_format("arrow")[:]
     if is_polars_frame(frame):
@@ -171,21 +138,6 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
 
 
-def frame_ids(source: Any) -> RowIds | None:
-    """Return the index of a pandas frame as ids; None if it has no index that names the rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> list(frame_ids(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])))
-    ['x', 'y']
-    """
-    index = pandas_index(source)
-    if index is None or not index.is_unique or counts_up(index):
-        return None
-    return RowIds(index, COLUMN, str(index.name or "index"))
-
-
 def pandas_index(data: Any) -> Any:
     """Return the index of a pandas frame or series, None for anything else."""
     native = nw.from_native(data, pass_through=True, allow_series=True)
@@ -198,21 +150,11 @@ def counts_up(index: Any) -> bool:
 
 
 def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
-    """Raise if a pandas argument has a different index, or the same one in another order.
+    """Raise if a pandas argument `data` has another index than the rows of its owner.
 
-    A default index is ignored if the rows have other names. If they have the same numbers in
-    another order, it is an error.
-
-    Parameters
-    ----------
-    name : str
-        The name of the argument.
-    data : object
-        The value passed; only pandas objects have an index.
-    owner : str
-        The object with the rows, as a Python expression.
-    index : pandas index or None
-        Index of its rows; None if they have no index to compare.
+    `index` is the index of the rows, if they have one, and `owner` a Python expression for them. A
+    default index is ignored if the rows have other names. If they have the same numbers in another
+    order, it is an error.
     """
     own = pandas_index(data)
     if own is None or index is None or own.equals(index):

@@ -48,13 +48,7 @@ def guarded(cell: str) -> str:
 
 
 def unguarded(cell: str) -> str:
-    """Return a cell without its guard against spreadsheets.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("-1")
-    ('=1+1', "'tis", '-1')
-    """
+    """Return a cell without its guard against spreadsheets."""
     return cell[1:] if HAS_GUARD.match(cell) else cell
 
 
@@ -68,14 +62,9 @@ LOOK_LINES = 50  # lines used to find the delimiter
 
 
 def csv_line(fields: Iterable[str]) -> str:
-    r"""Return one line of a CSV file, including its line end.
+    """Return one line of a CSV file, including its line end.
 
     Some versions of Python's csv module do not quote a lone carriage return.
-
-    Examples
-    --------
-    >>> csv_line(["7", 'so "old" a dog', "a, b"])
-    '7,"so ""old"" a dog","a, b"\n'
     """
     line = ",".join(
         '"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field for field in fields
@@ -94,12 +83,6 @@ def write_csv(
     """Write a CSV file with a header, completely or not at all.
 
     In a file that is safe for spreadsheets, cells are guarded; reading removes the guards.
-
-    Examples
-    --------
-    >>> write_csv("labels.csv", ["row", "label"], [["0", "cat"], ["1", "dog"]])
-    >>> read_csv("labels.csv")
-    [['row', 'label'], ['0', 'cat'], ['1', 'dog']]
     """
     header = [*columns, SAFE_COLUMN] if spreadsheet_safe else columns
     with whole_file(path) as file:
@@ -142,16 +125,17 @@ def csv_columns(
     delimiter = find_delimiter(path)
     with _opened(path, delimiter) as lines:
         header = _checked_header(path, next(lines, []), has_header=has_header)
+        texts: dict[int, list[str]] = {
+            place: [] for place, name in enumerate(header) if is_text is None or is_text(name)
+        }
         numbers = {
             place: NumberCells(f"{path}, column {name!r}", decimal_comma=delimiter != ",")
             for place, name in enumerate(header)
-            if is_text is not None and not is_text(name)
-        }
-        texts: dict[int, list[str]] = {
-            place: [] for place in range(len(header)) if place not in numbers
+            if place not in texts
         }
         n_rows, read = 0, dict(numbers)
-        for n_rows, cells in enumerate(_rows(path, header, lines), start=1):  # noqa: B007
+        for cells in _rows(path, header, lines):
+            n_rows += 1
             for place, text in texts.items():
                 text.append(cells[place])
             append_numbers(read, cells)
@@ -165,29 +149,16 @@ def csv_columns(
 
 
 def csv_header(path: Path) -> list[str]:
-    r"""Return the names in the first line of a CSV file; no other line is read.
-
-    Examples
-    --------
-    >>> _ = Path("pets.csv").write_text("text;label\nso, so;cat\n")
-    >>> csv_header(Path("pets.csv"))
-    ['text', 'label']
-    """
+    """Return the names in the first line of a CSV file; no other line is read."""
     with _opened(path, find_delimiter(path)) as lines:
         return next(lines, [])
 
 
 def find_delimiter(path: Path) -> str:
-    r"""Return the delimiter of a CSV file: a comma, a semicolon or a tab.
+    """Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
     It is the delimiter of the names in the header. If two are possible, it is the tab in a `.tsv`
     file, else the one that gives the first lines as many cells as the header.
-
-    Examples
-    --------
-    >>> _ = Path("pets.csv").write_text("text;label\nso, so;cat\n")
-    >>> find_delimiter(Path("pets.csv"))
-    ';'
     """
     found = {}
     for delimiter in DELIMITERS:
@@ -214,17 +185,13 @@ def _opened(
         # A spreadsheet may have written a byte order mark at the start.
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
-            try:
-                yield _unguarded_lines(reader, is_guarded=is_guarded)
-            except csv.Error as error:
-                where = f"{error}in line {reader.line_num}"
-                advice = "close quotation marks, and double those inside a cell."
-                raise ValueError(
-                    f"{path} is not a CSV file in UTF-8 ({where}): {advice}"
-                ) from error
-    except UnicodeDecodeError as error:
-        advice = "save it as UTF-8 (in a spreadsheet: CSV UTF-8)."
-        raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}): {advice}") from error
+            yield _unguarded_lines(reader, is_guarded=is_guarded)
+    except (csv.Error, UnicodeDecodeError) as error:
+        why, advice = str(error), "save it as UTF-8 (in a spreadsheet: CSV UTF-8)."
+        if isinstance(error, csv.Error):
+            why = f"{error} in line {reader.line_num}"
+            advice = "close quotation marks, and double those inside a cell."
+        raise ValueError(f"{path} is not a CSV file in UTF-8 ({why}): {advice}") from error
     finally:
         csv.field_size_limit(limit)
 
@@ -240,17 +207,14 @@ def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterat
 
 def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iterator[list[str]]:
     """Yield the cells of each row."""
-    row = 0
-    for line in lines:
-        # A blank line is an empty cell if there is one column; otherwise it is skipped.
-        cells = line or [""] * (len(header) == 1)
-        if cells and len(cells) != len(header):
+    # A blank line is an empty cell if there is one column; otherwise it is skipped.
+    rows = filter(None, (line or [""] * (len(header) == 1) for line in lines))
+    for row, cells in enumerate(rows):
+        if len(cells) != len(header):
             found = f"{counted(len(cells), 'cell')} in row {row} (from 0, without the header)"
             advice = "quote cells that contain the delimiter."
             raise ValueError(f"{path} has {found} and {len(header)} in its header: {advice}")
-        if cells:
-            yield cells
-            row += 1
+        yield cells
 
 
 def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[str]:
@@ -260,7 +224,7 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
     # Default names are counted from 0, by pandas for instance; years may be names too.
     counts = header == [str(place) for place in range(len(header))]
     fraction = any(DECIMAL.fullmatch(name) for name in header)
-    if not (has_header or counts) and (fraction or all(map(reads_as_number, header))):
+    if not (has_header or counts) and (fraction or as_numbers(header) is not None):
         numbers = f"the cells {', '.join(header[:3])}, …"
         raise ValueError(f"{path} begins with {numbers}: add a first line with the column names.")
     twice, n_times = Counter(header).most_common(1)[0]
@@ -292,15 +256,13 @@ class NumberCells:
         self.is_words = False  # decided: later cells are not read
         self.first_word = ""  # with its row
         self.first_truth = ""  # the first cell that is true or false, with its row
-        self.n_commas = 0
-        self.n_thousands = 0  # cells with a possible thousands separator
+        # Of each kind of cell with a comma: whether it may separate thousands.
+        self.may_be_thousands: set[bool] = set()
 
     def number(self, cell: str) -> float:
         """Return a cell as a number (NaN if it is not one), and count cells of words."""
         if self.decimal_comma and "," in cell and WITH_COMMA.fullmatch(cell):
-            if self.n_thousands == self.n_commas and THOUSANDS.fullmatch(cell):
-                self.n_thousands += 1
-            self.n_commas += 1
+            self.may_be_thousands.add(THOUSANDS.fullmatch(cell) is not None)
             return float(cell.replace(",", "."))
         found = as_numbers([cell])
         if found is not None:
@@ -321,15 +283,16 @@ class NumberCells:
         """Return the numbers; None in every row if the column has words or no cells."""
         numbers = np.array(self.numbers)
         n_numbers = np.count_nonzero(~np.isnan(numbers))
-        advice = "correct the cells, or choose the features by {feature_column}."
+        found = ""
         if n_numbers and n_numbers >= self.n_words > 0:
-            problem = f"{self.place} holds numbers, but {self.first_word}"
-            raise ArgumentError("", problem, advice, feature_column=...)
-        if self.first_truth and not np.isin(numbers[~np.isnan(numbers)], (0, 1)).all():
-            problem = f"{self.place} holds numbers, but {self.first_truth}"
-            raise ArgumentError("", problem, advice, feature_column=...)
-        if self.n_commas and self.n_commas == self.n_thousands:
-            problem = f"{self.place} holds numbers like 1,234, which may be 1.234 or 1234"
+            found = f", but {self.first_word}"
+        elif self.first_truth and not np.isin(numbers[~np.isnan(numbers)], (0, 1)).all():
+            found = f", but {self.first_truth}"
+        elif self.may_be_thousands == {True}:
+            found = " like 1,234, which may be 1.234 or 1234"
+        if found:
+            problem = f"{self.place} holds numbers{found}"
+            advice = "correct the cells, or choose the features by {feature_column}."
             raise ArgumentError("", problem, advice, feature_column=...)
         return numbers if n_numbers > self.n_words else np.full(n_rows, None, dtype=object)
 
@@ -347,19 +310,8 @@ def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> Non
         column.numbers.append(number)
 
 
-def reads_as_number(cell: str) -> bool:
-    """Return whether a cell can be read as a number."""
-    return as_numbers([cell]) is not None
-
-
 def as_numbers(cells: Sequence[str]) -> list[float] | None:
-    """Return cells as numbers, None if one of them is not a number.
-
-    Examples
-    --------
-    >>> as_numbers(["1", "2.5e3"]), as_numbers(["1", "2010_01"])
-    ([1.0, 2500.0], None)
-    """
+    """Return cells as numbers, None if one of them is not a number."""
     if "_" in "".join(cells):  # float() accepts it between digits
         return None
     try:

@@ -132,18 +132,12 @@ class Items(Sequence[str]):
     """Strings stored one after the other; each is decoded when it is indexed.
 
     `text` is all strings in UTF-8, `offsets` the start of each string and the end of the last.
-
-    Examples
-    --------
-    >>> items = Items.encode(["cat.jpg", "", "größe.png"])
-    >>> items[2], len(items), items.offsets.tolist()
-    ('größe.png', 3, [0, 7, 7, 18])
     """
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        if not _fit_together(text, offsets):
-            rise = f"must rise from 0 to the {text.size} bytes of text"
-            problem = f"has shape {offsets.shape} but {rise}"
+        rises = offsets.ndim == text.ndim == 1 and np.all(offsets[1:] >= offsets[:-1])
+        if not rises or offsets[:1].tolist() != [0] or offsets[-1] != text.size:
+            problem = f"has shape {offsets.shape} but must rise from 0 to {text.size}"
             advice = "pass the start of each string, and the end of the last."
             raise ArgumentError("offsets", problem, advice)
         self.text = text
@@ -154,7 +148,14 @@ class Items(Sequence[str]):
         """Return strings as two arrays; `Items` stay unchanged."""
         if isinstance(strings, Items):
             return strings
-        encoded = [_encoded(row, string) for row, string in enumerate(strings)]
+        encoded = []
+        for row, string in enumerate(strings):
+            try:
+                encoded.append(string.encode(errors=ENCODING_ERRORS))
+            except (AttributeError, UnicodeEncodeError) as error:
+                problem = f"cannot be written as UTF-8 ({error})"
+                advice = "pass valid text or a valid path."
+                raise ArgumentError({f"items[{row}]": string}, problem, advice) from error
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         return cls(text, np.cumsum([0, *map(len, encoded)], dtype=np.int64))
 
@@ -173,24 +174,6 @@ class Items(Sequence[str]):
         row = range(len(self))[index]
         start, stop = self.offsets[row : row + 2].tolist()
         return self.text[start:stop].tobytes().decode(errors=ENCODING_ERRORS)
-
-
-def _fit_together(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> bool:
-    """Return whether the offsets rise from zero to the end of the text."""
-    if offsets.ndim != 1 or offsets.size == 0 or text.ndim != 1:
-        return False
-    ends = (int(offsets[0]), int(offsets[-1]))
-    return ends == (0, text.size) and bool(np.all(offsets[1:] >= offsets[:-1]))
-
-
-def _encoded(row: int, string: str) -> bytes:
-    """Return one string in UTF-8, or raise an error that names its row."""
-    try:
-        return string.encode(errors=ENCODING_ERRORS)
-    except (AttributeError, UnicodeEncodeError) as error:
-        problem = f"cannot be written as UTF-8 ({error})"
-        advice = "pass valid text or a valid path."
-        raise ArgumentError({f"items[{row}]": string}, problem, advice) from error
 
 
 # Features block by block: as they arrive, or as slices of stored features -------------------------
@@ -222,38 +205,26 @@ class FeatureBlocks:
 def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
     """Yield all rows in blocks of one type, C-contiguous; raise if they do not fit the shape."""
     n_rows, n_features = features.shape
+    n_block = max(1, BLOCK_BYTES // (dtype.itemsize * n_features))
+    slices = (features[start : start + n_block] for start in range(0, n_rows, n_block))
     row = 0
-    for given in _given_blocks(features, dtype):
-        if given.ndim != 2 or given.shape[1] != n_features or row + len(given) > n_rows:
-            place = f"the block of features at row {row} has shape {given.shape}"
+    for given in features.blocks if isinstance(features, FeatureBlocks) else slices:
+        block = np.asarray(given)
+        if block.ndim != 2 or block.shape[1] != n_features or row + len(block) > n_rows:
+            place = f"the block of features at row {row} has shape {block.shape}"
             whole = f"{(n_rows, n_features)}: pass blocks of complete rows."
             raise ValueError(f"{place}, which does not fit {whole}")
-        yield _converted(given, dtype, row)
-        row += len(given)
+        try:
+            with np.errstate(over="raise"):  # finite numbers must not become infinite
+                stored = np.ascontiguousarray(block, dtype=dtype)
+        except FloatingPointError as error:
+            problem = f"features from row {row} on are too large for {dtype.name}"
+            raise ValueError(f"{problem}: store them as float32 or float64.") from error
+        yield stored
+        row += len(block)
     if row != n_rows:
         problem = f"the blocks of features end after {row} of {n_rows} rows"
         raise ValueError(f"{problem}: pass one row per label.")
-
-
-def _given_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Yield features as they arrive, or in slices."""
-    if isinstance(features, FeatureBlocks):
-        yield from map(np.asarray, features.blocks)
-        return
-    n_rows, n_features = features.shape
-    n_block = max(1, BLOCK_BYTES // (dtype.itemsize * n_features))
-    for start in range(0, n_rows, n_block):
-        yield np.asarray(features[start : start + n_block])
-
-
-def _converted(block: NDArray[Any], dtype: np.dtype[Any], row: int) -> NDArray[Any]:
-    """Return a block in the stored type; finite numbers must not overflow to infinity."""
-    try:
-        with np.errstate(over="raise"):
-            return np.ascontiguousarray(block, dtype=dtype)
-    except FloatingPointError as error:
-        problem = f"features from row {row} on are too large for {dtype.name}"
-        raise ValueError(f"{problem}: store them as float32 or float64.") from error
 
 
 FORMAT_VERSION = 2
@@ -268,8 +239,8 @@ def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
 
     Parameters
     ----------
-    The file to write; its name usually ends in ".features".
-        Where to write, by custom a name that ends in ".features".
+    path : path
+        The file to write; its name usually ends in ".features".
     table : FeatureTable
         Its features may be a `FeatureBlocks`; they are never in memory as a whole.
 

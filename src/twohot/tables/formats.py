@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from twohot.base import Matrix
 from twohot.tables.column_roles import ColumnChoice, Columns
 from twohot.tables.columns import frame_columns
 from twohot.tables.csv_file import csv_columns, csv_header
@@ -38,17 +37,12 @@ class Format:
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
     cells: Callable[[Path], Columns] | None = None  # see `file_cells`
-    mapped: Callable[[Path], Matrix] | None = None  # features, in any process that has the path
 
 
 def _archive(path: Path, choice: ColumnChoice) -> Source:
     arrays = load_arrays(path)
     about = {name: arrays.pop(name) for name in CLASS_ARRAYS if name in arrays}
     return *archive_columns(arrays, choice), about
-
-
-def _mapped_features(path: Path) -> Matrix:
-    return read_features(path).features
 
 
 CSV = Format(
@@ -62,12 +56,11 @@ PARQUET = Format(
     cells=lambda path: parquet_columns([path]),
 )
 FORMATS = {
-    ".features": Format(mapped=_mapped_features),
+    ".features": Format(),
     ".npz": Format(columns=_archive),
     ".npy": Format(
         columns=lambda path, choice: ({"X": map_array(path)}, choice, {}),
         cells=lambda path: {"labels": map_array(path)},
-        mapped=map_array,
     ),
     ".parquet": PARQUET,
     ".csv": CSV,
@@ -108,15 +101,9 @@ def _format_of(path: Path) -> Format:
 
 
 def table_header(sources: Sequence[Path]) -> dict[str, bool]:
-    r"""Return the columns of a table, and whether each contains lists of numbers; no cell is read.
+    """Return the columns of a table, and whether each contains lists of numbers; no cell is read.
 
     Only CSV and Parquet files have a header with column names; other formats return none.
-
-    Examples
-    --------
-    >>> _ = Path("pets.csv").write_text("weight,label\n4.5,cat\n")
-    >>> table_header([Path("pets.csv")])
-    {'weight': False, 'label': False}
     """
     first, *others = sources
     if others or is_parquet_source(first):
@@ -126,15 +113,9 @@ def table_header(sources: Sequence[Path]) -> dict[str, bool]:
 
 
 def file_cells(source: str | os.PathLike[str]) -> Columns:
-    r"""Return the columns of a label file or a list of items, with cells as they are in the file.
+    """Return the columns of a label file or a list of items, with cells as they are in the file.
 
     A file with an unknown ending is read as a CSV file.
-
-    Examples
-    --------
-    >>> _ = Path("codes.csv").write_text("id,label\n007,1.0\n")
-    >>> file_cells(Path("codes.csv"))
-    {'id': array(['007'], dtype=object), 'label': array(['1.0'], dtype=object)}
     """
     if is_parquet_source(source):
         return parquet_columns([source])

@@ -8,7 +8,7 @@ order, including the rows that were skipped when the features were extracted.
 """
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,7 @@ from twohot.base import (
     first_few,
     missing_texts,
 )
-from twohot.tables.column_roles import (
-    LABELS,
-    ColumnChoice,
-    ColumnRoles,
-    Columns,
-    assign_roles,
-)
+from twohot.tables.column_roles import LABELS, ColumnChoice, ColumnRoles, Columns, assign_roles
 from twohot.tables.columns import item_kind, pandas_index
 from twohot.tables.formats import file_cells
 from twohot.tables.parquet_files import is_parquet_source
@@ -42,7 +36,6 @@ from twohot.tables.table import (
     code_by_name,
     name_positions,
     new_classes,
-    noted_missing,
 )
 
 ROW = "row"
@@ -111,17 +104,14 @@ def join_labels(
         found[label] = np.where(without, before.values, cells)
         n_kept = np.count_nonzero(without & before.labelled)
         if n_kept:
-            words += f"; {_kept_in_words(int(n_kept), said)}"
+            words += f"; rows that are not in {said} and keep their label: {n_kept}"
     return JoinedLabels(found, roles, ids, words)
 
 
 def _check_order(labels: Any, ids: RowIds) -> None:
     """Raise if a pandas series has the row ids as its index, in another order."""
     index = pandas_index(labels) if getattr(labels, "ndim", 0) == 1 else None
-    if index is None or not ids.column or len(index) != len(ids):
-        return
-    theirs, ours = [as_text(each) for each in index], list(ids)
-    if theirs != ours and sorted(theirs) == sorted(ours):
+    if index is not None and ids.column and _is_reordered(index, ids):
         problem = "has the row ids as its index, but in another order"
         advice = "pass labels.loc[ids], or labels.to_numpy() if they are in row order."
         raise ArgumentError("labels", problem, advice)
@@ -133,22 +123,17 @@ def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
     Labels without ids belong to the rows at their positions, unless the items beside them disagree:
     after sorting the file, every row would get the label of another.
     """
-    if joined.roles.item is None:
-        return
-    theirs = [as_text(cell) for cell in joined.columns[joined.roles.item].tolist()]
-    ours = [as_text(item) for item in items]
-    if theirs != ours and sorted(theirs) == sorted(ours):
-        column = f"in their column {joined.roles.item!r}"
-        problem = f"have the items of the features {column}, but in another order"
+    item = joined.roles.item
+    if item is not None and _is_reordered(joined.columns[item].tolist(), items):
+        problem = f"have the items of the features in their column {item!r}, but in another order"
         advice = "sort them in the order of the features, or add a column of ids to both."
         raise ArgumentError("labels", problem, advice)
 
 
-def _kept_in_words(n_kept: int, origin: str) -> str:
-    """Return a note on the rows that keep their label; a review may have excluded some of them."""
-    if n_kept == 1:
-        return f"1 row is not in {origin} and keeps its label"
-    return f"{n_kept} rows are not in {origin} and keep their labels"
+def _is_reordered(found: Iterable[Any], expected: Iterable[Any]) -> bool:
+    """Return whether cells are the expected ones in another order."""
+    theirs, ours = list(map(as_text, found)), list(map(as_text, expected))
+    return theirs != ours and sorted(theirs) == sorted(ours)
 
 
 def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
@@ -275,20 +260,12 @@ def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTa
 
     The texts that meant a missing label when the table was made still do.
     """
-    texts = dict.fromkeys((*table.missing, *missing_texts(missing)))
+    texts = list(dict.fromkeys((*table.missing, *missing_texts(missing))))
     if not texts:
         return table
-    table = replace(table, provenance={**table.provenance, **noted_missing(texts)})
-    given = table.coded.without(texts)
-    if given.n_classes == len(table.classes):
-        return table
-    true, groups = table.true_labels, table.superclass
-    if true is not None:
-        true = Labels(true, table.coded.classes).without(texts).codes
-    if groups is not None:
-        groups = groups[np.isin(table.classes, given.classes.tolist())]
-    names = tuple(given.classes.tolist())
-    return replace(table, labels=given.codes, classes=names, true_labels=true, superclass=groups)
+    table = replace(table, provenance={**table.provenance, "missing": texts})
+    is_kept = np.array([name not in texts for name in table.classes], dtype=bool)
+    return table if is_kept.all() else table.with_classes(is_kept)
 
 
 def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
@@ -336,14 +313,6 @@ def with_used_classes(table: FeatureTable) -> FeatureTable:
 
     Classes of the source need not occur in the label file, but an audit would offer them all.
     """
-    true = table.true_labels
-    named = table.labels if true is None else np.concatenate([table.labels, true])
-    used = np.bincount(named[named >= 0], minlength=len(table.classes)) > 0
-    if used.all() or not used.any():
-        return table
-    place = np.append(np.where(used, np.cumsum(used) - 1, NO_LABEL), NO_LABEL)
-    true = None if true is None else place[true]
-    names = tuple(np.array(table.classes, dtype=object)[used].tolist())
-    groups = None if table.superclass is None else table.superclass[used]
-    labels = place[table.labels]
-    return replace(table, labels=labels, classes=names, true_labels=true, superclass=groups)
+    named = table.all_labels
+    used = np.bincount(named[named != NO_LABEL], minlength=len(table.classes)) > 0
+    return table if used.all() or not used.any() else table.with_classes(used)

@@ -36,22 +36,7 @@ KINDS = "biufcSUMm"
 
 def check_array_header(name: str, file: BinaryIO, n_bytes: int) -> None:
     """Raise unless an open file of `n_bytes` begins with a valid header of the array in it."""
-    shape, dtype = _read_header(name, file)
-    if dtype.hasobject:
-        advice = "convert it by .astype(str), or to numbers"
-        raise ValueError(f"{name} contains Python objects, which are not supported: {advice}")
-    if dtype.kind not in KINDS:
-        raise ValueError(f"{name} is of {dtype}, neither numbers nor text")
-    claimed, there = dtype.itemsize * math.prod(shape), n_bytes - file.tell()
-    if claimed > there:
-        holds = f"but the file contains {there}"
-        raise ValueError(f"{name} is of shape {shape}, which needs {claimed} bytes, {holds}")
-
-
-def _read_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return the shape and the type that a header claims."""
-    start = file.read(len(npy_format.MAGIC_PREFIX))
-    if start != npy_format.MAGIC_PREFIX:
+    if file.read(len(npy_format.MAGIC_PREFIX)) != npy_format.MAGIC_PREFIX:
         raise ValueError(f"{name} is not an array")
     file.seek(0)
     version = npy_format.read_magic(file)
@@ -60,9 +45,15 @@ def _read_header(name: str, file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[A
     if version not in readers:
         raise ValueError(f"{name} is of version {version} of numpy's format")
     shape, _, dtype = readers[version](file)
-    if any(length < 0 for length in shape):
-        raise ValueError(f"{name} is of shape {shape}")
-    return shape, dtype
+    if dtype.hasobject:
+        advice = "convert it by .astype(str), or to numbers"
+        raise ValueError(f"{name} contains Python objects, which are not supported: {advice}")
+    if dtype.kind not in KINDS or any(length < 0 for length in shape):
+        raise ValueError(f"{name} is of shape {shape} and {dtype}, not an array of numbers or text")
+    claimed, there = dtype.itemsize * math.prod(shape), n_bytes - file.tell()
+    if claimed > there:
+        holds = f"but the file contains {there}"
+        raise ValueError(f"{name} is of shape {shape}, which needs {claimed} bytes, {holds}")
 
 
 # Errors of numpy, zipfile and the decompressors for an invalid file.
@@ -83,14 +74,7 @@ DAMAGE = (
 
 
 def map_array(path: Path) -> NDArray[Any]:
-    """Return the array of a `.npy` file, as a read-only memory map.
-
-    Examples
-    --------
-    >>> np.save("ones.npy", np.ones(2))
-    >>> map_array(Path("ones.npy"))
-    memmap([1., 1.])
-    """
+    """Return the array of a `.npy` file, as a read-only memory map."""
     check_regular(path)
     with _friendly(path):
         with path.open("rb") as file:
@@ -100,14 +84,7 @@ def map_array(path: Path) -> NDArray[Any]:
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a `.npz` file by name.
-
-    Examples
-    --------
-    >>> np.savez("pets.npz", X=np.eye(2), y=np.array(["cat", "dog"]))
-    >>> list(load_arrays(Path("pets.npz")))
-    ['X', 'y']
-    """
+    """Return the arrays of a `.npz` file by name."""
     check_regular(path)
     with _friendly(path), zipfile.ZipFile(path) as archive:
         members = [(info.filename.removesuffix(".npy"), info) for info in archive.infolist()]
@@ -170,21 +147,21 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
     if not features:
         return arrays, choice
     sizes = {split: len(arrays[name]) for split, name in features.items()}
-    _check_widths({name: np.shape(arrays[name])[1] for name in features.values()})
+    widths = {name: np.shape(arrays[name])[1] for name in features.values()}
+    if len(set(widths.values())) > 1:
+        each = " and ".join(f"{name!r} has {width} columns" for name, width in widths.items())
+        raise ValueError(f"{each}: features of all splits must come from one backbone.")
     columns = {
         "X": np.concatenate([arrays[name] for name in features.values()]),
         "split": np.repeat(list(sizes), list(sizes.values())),
     }
     columns["label"] = _joined("label_column", choice.label, LABELS, arrays, sizes)
-    others = {
-        "true_label": (choice.true_label, LABELS),
-        "item": (choice.item, ()),
-        "group": (choice.group, ()),
-    }
-    found = {name: pair for name, pair in others.items() if pair[0] in arrays}
-    for name, (chosen, usual) in found.items():
-        columns[name] = _joined(f"{name}_column", chosen, usual, arrays, sizes)
-    named = dict.fromkeys(found) | {name: name for name in found if name == "group"}
+    named = {}
+    for name, usual in {"true_label": LABELS, "item": (), "group": ()}.items():
+        chosen = getattr(choice, name)
+        if chosen in arrays:
+            columns[name] = _joined(f"{name}_column", chosen, usual, arrays, sizes)
+            named[name] = name
     return columns, replace(choice, features="X", label=None, **named)
 
 
@@ -203,12 +180,6 @@ def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict
             raise both_meant("feature_column", str(found.get(split, whole)), name)
         found[split] = name
     return found
-
-
-def _check_widths(widths: Mapping[str, int]) -> None:
-    if len(set(widths.values())) > 1:
-        each = " and ".join(f"{name!r} has {width} columns" for name, width in widths.items())
-        raise ValueError(f"{each}: features of all splits must come from one backbone.")
 
 
 def _joined(

@@ -31,8 +31,8 @@ from twohot.base import (
     NotFiniteError,
     as_url,
     check_finite,
-    counted,
     file_system,
+    first_few,
     load_extra,
     parse_json,
 )
@@ -91,9 +91,8 @@ class ParquetFiles:
         Footers alone do not change if rows are reordered.
         """
         known = hashlib.sha256()
-        for filesystem, path, footer in zip(
-            self.filesystems, self.paths, self.footers, strict=True
-        ):
+        files = zip(self.filesystems, self.paths, self.footers, strict=True)
+        for filesystem, path, footer in files:
             content = io.BytesIO()
             footer.write_metadata_file(content)
             known.update(content.getvalue())
@@ -115,9 +114,8 @@ class ParquetFiles:
         file, group = self.groups[number]
         with self._opened(file) as stored:
             # One thread: other threads read and compute at the same time.
-            return stored.read_row_group(
-                group, columns=columns and list(columns), use_threads=False
-            )
+            wanted = columns and list(columns)
+            return stored.read_row_group(group, columns=wanted, use_threads=False)
 
     def read_columns(self, columns: Sequence[str] | None = None) -> Any:
         """Return some or all columns of all rows, as a pyarrow table."""
@@ -137,7 +135,7 @@ class ParquetFiles:
                 with self._opened(file) as stored:
                     batch = next(stored.iter_batches(HEAD_ROWS, use_threads=False))
                     return _load("pyarrow").Table.from_batches([batch])
-        files = first_paths(self.paths)
+        files = first_few(self.paths, write=str)
         raise ArgumentError("source", f"has no rows in {files}", "pass files with rows.")
 
     def place_of(self, group: int) -> str:
@@ -163,11 +161,14 @@ def _load(module: str) -> Any:
 def open_files(sources: Sequence[Any]) -> ParquetFiles:
     """Return the Parquet files of some paths, or raise if one of them has other columns."""
     _load("pyarrow.parquet")
-    found = list(chain.from_iterable(_files_of(as_url(source)) for source in sources))
-    footers = [_footer(filesystem, path) for filesystem, path in found]
-    paths = [path for _, path in found]
+    filesystems, paths, footers = [], [], []
+    for filesystem, path in chain.from_iterable(_files_of(as_url(source)) for source in sources):
+        with _parquet_file(filesystem, path) as stored:
+            footers.append(stored.metadata)
+        filesystems.append(filesystem)
+        paths.append(path)
     _check_one_schema(paths, footers)
-    return ParquetFiles([filesystem for filesystem, _ in found], paths, footers)
+    return ParquetFiles(filesystems, paths, footers)
 
 
 def parquet_columns(sources: Sequence[Any]) -> dict[str, NDArray[Any]]:
@@ -184,13 +185,7 @@ def parquet_header(sources: Sequence[Any]) -> dict[str, bool]:
 
 
 def is_parquet_source(source: Any) -> bool:
-    """Return whether a path is a folder of Parquet files, or the URL of Parquet files.
-
-    Examples
-    --------
-    >>> is_parquet_source("memory://none/x.parquet"), is_parquet_source("x.parquet")
-    (True, False)
-    """
+    """Return whether a path is a folder of Parquet files, or the URL of Parquet files."""
     if not isinstance(source, str | os.PathLike):
         return False
     if "://" in as_url(source):
@@ -211,46 +206,32 @@ def read_record(folder: Any) -> dict[str, Any] | None:
         raise ArgumentError("", problem, "delete the folder, and write it again.") from error
 
 
-def first_paths(paths: Sequence[str]) -> str:
-    """Return the first of some files, and how many others there are."""
-    return (
-        paths[0] if len(paths) == 1 else f"{paths[0]} and {counted(len(paths) - 1, 'other file')}"
-    )
-
-
 def _files_of(source: str) -> list[tuple[Any, str]]:
     """Return the Parquet files of a path, each with its file system."""
     filesystem, path = file_system(source)
     with _reached(source):
         is_folder = filesystem.isdir(path)
-        found = filesystem.find(path) if is_folder else []
-        is_there = is_folder or filesystem.exists(path)
-        is_file = is_there and not is_folder and filesystem.isfile(path)
-    paths = [path]
-    if is_folder:
-        inside = map(PurePosixPath, found)
-        # Other files belong to the writer of the folder: _SUCCESS, _metadata, unfinished files.
-        kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
-        paths = sorted(map(str, kept))
-        if not paths:
-            problem = f"{source} is a folder without {SUFFIX} files"
-            raise ArgumentError("source", problem, "pass the folder with the files.")
-        with _reached(source):
-            _check_whole(source, len(paths))
-    elif not is_there:
+        found, record = (filesystem.find(path), read_record(source)) if is_folder else ([], None)
+        is_file = not is_folder and filesystem.isfile(path)
+        is_there = is_folder or is_file or filesystem.exists(path)
+    if not is_there:
         raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
-    elif not is_file:  # a pipe, where reading could wait forever
+    if is_file:
+        return [(filesystem, path)]
+    if not is_folder:  # a pipe, where reading could wait forever
         raise OSError(f"{source} is not a regular file: pass a regular file.")
-    return [(filesystem, each) for each in paths]
-
-
-def _check_whole(folder: str, n_files: int) -> None:
-    """Raise if twohot has not finished writing a folder."""
-    record = read_record(folder)
-    if record is not None and n_files < record["n_parts"]:
-        problem = f"{folder} has {n_files} of {record['n_parts']} parts"
+    inside = map(PurePosixPath, found)
+    # Other files belong to the writer of the folder: _SUCCESS, _metadata, unfinished files.
+    kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
+    paths = sorted(map(str, kept))
+    if not paths:
+        problem = f"{source} is a folder without {SUFFIX} files"
+        raise ArgumentError("source", problem, "pass the folder with the files.")
+    if record is not None and len(paths) < record["n_parts"]:
+        problem = f"{source} has {len(paths)} of {record['n_parts']} parts"
         advice = "run the command that wrote it again; it resumes where it stopped."
         raise ArgumentError("source", problem, advice)
+    return [(filesystem, each) for each in paths]
 
 
 def _version_of(filesystem: Any, path: str) -> list[Any]:
@@ -260,11 +241,6 @@ def _version_of(filesystem: Any, path: str) -> list[Any]:
     with suppress(NotImplementedError):  # a web server, for instance
         version.append(filesystem.modified(path).isoformat())
     return version
-
-
-def _footer(filesystem: Any, path: str) -> Any:
-    with _parquet_file(filesystem, path) as stored:
-        return stored.metadata
 
 
 def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
@@ -314,16 +290,12 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
         raise ArgumentError("", f"{paths[0]} has {count} columns named {name!r}", "rename one.")
     for path, footer in zip(paths, footers, strict=True):
         other = footer.schema.to_arrow_schema()
-        if other.equals(first):
-            continue
-        ours, theirs = ({field.name: str(field.type) for field in each} for each in (first, other))
-        names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
-        name = names[0] if names else "the order of their columns"
-        said = (
-            f"{name!r}: {ours.get(name, 'none')} and {theirs.get(name, 'none')}" if names else name
-        )
-        problem = f"has files with two schemas, {paths[0]} and {path}, which differ in {said}"
-        raise ArgumentError("source", problem, "pass files with one schema, or write one again.")
+        if not other.equals(first):
+            ours, theirs = ({f"{each.name!r}: {each.type}" for each in of} for of in (first, other))
+            differ = sorted(ours ^ theirs) or ["the order of their columns"]
+            where = f"{paths[0]} and {path}, which differ in {first_few(differ, write=str)}"
+            advice = "pass files with one schema, or write one again."
+            raise ArgumentError("source", f"has files with two schemas, {where}", advice)
 
 
 # Features that stay in the files, read by row groups ----------------------------------------------
@@ -332,16 +304,8 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
 class ParquetFeatures(PartedRows):
     """Features in a column of lists, or in many numeric columns; parts are row groups.
 
-    Parameters
-    ----------
-    files : ParquetFiles
-        The files with the rows.
-    columns : sequence of str
-        The column of lists, or the numeric columns.
-    n_features : int
-        Number of features of each row.
-    dtype : numpy dtype
-        Precision of the rows as they are read.
+    `columns` are the column of lists, or the numeric columns; `dtype` is the precision of the rows
+    as they are read.
     """
 
     def __init__(
@@ -372,8 +336,19 @@ class ParquetFeatures(PartedRows):
 
     def decode(self, number: int) -> NDArray[Any]:
         """Return the rows of a row group that will not be read again."""
-        rows = self._decode(number)
-        self._check_finite(number, rows)
+        table, place = self.files.read_group(number, self.columns), self.files.place_of(number)
+        names: Sequence[str] = ()
+        if len(self.columns) == 1:  # of lists
+            lists = list_rows(table.column(0), self.shape[1], place)
+            rows = np.ascontiguousarray(lists, dtype=self.dtype)
+        else:
+            names, rows = self.columns, np.empty((table.num_rows, self.shape[1]), self.dtype)
+            for column, cells in enumerate(table.columns):
+                rows[:, column] = cells.to_numpy()
+        try:
+            check_finite("X", rows, 0, columns=names)
+        except NotFiniteError as error:
+            raise NotFiniteError("X", f"{error.problem} of {place}", error.advice) from error
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
@@ -383,24 +358,6 @@ class ParquetFeatures(PartedRows):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state | {"_turn": Lock()})
-
-    def _check_finite(self, number: int, rows: NDArray[Any]) -> None:
-        try:
-            names = self.columns if len(self.columns) > 1 else ()  # a single column contains lists
-            check_finite("X", rows, 0, columns=names)
-        except NotFiniteError as error:
-            where = f"{error.problem} of {self.files.place_of(number)}"
-            raise NotFiniteError("X", where, error.advice) from error
-
-    def _decode(self, number: int) -> NDArray[Any]:
-        table = self.files.read_group(number, self.columns)
-        if len(self.columns) == 1:
-            rows = list_rows(table.column(0), self.shape[1], self.files.place_of(number))
-            return np.ascontiguousarray(rows, dtype=self.dtype)
-        rows = np.empty((table.num_rows, self.shape[1]), self.dtype)
-        for place, column in enumerate(table.columns):
-            rows[:, place] = column.to_numpy()
-        return rows
 
     def _keep(self, number: int, rows: NDArray[Any]) -> None:
         """Write rows to the scratch file, if there is space."""
@@ -421,16 +378,14 @@ class ParquetFeatures(PartedRows):
 
 
 def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
-    """Return a pyarrow column of lists as rows of `width` numbers; nulls become NaN."""
-    if column.null_count:
-        row = column.is_null().to_pylist().index(True)
-        problem = f"contains no list at row {row} of {place}"
-        raise ArgumentError("X", problem, "drop the row: every row needs features.")
-    lengths = _load("pyarrow.compute").list_value_length(column).to_numpy()
-    if len(lengths) and not np.all(lengths == width):
+    """Return a pyarrow column of lists as rows of `width` numbers; nulls in them become NaN."""
+    compute = _load("pyarrow.compute")
+    lengths = compute.if_else(column.is_valid(), compute.list_value_length(column), -1).to_numpy()
+    if np.any(lengths != width):
         row = int(np.argmax(lengths != width))
-        problem = f"contains {lengths[row]} numbers at row {row} of {place}, but {width} in others"
-        raise ArgumentError("X", problem, "features of all rows must come from one backbone.")
+        found = f"{lengths[row]} numbers" if lengths[row] >= 0 else "no list"
+        problem = f"contains {found} at row {row} of {place}, but {width} numbers in others"
+        raise ArgumentError("X", problem, "drop the row, or make all features by one backbone.")
     chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
     return np.asarray(flat.reshape(-1, width))

@@ -9,13 +9,13 @@ of the user, is refused.
 
 import hashlib
 import json
+import mmap
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,6 @@ from twohot.rows import (
     place_in_map,
     split_index,
 )
-from twohot.tables.formats import FORMATS
 from twohot.tables.parquet_files import PART_BYTES, RECORD, SUFFIX, ParquetFeatures, read_record
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
@@ -64,9 +63,9 @@ class PartFolder:
 
     def missing(self) -> list[int]:
         """Return the parts that are not written yet."""
-        there = set(_names(self.url))
-        numbers = range(self.n_parts)
-        return [each for each in numbers if self.path_of(each).rsplit("/", 1)[1] not in there]
+        *_, names = _content(self.url)
+        there = {f"{self.url}/{name}" for name in names}
+        return [number for number in range(self.n_parts) if self.path_of(number) not in there]
 
 
 def begin_parts(
@@ -74,39 +73,29 @@ def begin_parts(
 ) -> PartFolder:
     """Return a folder for the parts of a run: a new one, or the unfinished one of the same run.
 
-    Parameters
-    ----------
-    folder : path
-        Any path that fsspec writes.
-    about : mapping of JSON
-        The record that identifies the run, besides the version of twohot.
-    n_parts : int
-        The number of files.
-    force : bool
-        Replace the parts of another run.
-    name : str
-        The name of the folder's argument in errors.
+    The folder is any path that fsspec writes. `about` is JSON that identifies the run, besides the
+    version of twohot. With `force`, parts of another run are replaced. Errors name the folder by
+    the argument `name`.
     """
     check_parts(folder, about, n_parts, force=force, name=name)
-    filesystem, path = _place(folder)
-    record = _record_of(about, n_parts)
+    filesystem, path = file_system(as_url(folder))
+    url, record = filesystem.unstrip_protocol(path), _record_of(about, n_parts)
     if read_record(folder) != record:
         remove_parts(folder)
         filesystem.makedirs(path, exist_ok=True)
-        with whole_stored_file(f"{filesystem.unstrip_protocol(path)}/{RECORD}") as file:
+        with whole_stored_file(f"{url}/{RECORD}") as file:
             file.write(json.dumps(record, indent=1).encode())
-    return PartFolder(filesystem.unstrip_protocol(path), n_parts)
+    return PartFolder(url, n_parts)
 
 
 def check_parts(
     folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
 ) -> None:
     """Raise if `begin_parts` would, without changing the folder."""
-    filesystem, path = _place(folder)
-    record = _record_of(about, n_parts)
+    filesystem, path, names = _content(folder)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
-    there, names = read_record(folder), _names(as_url(folder))
+    record, there = _record_of(about, n_parts), read_record(folder)
     if there is None and names:
         problem = f"holds {names[0]!r}, which twohot did not write"
         raise ArgumentError({name: folder}, problem, "pass a new or an empty folder.")
@@ -121,8 +110,7 @@ def remove_parts(folder: Any) -> None:
     """Remove the parts that twohot wrote to a folder, and the folder if it is then empty."""
     if read_record(folder) is None:
         return
-    filesystem, path = _place(folder)
-    names = _names(as_url(folder))
+    filesystem, path, names = _content(folder)
     parts = [name for name in names if PART.fullmatch(name)]
     # The record is removed last: while it exists, the other files are known to be unfinished parts.
     for name in (*parts, RECORD):
@@ -137,9 +125,7 @@ def write_part(url: str, tables: Iterable[Any]) -> str:
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
     waiting = iter(tables)
     with whole_stored_file(url) as file:
-        first = next(waiting, None)
-        if first is None:
-            raise ValueError(f"{url} has no tables: write at least one (it may be empty).")
+        first = next(waiting)  # it may be empty, but there is one
         # Closed before its file, even if a table fails.
         with parquet.ParquetWriter(file, first.schema) as writer:
             for table in chain([first], waiting):
@@ -188,19 +174,14 @@ def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
     return dict(json.loads(json.dumps(record)))
 
 
-def _place(folder: Any) -> tuple[Any, str]:
-    """Return the file system of a folder, and its path there."""
-    return file_system(as_url(folder))
-
-
-def _names(url: str) -> list[str]:
-    """Return the names of a folder's content, without those that begin with a dot."""
-    filesystem, path = _place(url)
+def _content(folder: Any) -> tuple[Any, str, list[str]]:
+    """Return the file system of a folder, its path there, and its names that are not hidden."""
+    filesystem, path = file_system(as_url(folder))
     if not filesystem.isdir(path):
-        return []
+        return filesystem, path, []
     filesystem.invalidate_cache(path)
     names = (entry.rstrip("/").rsplit("/", 1)[-1] for entry in filesystem.ls(path, detail=False))
-    return sorted(name for name in names if not name.startswith("."))
+    return filesystem, path, sorted(name for name in names if not name.startswith("."))
 
 
 # The rows of a table in the parts of its source: results are written in the same parts ------------
@@ -214,14 +195,7 @@ BLOCK_ROWS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class SourceParts:
-    """Selected rows of a source, in its parts.
-
-    Examples
-    --------
-    >>> parts = source_parts(SelectedRows(np.eye(4), np.array([1, 3])), n_least=2)
-    >>> parts.bounds.tolist(), [parts.stored_rows(number).tolist() for number in range(2)]
-    ([0, 1, 2], [[1], [3]])
-    """
+    """Selected rows of a source, in its parts."""
 
     stored: Matrix  # all rows of the source
     index: IntArray  # (n_rows,), the selected rows, in order
@@ -305,60 +279,36 @@ def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
 # Features of a table as a Dask array whose chunks the workers read themselves ---------------------
 
 
-def as_dask(
-    features: Matrix, source: Path, *, n_workers: int = 1, parts: SourceParts | None = None
-) -> Any:
+def as_dask(features: Matrix, *, n_workers: int = 1, parts: SourceParts | None = None) -> Any:
     """Return features as a Dask array with one chunk per part of their source.
 
-    Workers read the features of a feature file, a `.npy` file or Parquet files when needed, by a
-    path that all workers must reach; other features are sent. Unless the parts are given, there is
-    at least one chunk per worker; but a row group of a Parquet file is never divided.
+    Workers read memory-mapped features and Parquet files when needed, by a path that all workers
+    must reach; other features are sent. Unless the parts are given, there is at least one chunk per
+    worker; but a row group of a Parquet file is never divided.
     """
     dask = load_extra("dask", "dask", "clusters")
     array = load_extra("dask.array", "dask", "clusters")
     if parts is None:
         parts = source_parts(features, n_least=n_workers)
     read = dask.delayed(read_rows, pure=False)
-    opened = dask.delayed(features_opener(parts.stored, source))
-    rows = (parts.stored_rows(number) for number in range(parts.n_parts))
-    return array.concatenate(
-        [
-            array.from_delayed(
-                read(opened, some), (len(some), features.shape[1]), dtype=features.dtype
-            )
-            for some in rows
-        ]
-    )
+    opened = dask.delayed(features_opener(parts.stored))
+    chunks = []
+    for number in range(parts.n_parts):
+        rows = parts.stored_rows(number)
+        shape = len(rows), features.shape[1]
+        chunks.append(array.from_delayed(read(opened, rows), shape, dtype=features.dtype))
+    return array.concatenate(chunks)
 
 
-def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
+def features_opener(stored: Matrix) -> Callable[[], Matrix]:
     """Return a function that opens the stored rows of a source in any process."""
-    path = source.resolve()
-    mapped = FORMATS[path.suffix].mapped if path.suffix in FORMATS else None
-    if mapped_file(stored) is not None and mapped is not None:
-        opened = partial(mapped, path)
-        first = _first_row(stored, opened())
-        if first is not None:
-            return partial(some_rows, opened, slice(first, first + stored.shape[0]))
+    mapped = mapped_file(stored)
+    if isinstance(stored, np.memmap) and mapped and stored.flags.c_contiguous and stored.size:
+        # A map begins at a multiple of the granularity, before the offset that was asked for.
+        start = stored.offset - stored.offset % mmap.ALLOCATIONGRANULARITY
+        first = start + place_in_map(mapped, stored)
+        return partial(np.memmap, stored.filename, stored.dtype, "r", first, stored.shape)
     return partial(_same, stored if isinstance(stored, PartedRows) else np.asarray(stored))
-
-
-def _first_row(part: NDArray[Any], whole: NDArray[Any]) -> int | None:
-    """Return the position in a mapped file of the first of some rows, if consecutive there.
-
-    Both are views of memory maps that begin at the same position of the file.
-    """
-    maps = mapped_file(part), mapped_file(whole)
-    if maps[0] is None or maps[1] is None or not len(part):
-        return None
-    if (part.dtype, part.shape[1:], part.strides) != (whole.dtype, whole.shape[1:], whole.strides):
-        return None
-    n_bytes = place_in_map(maps[0], part) - place_in_map(maps[1], whole)
-    row, rest = divmod(n_bytes, whole.strides[0])
-    return row if rest == 0 and 0 <= row <= len(whole) - len(part) else None
-
-
-# Tasks -------------------------------------------------------------------------------------------
 
 
 def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
@@ -367,11 +317,6 @@ def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
     blocks = list(blocks_of_rows(stored, rows, len(rows))) if len(rows) else []
     nothing = np.empty((0, stored.shape[1]), stored.dtype)
     return blocks[0] if len(blocks) == 1 else np.concatenate([nothing, *blocks])
-
-
-def some_rows(opened: Callable[[], Matrix], rows: slice) -> Matrix:
-    """Return some rows of the opened features."""
-    return opened()[rows]
 
 
 def _same(stored: Matrix) -> Matrix:

@@ -3,30 +3,30 @@
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from twohot.base import ArgumentError, as_text, check_regular
+from twohot.base import ArgumentError, as_text, check_regular, missing_texts
 from twohot.tables.column_roles import (
     ColumnChoice,
     ColumnRoles,
     Columns,
     assign_roles,
     choice_among,
-    find_stray_features,
+    stray_note,
 )
 from twohot.tables.columns import (
     check_same_index,
-    frame_ids,
+    counts_up,
     pandas_index,
     stack_features,
     table_from_columns,
 )
 from twohot.tables.formats import read_source
 from twohot.tables.label_file import choice_beside, join_labels, of_feature_file, with_labels
-from twohot.tables.row_ids import RowIds
-from twohot.tables.table import FeatureTable, code_by_name, new_classes, noted_missing
+from twohot.tables.row_ids import COLUMN, RowIds
+from twohot.tables.table import FeatureTable, code_by_name, new_classes
 
 
 def read_table(
@@ -175,33 +175,33 @@ def _table(
         words = "; ".join(filter(None, [words, made]))
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
-        names = tuple(groups.classes.tolist())
-        table = replace(table, superclass=groups.codes, superclass_names=names)
-    is_file = isinstance(source, str | os.PathLike)
-    read_from = {"read_from": Path(source).name} if is_file else {}
-    kept = {"columns": words, **roles.names, **noted_missing(missing)}
-    named_features = _named_features(columns, roles, features, chosen=choice.features is not None)
-    return replace(table, ids=ids, provenance={**read_from, **kept, **named_features})
-
-
-def _named_features(
-    columns: Columns, roles: ColumnRoles, features: Any, *, chosen: bool
-) -> dict[str, Any]:
-    """Return the stored names of features; a column of lists has none."""
-    if columns[roles.features[0]].ndim != 1:
-        return {}
+        table = replace(
+            table, superclass=groups.codes, superclass_names=tuple(groups.classes.tolist())
+        )
+    # A column of lists has no names of features.
+    names = list(roles.features) if columns[roles.features[0]].ndim == 1 else []
     # If the user chose the features, there is no note on them.
-    stray = None if chosen else find_stray_features(roles.features, features)
-    looked_at = {} if stray is None else {"stray_features": asdict(stray)}
-    return {"feature_columns": list(roles.features), **looked_at}
+    note = stray_note(names, features) if names and choice.features is None else ""
+    about_columns = {
+        "read_from": Path(source).name if isinstance(source, str | os.PathLike) else "",
+        "columns": words,
+        **roles.names,
+        "missing": list(missing_texts(missing)),
+        "feature_columns": names,
+        "notes": [note] if note else [],
+    }
+    provenance = {name: value for name, value in about_columns.items() if value}
+    return replace(table, ids=ids, provenance=provenance)
 
 
 def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:
     """Return the ids of a column, else those of a data frame's index, else positions."""
     if roles.id is not None:
         return RowIds.of_column(roles.id, columns[roles.id])
-    is_frame = not isinstance(source, str | os.PathLike | list | tuple)
-    return (frame_ids(source) if is_frame else None) or RowIds.by_position(n_rows)
+    index = pandas_index(source)
+    if index is not None and index.is_unique and not counts_up(index):
+        return RowIds(index, COLUMN, str(index.name or "index"))
+    return RowIds.by_position(n_rows)
 
 
 def _class_names(classes: Any) -> Sequence[object]:

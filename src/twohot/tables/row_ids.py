@@ -61,17 +61,20 @@ class RowIds:
         ids = cls(cells, COLUMN, column)
         check_named(ids.values, argument or f"column {column!r}")
         texts = list(ids)
-        if "" in texts:
-            rows = [row for row, text in enumerate(texts) if not text]
-            problem = f"has no id in {counted(len(rows), 'row')} (row {first_few(rows)}, from 0)"
-            raise _no_id(column, problem, argument)
-        twice = _repeated(texts)
-        if twice:
-            rows = [row for row, text in enumerate(texts) if text == twice[0]]
+        empty, twice = [row for row, text in enumerate(texts) if not text], _repeated(texts)
+        if empty:
+            problem = f"has no id in {counted(len(empty), 'row')} (row {first_few(empty)}, from 0)"
+        elif twice:
+            rows = first_few(row for row, text in enumerate(texts) if text == twice[0])
             more = f", and {counted(len(twice) - 1, 'other id')} too" if twice[1:] else ""
-            where = f"in rows {first_few(rows)}, from 0{more}"
-            raise _no_id(column, f"holds {twice[0]!r} more than once ({where})", argument)
-        return ids
+            problem = f"holds {twice[0]!r} more than once (in rows {rows}, from 0{more})"
+        else:
+            return ids
+        if argument:
+            advice = "pass a different id per row, or remove it to use the index or positions."
+            raise ArgumentError(argument, problem, advice)
+        advice = "name another column by {id_column}, or pass '' to use the positions of rows."
+        raise ArgumentError(f"column {column!r}", problem, advice, id_column=...)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -91,14 +94,7 @@ class RowIds:
         return RowIds(taken, self.kind, self.column)
 
     def cells(self, rows: slice) -> Any:
-        """Return the ids of some rows for a file with typed columns: as numbers, or as text.
-
-        Examples
-        --------
-        >>> RowIds.by_position(9).cells(slice(7, 9)), RowIds.of_column("no", ["7", "8"]).cells(
-        ...     slice(1))
-        (array([7, 8]), ['7'])
-        """
+        """Return the ids of some rows for a file with typed columns: as numbers, or as text."""
         values = self.values[rows]
         if self.kind == POSITION:
             return np.asarray(values, dtype=np.int64)
@@ -143,11 +139,3 @@ class RowIds:
 
 def _repeated(texts: list[str]) -> list[str]:
     return [text for text, count in Counter(texts).items() if count > 1]
-
-
-def _no_id(column: str, problem: str, argument: str) -> ArgumentError:
-    if argument:
-        advice = "pass a different id for every row, or remove it to use the index or positions."
-        return ArgumentError(argument, problem, advice)
-    advice = "name another column by {id_column}, or pass '' there to use the positions of rows."
-    return ArgumentError(f"column {column!r}", problem, advice, id_column=...)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,10 @@ from twohot.base import (
     counted,
     first_few,
     holds_numbers,
-    in_python,
-    missing_texts,
     order_key,
     spelling_groups,
 )
 from twohot.rows import GatheredRows, SelectedRows
-from twohot.tables.column_roles import StrayFeatures
 from twohot.tables.row_ids import RowIds
 
 ALL_ROWS = "all"  # means the rows of every split
@@ -99,17 +97,12 @@ class FeatureTable:
             check_codes("superclass", self.superclass, n_classes, n_groups, least=0)
         if self.split is not None:
             check_codes("split", self.split, n_rows, len(self.split_names), least=0)
-        if self.items is not None and len(self.items) != n_rows:
-            problem = f"has {counted(len(self.items), 'entry', 'entries')} for {n_rows} rows"
-            raise ArgumentError("items", problem, "pass one path or text per row, or None.")
-        if self.groups is not None and len(self.groups) != n_rows:
-            problem = f"has {counted(len(self.groups), 'entry', 'entries')} for {n_rows} rows"
-            raise ArgumentError("groups", problem, "pass one group per row, or None.")
         if self.ids is POSITIONS:
             object.__setattr__(self, "ids", RowIds.by_position(n_rows))
-        if len(self.ids) != n_rows:
-            problem = f"has {counted(len(self.ids), 'id')} for {n_rows} rows"
-            raise ArgumentError("ids", problem, "pass one id per row.")
+        for name, entries in (("items", self.items), ("groups", self.groups), ("ids", self.ids)):
+            if entries is not None and len(entries) != n_rows:
+                problem = f"has {counted(len(entries), 'entry', 'entries')} for {n_rows} rows"
+                raise ArgumentError(name, problem, "pass one entry per row.")
 
     @property
     def n_rows(self) -> int:
@@ -145,19 +138,9 @@ class FeatureTable:
         return str(self.provenance.get("item_column", ""))
 
     @property
-    def stray_features(self) -> StrayFeatures | None:
-        """The user's columns among the features that may not be features."""
-        record = self.provenance.get("stray_features")
-        if record is None:
-            return None
-        by_name, by_spread = (tuple(record[by]) for by in ("by_name", "by_spread"))
-        return StrayFeatures(by_name=by_name, by_spread=by_spread)
-
-    @property
     def notes(self) -> tuple[str, ...]:
-        """Unusual properties of the features."""
-        stray = self.stray_features
-        return () if stray is None else (stray.note(in_python),)
+        """Notes on columns that may have become features by mistake."""
+        return tuple(self.provenance.get("notes", ()))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -218,30 +201,42 @@ class FeatureTable:
         >>> merged.classes, merged.labels.tolist(), merged.spellings
         (('cat', 'dog'), [0, 0, 0, 1], {'Cat': 'cat'})
         """
-        kept, known = np.arange(len(self.classes)), [self.labels]
-        known += [] if self.true_labels is None else [self.true_labels]
-        labels = Labels(np.concatenate(known), self.coded.classes)
-        for first, *others in spelling_groups(labels):
-            kept[others] = first
-        spellings = {
-            self.classes[code]: self.classes[first]
-            for code, first in enumerate(kept.tolist())
-            if code != first
-        }
-        if not spellings:
+        merged_into = np.arange(len(self.classes))
+        for first, *others in spelling_groups(Labels(self.all_labels, self.coded.classes)):
+            merged_into[others] = first
+        is_kept = merged_into == np.arange(len(merged_into))
+        if is_kept.all():
             return self
-        stays = kept == np.arange(len(kept))
+        merged = np.flatnonzero(~is_kept)
+        spellings = {self.classes[code]: self.classes[merged_into[code]] for code in merged}
+        table = self.with_classes(is_kept, merged_into)
+        return replace(table, provenance={**self.provenance, "spellings": spellings})
+
+    @property
+    def all_labels(self) -> IntArray:
+        """The given labels, then the true ones if there are any."""
+        if self.true_labels is None:
+            return self.labels
+        return np.concatenate([self.labels, self.true_labels])
+
+    def with_classes(
+        self, is_kept: NDArray[np.bool_], merged_into: IntArray | None = None
+    ) -> "FeatureTable":
+        """Return the table with some of its classes; labels of the others become none.
+
+        With `merged_into` (n_classes,), they become the label of another class instead.
+        """
+        place = np.where(is_kept, np.cumsum(is_kept) - 1, NO_LABEL)
+        if merged_into is not None:
+            place = place[merged_into]
         # The last entry is for rows without a label, code -1.
-        place = np.append((np.cumsum(stays) - 1)[kept], NO_LABEL)
+        place = np.append(place, NO_LABEL)
         return replace(
             self,
             labels=place[self.labels],
-            classes=tuple(
-                name for name, is_kept in zip(self.classes, stays, strict=True) if is_kept
-            ),
-            superclass=None if self.superclass is None else self.superclass[stays],
+            classes=tuple(compress(self.classes, is_kept)),
+            superclass=None if self.superclass is None else self.superclass[is_kept],
             true_labels=None if self.true_labels is None else place[self.true_labels],
-            provenance={**self.provenance, "spellings": spellings},
         )
 
     def take(self, rows: ArrayLike) -> "FeatureTable":
@@ -255,18 +250,15 @@ class FeatureTable:
         features = SelectedRows(self.features, chosen)
         if np.array_equal(chosen, np.arange(self.n_rows)):
             features = self.features
-        elif _is_range(chosen) and not isinstance(self.features, GatheredRows):
-            features = self.features[chosen[0] : chosen[-1] + 1]
+        elif chosen.size and not isinstance(self.features, GatheredRows):
+            first = chosen[0]
+            if np.array_equal(chosen, np.arange(first, first + len(chosen))):
+                features = self.features[first : first + len(chosen)]
         codes = {name: getattr(self, name) for name in ("labels", "split", "true_labels", "groups")}
         taken = {name: array[chosen] for name, array in codes.items() if array is not None}
         items = None if self.items is None else tuple(self.items[row] for row in chosen)
         ids = self.ids.take(chosen)
         return replace(self, features=features, items=items, ids=ids, **taken)
-
-
-def _is_range(rows: IntArray) -> bool:
-    """Return whether the rows are consecutive."""
-    return rows.size > 0 and np.array_equal(rows, np.arange(rows[0], rows[-1] + 1))
 
 
 # Labels of a table, coded by the names of its classes ---------------------------------------------
@@ -338,44 +330,37 @@ def code_given_and_true(
 
 
 def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) -> NDArray[Any]:
-    """Return names of labels that are positions in classes; other labels unchanged.
-
-    Examples
-    --------
-    >>> name_positions(np.array(["1", None], dtype=object), ["dog", "cat"], "labels").tolist()
-    ['cat', None]
-    """
+    """Return names of labels that are positions in classes; other labels unchanged."""
     coded = _positions(cells, [as_text(entry) for entry in classes], name, ())
     return cells if coded is None else coded.values
 
 
 def _positions(labels: Any, names: list[str], name: str, missing: Collection[str]) -> Labels | None:
-    """Return labels that are positions among names; None if they are names themselves."""
+    """Return labels that are positions among names; None if they are names themselves.
+
+    A position that is out of range is an error.
+    """
     if any(map(_is_whole, names)):
         return None
     are_numbers = holds_numbers(as_cells(labels, name))
     coded = code_labels(labels, name=name, missing=missing, by_name=not are_numbers)
     if not are_numbers and not (coded.n_classes and all(map(_is_whole, coded.classes.tolist()))):
         return None
-    return _by_position(coded, names, name).without(missing)
+    positions = coded.classes.astype(np.intp)
+    outside = np.flatnonzero((positions < NO_LABEL) | (positions >= len(names)))
+    if outside.size:
+        row = int(np.argmax(np.isin(coded.codes, outside)))
+        what = f"not a position among the {len(names)} classes"
+        problem = f"holds {positions[coded.codes[row]]} in row {row}, which is {what}"
+        last = len(names) - 1
+        advice = f"pass integers from 0 to {last}, -1 for no label, or the names of classes."
+        raise ArgumentError(name, problem, advice)
+    codes = np.append(positions, NO_LABEL)[coded.codes]
+    return Labels(codes, np.array(names, dtype=object)).without(missing)
 
 
 def _is_whole(label: str) -> bool:
     return WHOLE_NUMBER.fullmatch(label) is not None
-
-
-def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
-    """Return integer labels as positions among names; raise if one is out of range."""
-    positions = labels.classes.astype(np.intp)
-    outside = np.flatnonzero((positions < NO_LABEL) | (positions >= len(names)))
-    if outside.size:
-        row = int(np.argmax(np.isin(labels.codes, outside)))
-        what = f"not a position among the {len(names)} classes"
-        problem = f"holds {positions[labels.codes[row]]} in row {row}, which is {what}"
-        last = len(names) - 1
-        advice = f"pass integers from 0 to {last}, -1 for no label, or the names of classes."
-        raise ArgumentError(name, problem, advice)
-    return Labels(np.append(positions, NO_LABEL)[labels.codes], np.array(names, dtype=object))
 
 
 def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) -> str:
@@ -387,8 +372,3 @@ def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) 
         advice = "remove the labels of these rows, or pass features without superclasses."
         raise ArgumentError("", problem, advice)
     return f"new classes: {first_few(new)}" if new else ""
-
-
-def noted_missing(missing: Collection[str]) -> dict[str, list[str]]:
-    """Return the stored form of the texts that mean a missing label."""
-    return {"missing": list(missing_texts(missing))} if missing else {}
