@@ -10,7 +10,8 @@ from twohot.audit import neighbours as neighbourhood
 from twohot.audit.data_issues import class_mixing, copies, far_out
 from twohot.audit.folder import write_audit_folder
 from twohot.audit.neighbours import audited_rows, search_neighbourhood
-from twohot.audit.report import review_summary, rows_of_issues
+from twohot.audit import rows_of_issues
+from twohot.audit.report import review_summary
 from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension
 from twohot.review.page_data import rows_of_page

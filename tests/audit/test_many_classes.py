@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import problems
 from twohot import find_label_issues
 from twohot.audit import report as review_content
-from twohot.audit.issues import OfferedClasses
+from twohot.audit.find_issues import OfferedClasses
 from twohot.audit.report import review_summary
 from twohot.judge import verdict
 from twohot.judge.verdict import count_transitions

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg as sl
 from numpy.typing import ArrayLike, NDArray
 
-from twohot.audit.issues import LabelIssues, check_audited_rows
+from twohot.audit.issues import LabelIssues, check_rows_of_issues
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
@@ -33,7 +33,7 @@ from twohot.base import (
     counted,
 )
 from twohot.judge import N_NEIGHBOURS, SAMPLE_ROWS, check_rows_and_labels, nearest_rows
-from twohot.probes import STUDENT_RIDGE
+from twohot.probes import STUDENT_RIDGE, LinearProbe, check_features
 from twohot.review import NO_ROW, Evidence, NearestRows
 from twohot.rows import (
     Block,
@@ -66,7 +66,15 @@ class AuditedRows:
 
 def audited_rows(X: Matrix, issues: LabelIssues, n_jobs: int | None = None) -> AuditedRows:
     """Check that `X` holds the audited rows, and compute their mean."""
-    n_threads, rows = count_threads(n_jobs), check_audited_rows(X, issues)
+    n_threads = count_threads(n_jobs)
+    if not isinstance(issues, LabelIssues):
+        problem = f"is {type(issues).__name__}, not LabelIssues"
+        raise ArgumentError("issues", problem, "pass the result of find_label_issues.")
+    rows = check_features(LinearProbe(), X, reset=True)
+    if rows.shape[0] != len(issues):
+        problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
+        raise ArgumentError("X", problem, "pass all audited rows.")
+    check_rows_of_issues("X", X, issues)
     preparation = fit_preparation(rows, center=True, normalize=True, weights=None, n_jobs=n_threads)
     return AuditedRows(rows, preparation, n_threads)
 
