@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from audits import ANIMALS, HOSTILE, audit_rows
 from twohot.audit import folder as audit_folder
 from twohot.audit.folder import FILES, read_audit_folder, write_audit_folder
-from twohot.audit.issue_files import read_issues, write_issues
+from twohot.audit.issue_files import audit_tables, read_issues
 from twohot.base.labels import NO_LABEL
 from twohot.review.records import AlikeClasses, Method, ReviewRows, ReviewSummary, RowFinding
-from twohot.tables.csv_file import read_csv
+from twohot.tables.csv_file import read_csv, write_csv
 from twohot.tables.row_ids import RowIds
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -54,7 +54,7 @@ def any_rows(draw) -> ReviewRows:
 @given(any_rows())
 def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
     path = tmp_path_factory.getbasetemp() / "issues.csv"
-    write_issues(path, rows)
+    write_csv(path, *audit_tables(rows, ReviewSummary())["issues.csv"])
     named = {"classes": rows.classes, "id_kind": rows.ids.kind, "id_column": rows.ids.column}
     items = {"item_kind": rows.item_kind, "has_items": rows.items is not None}
     again = read_issues(path, named | items)
@@ -156,19 +156,6 @@ def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> Non
     assert contents(tmp_path)["notes.txt"] == b"mine"
 
 
-def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
-    write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(audit_folder, "write_labels", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
-    with pytest.raises(ValueError, match="run the audit again"):
-        read_audit_folder(tmp_path)
-
-
 def changed(summary, **fields):
     """Return the text of summary.json with other fields."""
     return json.dumps(json.loads(summary) | fields)
@@ -230,16 +217,18 @@ def test_a_folder_without_an_audit_is_named(tmp_path) -> None:
         read_audit_folder(tmp_path)
 
 
-def test_an_interrupted_audit_may_be_run_again(tmp_path, monkeypatch) -> None:
+def test_interrupted_audit_is_detected_and_can_be_repeated(tmp_path, monkeypatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(audit_folder, "write_labels", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
-    assert (tmp_path / "issues.csv").exists()
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(audit_folder, "write_json", interrupt)
+        write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
+    with pytest.raises(ValueError, match="run the audit again"):
+        read_audit_folder(tmp_path)  # a table of 14 rows, and the summary of 12
+    write_audit_folder(tmp_path, audit_rows(14), ReviewSummary())
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    assert read_audit_folder(tmp_path).n_rows == 14
     with pytest.raises(FileExistsError):
         write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
