@@ -1,16 +1,17 @@
 """Copies, outliers, ambiguous rows and classes alike: planted, and found as planted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from audits import prepared_once
 from twohot import find_data_issues, find_label_issues
-from twohot.audit import neighbours as neighbourhood
+from twohot.audit import rows_of_issues
 from twohot.audit.data_issues import class_mixing, copies, far_out
 from twohot.audit.folder import write_audit_folder
-from twohot.audit.neighbours import audited_rows, search_neighbourhood
-from twohot.audit import rows_of_issues
+from twohot.audit.neighbours import FEW, audited_rows, search_neighbourhood
 from twohot.audit.report import review_summary
 from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension
@@ -169,11 +170,9 @@ def test_frames_are_taken_and_other_rows_refused() -> None:
             function(X[:9], issues)
 
 
-def test_a_sample_is_said(monkeypatch) -> None:
-    monkeypatch.setattr(neighbourhood, "MOST_ENTRIES", 12 * 100)
+def test_messages_name_the_sample_that_was_searched() -> None:
     X, given = blobs()
-    found = find_data_issues(X, find_label_issues(X, given))
-    assert found.n_searched == 100
+    found = replace(find_data_issues(X, find_label_issues(X, given)), n_searched=100)
     assert "in a random sample of 100 of 240 rows" in found.messages[-1]
 
 
@@ -200,7 +199,7 @@ def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
     many = np.where(true == 0, 0, 1 + np.random.default_rng(0).integers(0, 4, N))
     found = find_data_issues(X, find_label_issues(X, many))
     # All pairs, although corrections give the rows of three classes to the fourth.
-    assert len(found.alike_classes) == 6 > neighbourhood.FEW
+    assert len(found.alike_classes) == 6 > FEW
     assert all(pair.first for pair in found.alike_classes)
     assert found.messages[-1].endswith(", ….")
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from twohot import find_label_issues
+from twohot.audit import rows_of_issues
 from twohot.audit.issue_files import labels_digest, read_issue_parts, write_issue_parts
 from twohot.audit.issues import COLUMNS
-from twohot.audit import rows_of_issues
 from twohot.base.labels import Labels
 from twohot.tables.parts import begin_parts
 from twohot.tables.row_ids import RowIds

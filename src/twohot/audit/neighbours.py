@@ -7,7 +7,7 @@ An explanation linearises the softmax. Round t is then label averaging (Theorem 
 
     y_i[k] = votes[k] + (1 - Σ_l votes[l]) / K,      votes[k] = Σ_{j labelled k} weight(i, j),
 
-so that the weight of each training row is its vote for its own label (see `AveragingWeights`).
+so that the weight of each training row is its vote for its own label (`averaging_weights`).
 """
 
 from collections.abc import Collection, Iterator
@@ -88,18 +88,17 @@ class Neighbourhood:
     distances: FloatArray  # (n_searched, n_neighbours), |x - y| of prepared rows, from 0 to 2
     n_rows: int  # of the data
 
-    @property
-    def cosines(self) -> FloatArray:
-        """(n_searched, n_neighbours), cosine similarities."""
-        return 1 - self.distances**2 / 2
-
 
 def search_neighbourhood(
-    rows: AuditedRows, *, most_rows: int = SAMPLE_ROWS, random_state: Any = 0
+    rows: AuditedRows,
+    *,
+    most_rows: int = SAMPLE_ROWS,
+    most_entries: int = MOST_ENTRIES,
+    random_state: Any = 0,
 ) -> Neighbourhood:
     """Return the nearest rows of all rows, or of a random sample if there are too many."""
     n_rows, n_features = rows.X.shape
-    n_searched = min(n_rows, most_rows, max(1, MOST_ENTRIES // n_features))
+    n_searched = min(n_rows, most_rows, max(1, most_entries // n_features))
     generator = check_generator(random_state)
     chosen = np.arange(n_rows)
     if n_searched < n_rows:
@@ -137,11 +136,7 @@ FEW = 3
 
 
 def label_evidence(
-    rows: AuditedRows,
-    issues: LabelIssues,
-    *,
-    n_rows: int = EXPLAINED_ROWS,
-    n_nearest: int = FEW,
+    rows: AuditedRows, issues: LabelIssues, *, n_rows: int = EXPLAINED_ROWS
 ) -> Evidence:
     """Return the nearest rows of the suggested and of the given class for suspicious rows.
 
@@ -159,37 +154,21 @@ def label_evidence(
     array([[7, 7, 7]])
     """
     asked = issues.rows[:n_rows]
-    # Flagged rows are no examples of their class.
-    codes = np.where(issues.is_label_issue, NO_LABEL, issues.given)
     wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
-    nearest, alike = nearest_of_classes(rows.open(), codes, asked, wanted, n_nearest=n_nearest)
-    of_suggested, of_given = (NearestRows(nearest[:, k], alike[:, k]) for k in (0, 1))
-    return Evidence(rows=asked, suggested=of_suggested, given=of_given)
-
-
-def nearest_of_classes(
-    rows: Rows, codes: IntArray, asked: IntArray, wanted: IntArray, *, n_nearest: int
-) -> tuple[IntArray, FloatArray]:
-    """Return the rows of some classes that are nearest to the requested rows, and their cosines.
-
-    `codes` (n_rows,) are the classes of the rows, NO_LABEL for rows to leave out; `asked`
-    (n_asked,) positions of the requested rows; `wanted` (n_asked, n_wanted) classes to search for
-    each. Both results are (n_asked, n_wanted, n_nearest), the nearest first, padded by NO_ROW and
-    NaN.
-    """
-    nearest = np.full((*wanted.shape, n_nearest), NO_ROW)
+    members = {
+        k: np.flatnonzero((issues.given == k) & ~issues.is_label_issue)
+        for k in np.unique(wanted).tolist()
+    }
+    nearest = np.full((*wanted.shape, FEW), NO_ROW)
     alike = np.full(nearest.shape, np.nan)
-    if not len(asked):
-        return nearest, alike
-    members = {int(k): np.flatnonzero(codes == k) for k in np.unique(wanted)}
-    for place, cosines in enumerate(products_at(rows, asked)):
+    for place, cosines in enumerate(products_at(rows.open(), asked)):
         for column, k in enumerate(wanted[place].tolist()):
-            others = members[k][members[k] != asked[place]]
             # Ties: the earlier row comes first.
-            found = others[np.argsort(-cosines[others], kind="stable")[:n_nearest]]
+            found = members[k][np.argsort(-cosines[members[k]], kind="stable")[:FEW]]
             nearest[place, column, : len(found)] = found
             alike[place, column, : len(found)] = cosines[found]
-    return nearest, alike
+    of_suggested, of_given = (NearestRows(nearest[:, k], alike[:, k]) for k in (0, 1))
+    return Evidence(rows=asked, suggested=of_suggested, given=of_given)
 
 
 # Rows of the label-averaging matrix: the weight of every training row at one row ------------------
@@ -202,39 +181,22 @@ def nearest_of_classes(
 # costs one product with all rows.
 
 
-def prepared_rows(
-    X: Matrix, labelled: NDArray[np.bool_], *, center: bool, normalize: bool, n_jobs: int
-) -> Rows:
-    """Return the rows as a probe prepares them: centred by the mean of the labelled rows."""
-    weights = None if labelled.all() else labelled.astype(np.float64)
-    preparation = fit_preparation(
-        X, center=center, normalize=normalize, weights=weights, n_jobs=n_jobs
-    )
-    return open_rows(X, preparation, weights=weights, n_jobs=n_jobs)
-
-
-class AveragingWeights:
-    """Weights of all training rows at the requested rows."""
-
-    def __init__(
-        self, rows: Rows, labelled: NDArray[np.bool_], *, ridge: float, n_rounds: int
-    ) -> None:
-        # If there are fewer rows than columns, work in the span of the rows.
-        rows = span_of(rows).rows if rows.n_samples < rows.n_columns else rows
-        self.rows, self.labelled = rows, labelled
-        rows.attach("labelled", labelled)
-        (moment,) = rows.sum(labelled_moment)
-        # As in the probes, the ridge is scaled by the mean squared norm (1 for unit-norm rows).
-        penalty = ridge * float(np.trace(moment)) / int(labelled.sum()) or 1.0
-        eigenvalues, axes = sl.eigh(moment, overwrite_a=True)
-        eigenvalues = np.maximum(eigenvalues, 0.0)
-        factors = (eigenvalues / (penalty + eigenvalues)) ** (n_rounds - 1)
-        self.filter = (axes * (factors / (penalty + eigenvalues))) @ axes.T  # V diag(h) Vᵀ
-
-    def of(self, asked: IntArray) -> Iterator[FloatArray]:
-        """Yield the weights (n_rows,) at each requested row; zero for rows without a label."""
-        for weights in products_at(self.rows, asked, self.filter):
-            yield np.where(self.labelled, weights, 0.0)
+def averaging_weights(
+    rows: Rows, labelled: NDArray[np.bool_], asked: IntArray, *, ridge: float, n_rounds: int
+) -> Iterator[FloatArray]:
+    """Yield the weights (n_rows,) at each requested row; zero for rows without a label."""
+    # If there are fewer rows than columns, work in the span of the rows.
+    rows = span_of(rows).rows if rows.n_samples < rows.n_columns else rows
+    rows.attach("labelled", labelled)
+    (moment,) = rows.sum(labelled_moment)
+    # As in the probes, the ridge is scaled by the mean squared norm (1 for unit-norm rows).
+    penalty = ridge * float(np.trace(moment)) / int(labelled.sum()) or 1.0
+    eigenvalues, axes = sl.eigh(moment, overwrite_a=True)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    factors = (eigenvalues / (penalty + eigenvalues)) ** (n_rounds - 1)
+    metric = (axes * (factors / (penalty + eigenvalues))) @ axes.T  # V diag(h) Vᵀ
+    for weights in products_at(rows, asked, metric):
+        yield np.where(labelled, weights, 0.0)
 
 
 def labelled_moment(block: Block) -> Terms:
@@ -350,11 +312,13 @@ def explain_label(
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
     center, normalize = check_flag("center", center), check_flag("normalize", normalize)
     labelled, n_jobs = labels.labelled, count_threads(n_jobs)
-    prepared = prepared_rows(X, labelled, center=center, normalize=normalize, n_jobs=n_jobs)
-    weights = AveragingWeights(prepared, labelled, ridge=strength, n_rounds=n_rounds)
+    # Rows are centred by the mean of the labelled ones, as by a probe.
+    weights = None if labelled.all() else labelled.astype(np.float64)
+    how = {"center": center, "normalize": normalize, "weights": weights, "n_jobs": n_jobs}
+    prepared = open_rows(X, fit_preparation(X, **how), weights=weights, n_jobs=n_jobs)
+    found = averaging_weights(prepared, labelled, asked, ridge=strength, n_rounds=n_rounds)
     return [
-        _explain(labels, row, found, n_neighbours)
-        for row, found in zip(asked.tolist(), weights.of(asked), strict=True)
+        _explain(labels, *each, n_neighbours) for each in zip(asked.tolist(), found, strict=True)
     ]
 
 
