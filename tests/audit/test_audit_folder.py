@@ -222,9 +222,10 @@ def test_interrupted_audit_is_detected_and_can_be_repeated(tmp_path, monkeypatch
         raise KeyboardInterrupt
 
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(audit_folder, "write_json", interrupt)
+    monkeypatch.setattr(audit_folder, "write_json", interrupt)
+    with pytest.raises(KeyboardInterrupt):
         write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
+    monkeypatch.undo()
     with pytest.raises(ValueError, match="run the audit again"):
         read_audit_folder(tmp_path)  # a table of 14 rows, and the summary of 12
     write_audit_folder(tmp_path, audit_rows(14), ReviewSummary())

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
@@ -173,10 +172,28 @@ def find_label_issues(
     if known is not None:
         flagged[known.rows] = known.wrong
     said = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
-    notes = (*label_notes(given), *repeated_index_note(row_ids))
-    offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    about: dict[str, Any] = {"messages": (*said, *notes), "probe": probe, "ids": row_ids}
-    return _issues_of(verdict, flagged, offered, **about)
+    messages = (*said, *label_notes(given), *repeated_index_note(row_ids))
+    offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
+    verdict = _among(verdict, place, len(offered))
+    return LabelIssues(
+        is_label_issue=flagged,
+        # 26 bytes a row, whatever the container.
+        label_quality=(1 - verdict.doubt).astype(np.float32),
+        given=verdict.codes,
+        predicted=verdict.first,
+        second=verdict.second,
+        confidence=verdict.confidence.astype(np.float32),
+        second_confidence=verdict.runner_up.astype(np.float32),
+        # If nothing was learnt, every suggestion needs a review.
+        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
+        classes=offered,
+        noise_rate=verdict.share,
+        noise_interval=verdict.interval,
+        corruption=verdict.corruption,
+        messages=messages,
+        probe=probe,
+        ids=row_ids,
+    )
 
 
 def _judge_unseen(
@@ -199,28 +216,6 @@ def _judge_unseen(
     n_wrong = np.count_nonzero(checked.wrong)
     low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
     return replace(verdict, interval=(low, min(high, 1.0)))
-
-
-def _issues_of(
-    verdict: LabelVerdict, flagged: BoolArray, offered: "OfferedClasses", **about: Any
-) -> LabelIssues:
-    """Return a verdict in 26 bytes per row, in the classes that are offered."""
-    return LabelIssues(
-        is_label_issue=flagged,
-        label_quality=(1 - verdict.doubt).astype(np.float32),
-        given=offered.codes(verdict.codes),
-        predicted=offered.codes(verdict.first),
-        second=offered.codes(verdict.second),
-        confidence=verdict.confidence.astype(np.float32),
-        second_confidence=verdict.runner_up.astype(np.float32),
-        # If nothing was learnt, every suggestion needs a review.
-        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
-        classes=offered.names,
-        noise_rate=verdict.share,
-        noise_interval=verdict.interval,
-        corruption=offered.corruption(verdict.corruption),
-        **about,
-    )
 
 
 # Checks of the arguments --------------------------------------------------------------------------
@@ -318,58 +313,40 @@ def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
 # The classes that an audit offers: those of the labels, and those that only the probe knows -------
 
 
-@dataclass(frozen=True, eq=False)
-class OfferedClasses:
-    """Names of all classes, and the positions of the probe's classes among them."""
+def offered_classes(
+    labels: Labels, known: NDArray[Any], *, in_order: bool
+) -> tuple[NDArray[Any], IntArray]:
+    """Return the classes to choose from, and the positions of the probe's classes among them.
 
-    names: NDArray[Any]  # (n_classes,)
-    place: IntArray  # (n_known,), position of each class that the probe knows
-
-    def codes(self, codes: IntArray) -> IntArray:
-        """Return codes among the probe's classes as codes among all classes."""
-        return np.append(self.place, NO_LABEL).astype(np.int32)[codes]
-
-    def corruption(self, corruption: Matrix) -> Matrix:
-        """Return the corruption of all classes; classes unknown to the probe have no noise."""
-        n_classes = len(self.names)
-        if not sp.issparse(corruption):
-            whole = np.eye(n_classes)
-            whole[np.ix_(self.place, self.place)] = corruption
-            return whole
-        found = corruption.tocoo()
-        others = np.setdiff1d(np.arange(n_classes), self.place)
-        places = tuple(np.append(self.place[each], others) for each in found.coords)
-        shares = np.append(found.data, np.ones(len(others)))
-        return sp.csr_array((shares, places), shape=(n_classes, n_classes))
-
-
-def offered_classes(labels: Labels, known: NDArray[Any], *, in_order: bool) -> OfferedClasses:
-    """Return the classes to choose from, compared by their text and named as in the labels.
-
-    If `in_order`, the classes of the labels come first, even without rows, then those that only the
-    probe knows. Otherwise these are the probe's classes in its order.
+    Classes are compared by their text and named as in the labels. If `in_order`, the classes of the
+    labels come first, even without rows, then those that only the probe knows. Otherwise these are
+    the probe's classes in its order.
 
     Examples
     --------
     >>> labels = Labels(np.array([1, 0]), np.array(["2", "10"], dtype=object))
     >>> offered_classes(labels, np.array([1, 2, 10]), in_order=True)
-    OfferedClasses(names=array(['2', '10', '1'], dtype=object), place=array([2, 0, 1]))
+    (array(['2', '10', '1'], dtype=object), array([2, 0, 1]))
     """
     own = {as_text(label): label for label in labels.classes.tolist()}
     is_text = all(isinstance(label, str) for label in own.values())
     others = {as_text(label): label for label in known.tolist()}
     named = {text: text if is_text else label for text, label in others.items()} | own
-    place = {
-        text: k for k, text in enumerate(dict.fromkeys([*own, *others] if in_order else others))
-    }
-    names = [named[text] for text in place]
+    texts = dict.fromkeys([*own, *others] if in_order else others)
+    place = {text: number for number, text in enumerate(texts)}
+    names = [named[text] for text in texts]
     # Equal arrays keep their type. Numbers mixed with text stay numbers.
     same = [kept for kept in (labels.classes, known) if names == kept.tolist()]
     of_one_type = len({type(name) for name in names}) == 1 and not is_text
-    return OfferedClasses(
-        same[0] if same else np.array(names, dtype=None if of_one_type else object),
-        np.array([place[text] for text in others]),
-    )
+    offered = same[0] if same else np.array(names, dtype=None if of_one_type else object)
+    return offered, np.array([place[text] for text in others])
+
+
+def _among(verdict: LabelVerdict, place: IntArray, n_classes: int) -> LabelVerdict:
+    """Return the verdict with other codes of the classes; a new class has no rows, so no noise."""
+    codes = np.append(place, NO_LABEL).astype(np.int32)
+    moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
+    return replace(verdict, n_classes=n_classes, **moved)
 
 
 # Ids of the audited rows -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, overload
 
 import narwhals as nw
@@ -21,6 +22,7 @@ from twohot.base import (
     Labels,
     Matrix,
     as_text,
+    check_output,
     counted,
     load_extra,
     notebook_table,
@@ -288,9 +290,9 @@ class LabelIssues:
         >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
         <ReviewRows: 8 rows of 2 classes, 7 flagged>
         """
-        from twohot.audit.report import check_page_path, page_content  # noqa: PLC0415
+        from twohot.audit.report import page_content  # noqa: PLC0415
 
-        check_page_path(path)
+        check_output(Path(path), force=True, name="path")
         rows, summary = page_content(self, texts, images, X, groups, title=title, map_method=map)
         write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
         return rows

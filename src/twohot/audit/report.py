@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from twohot.base import (
     Labels,
     Matrix,
     as_text,
-    check_writable,
     code_labels,
     counted,
 )
@@ -270,16 +268,3 @@ def _check_column(name: str, given: Any, issues: LabelIssues) -> None:
         problem = f"has {counted(len(given), 'entry', 'entries')} and issues has {len(issues)} rows"
         raise ArgumentError(name, problem, "pass one per row, in the same order.")
     check_rows_of_issues(name, given, issues)
-
-
-def check_page_path(path: str | os.PathLike[str]) -> None:
-    """Raise unless a page can be written to a path."""
-    target, text = Path(path), os.fspath(path)
-    if target.is_dir() or text.endswith(("/", os.sep)):
-        advice = f"pass a file, such as {str(target / 'report.html')!r}."
-        raise ArgumentError({"path": text}, "is a folder", advice)
-    if not target.parent.is_dir():
-        raise ArgumentError(
-            {"path": text}, "is in a folder that does not exist", "create the folder."
-        )
-    check_writable(target.parent, {"path": text})
