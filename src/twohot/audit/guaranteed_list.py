@@ -166,11 +166,9 @@ class GuaranteedList:
         together = ""
         if self.attempt > 1:
             # fdr, 2 fdr, 4 fdr, … of this attempt, the one before, and so on.
-            most = (2**self.attempt - 1) * self.fdr
-            together = (
-                f" Attempt {self.attempt} has a rate of {100 * self.fdr:.4g}%; the lists of all "
-                f"attempts together have at most {100 * most:.4g}%."
-            )
+            rate, most = (f"{100 * each * self.fdr:.4g}%" for each in (1, 2**self.attempt - 1))
+            this = f"Attempt {self.attempt} has a rate of {rate}"
+            together = f" {this}; the lists of all attempts together have at most {most}."
         if self.reason:
             return f"No list: {self.reason}{together}"
         n_listed, confidence = len(self.rows), f"{self.bounds.confidence:.0%} confidence"
@@ -236,22 +234,9 @@ def _mixed(state: IntArray) -> IntArray:
 def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int = 0) -> CheckDraw:
     """Draw rows to check, uniformly from the most suspicious ones.
 
-    Parameters
-    ----------
-    doubt : array of shape (n_rows,)
-        Scores; larger is more suspicious. NaN for rows without a label.
-    n_flagged : int
-        Number of labels flagged by the audit. The pool has 1.5 times as many rows, and at least
-        twice the rows to check.
-    n_checked : int
-        Rows to draw; see `rows_needed`.
-    seed : int
-        Seed of the draw. A second draw with another seed voids the guarantee of both.
-
-    Returns
-    -------
-    CheckDraw
-        The pool and the drawn rows.
+    `doubt` (n_rows,) are scores; larger is more suspicious, NaN for rows without a label. The pool
+    has 1.5 times the flagged rows, and at least twice the rows to check (see `rows_needed`). A
+    second draw with another seed voids the guarantee of both.
 
     Examples
     --------
@@ -314,33 +299,14 @@ def _level(fdr: float) -> Fraction:
 
 
 def certify(
-    draw: CheckDraw,
-    wrong: BoolArray,
-    fdr: float,
-    *,
-    attempt: int = 1,
-    confidence: float = 0.95,
+    draw: CheckDraw, wrong: BoolArray, fdr: float, *, attempt: int = 1, confidence: float = 0.95
 ) -> GuaranteedList:
     """Return the longest list of unchecked rows that a check can certify (theorem 1).
 
-    Parameters
-    ----------
-    draw : CheckDraw
-        The result of `draw_check`.
-    wrong : array of shape (n_checked,)
-        Whether the labels of `draw.rows` are wrong. Rows without a clear verdict count as right;
-        leaving them out voids the guarantee.
-    fdr : float
-        False discovery rate of the first attempt, fixed before the check.
-    attempt : int
-        Number of this attempt, if the draw was extended after an empty list; see `attempt_level`.
-    confidence : float
-        Confidence of the additional bounds for this draw (theorem 2).
-
-    Returns
-    -------
-    GuaranteedList
-        The listed rows, or the reason why the list is empty.
+    `wrong` (n_checked,) tells whether the labels of `draw.rows` are wrong. Rows without a clear
+    verdict count as right; leaving them out voids the guarantee. `fdr` is the rate of the first
+    attempt, fixed before the check; `attempt` counts the draws, see `attempt_level`. `confidence`
+    is that of the bounds for this draw (theorem 2).
 
     Examples
     --------
