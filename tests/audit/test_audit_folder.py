@@ -100,15 +100,8 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     assert said["n_undecided"] == 2
     assert said["n_unlabelled"] == 1
     assert said["corruption"] == np.eye(4).tolist()
-    assert said["methods"] == [
-        {
-            "name": "teacher",
-            "agreement": 0.7,
-            "standard_error": None,
-            "chosen": True,
-            "method": "",
-        }
-    ]
+    method = {"name": "teacher", "agreement": 0.7, "chosen": True, "method": ""}
+    assert said["methods"] == [method | {"standard_error": None}]
 
 
 def test_findings_are_written_by_id_one_line_per_row(tmp_path) -> None:
@@ -164,32 +157,16 @@ def changed(summary, **fields):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        (
-            "issues.csv",
-            lambda text: text.replace("0,,cat", "0,,owl"),
-            "not hold the rows and given",
-        ),
+        ("issues.csv", lambda text: text.replace("0,,cat", "0,,owl"), "not hold the rows and gi"),
         ("issues.csv", lambda text: text.replace(",dog,", ",fox,", 1), "was changed"),
         ("issues.csv", lambda text: text.replace("0,,cat", "0,,yak"), "was changed .'yak'."),
         ("issues.csv", lambda text: text.replace("true", "yes", 1), "was changed .'yes'."),
         ("issues.csv", lambda text: text.replace("0,,cat", "0,cat"), "was changed"),
         ("issues.csv", lambda text: text.replace("id,", "line,"), r"has the columns \['line'"),
         ("summary.json", lambda text: text[:50], "is not the summary of an audit"),
-        (
-            "summary.json",
-            lambda text: text.replace('"classes"', '"kinds"'),
-            "not the summary of an",
-        ),
-        (
-            "summary.json",
-            lambda text: text.replace('"format_version": 3', '"format_version": 1'),
-            "format_version 1, and this twohot reads 3",
-        ),
-        (
-            "summary.json",
-            lambda text: text.replace('"format_version": 3', '"format_version": Infinity'),
-            "format_version inf, and this twohot reads 3",
-        ),
+        ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "not the summary of"),
+        ("summary.json", lambda text: changed(text, format_version=1), "version 1, and this twoho"),
+        ("summary.json", lambda text: changed(text, format_version=np.inf), "format_version inf"),
         ("summary.json", lambda text: changed(text, classes=None), "classes=None is not as it was"),
         ("summary.json", lambda text: changed(text, classes="cat"), "classes='cat' is not as it"),
         ("summary.json", lambda text: changed(text, classes=["cat", 3]), "pass a tuple of strings"),
@@ -209,11 +186,6 @@ def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:
     assert change(text) != text
     (tmp_path / name).write_text(change(text))
     with pytest.raises(ValueError, match=message):
-        read_audit_folder(tmp_path)
-
-
-def test_a_folder_without_an_audit_is_named(tmp_path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"summary\.json is not there: .* \(--audit\)"):
         read_audit_folder(tmp_path)
 
 

@@ -1,6 +1,7 @@
 """A check from the draw to the certificate: what is taken, what is refused, what is verified."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from audits import audit_rows
-from twohot import LabelIssues, find_label_issues
+from twohot import find_label_issues
 from twohot.audit.certificate_file import (
     _fields_digest,
     certify_folder,
@@ -56,10 +57,8 @@ def verdict(row: int) -> str:
 def filled(path: Path, target: Path, change=lambda _row, said: said) -> Path:
     """Fill check.csv in by the truth, or as a change of it says."""
     header, *lines = read_csv(path)
-    done = []
-    for line in lines:
-        row = int(line[0].removeprefix("T"))
-        done.append([*line[:-1], change(row, verdict(row))])
+    rows = [int(line[0].removeprefix("T")) for line in lines]
+    done = [[*line[:-1], change(row, verdict(row))] for line, row in zip(lines, rows, strict=True)]
     write_csv(target, header, done)
     return target
 
@@ -102,26 +101,26 @@ def said(**changes):
     return {str(row): verdict(row) for row in DRAW.rows.tolist()} | changes
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda pairs: pairs,
-        lambda pairs: {row: f" {word.title()} " for row, word in pairs.items()},
-        lambda pairs: {int(row): word == "right" for row, word in pairs.items()},
-        lambda pairs: pd.DataFrame({"id": list(pairs), "verdict": list(pairs.values())}),
-        lambda pairs: {
-            row: CLASSES[GIVEN[int(row)]] if word == "right" else CLASSES[GIVEN[int(row)] - 1]
-            for row, word in pairs.items()
-        },
-        lambda pairs: pd.DataFrame(
-            {
-                "id": list(pairs),
-                "decision": ["reject" if word == "right" else "exclude" for word in pairs.values()],
-            }
-        ),
-    ],
-    ids=["words", "other case", "flags", "frame", "true labels", "decisions"],
-)
+def true_label(row, word):
+    return CLASSES[GIVEN[int(row)] - (word == "wrong")]
+
+
+def decisions(pairs):
+    made = ["reject" if word == "right" else "exclude" for word in pairs.values()]
+    return pd.DataFrame({"id": list(pairs), "decision": made})
+
+
+FORMS = {
+    "words": lambda pairs: pairs,
+    "other case": lambda pairs: {row: f" {word.title()} " for row, word in pairs.items()},
+    "flags": lambda pairs: {int(row): word == "right" for row, word in pairs.items()},
+    "frame": lambda pairs: pd.DataFrame({"id": list(pairs), "verdict": list(pairs.values())}),
+    "true labels": lambda pairs: {row: true_label(row, word) for row, word in pairs.items()},
+    "decisions": decisions,
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_verdicts_come_in_any_form(form):
     found = verdicts_of_draw(form(said()), DRAW, GIVEN, NAMES, RowIds.by_position(600))
     np.testing.assert_array_equal(found == "wrong", DRAW.rows < 140)
@@ -161,10 +160,7 @@ FIRST = str(DRAW.rows[0])
     ("checked", "says"),
     [
         (said(**{OTHER: "right"}), rf"checked has 1 row outside the draw \('{OTHER}'\)"),
-        (
-            said(**{FIRST: ""}),
-            rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\): che",
-        ),
+        (said(**{FIRST: ""}), rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\)"),
         (said(**{FIRST: None}), r"no verdict on 1 of the 45 rows"),
         (said(**{FIRST: "perhaps"}), r"'perhaps' of row .*none of the 3 classes"),
         (said(**{"9000": "right"}), r"names 1 row that is not in the data \('9000'\)"),
@@ -184,11 +180,7 @@ def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
     ("n_flagged", "asked", "says"),
     [
         (0, {}, r"fdr=0.1 is the rate of a list, but this audit flags no label"),
-        (
-            30,
-            {},
-            r"fdr=0.1 needs 45 checked rows, and only 30 labels are flagged: rev",
-        ),
+        (30, {}, r"fdr=0.1 needs 45 checked rows, and only 30 labels are flagged: rev"),
         (
             150,
             {"n_checked": 9},
@@ -204,9 +196,7 @@ def test_a_check_that_can_certify_nothing_is_refused(n_flagged, asked, says):
 
 def test_a_draw_is_not_replaced(rows, check, tmp_path):
     assert check.fdr == 0.1
-    with pytest.raises(
-        FileExistsError, match=r"already holds check\.csv and check\.json, and a sec"
-    ):
+    with pytest.raises(FileExistsError, match=r"already holds check\.csv and check\.json, and"):
         write_check(tmp_path, rows, 0.1, seed=1)
 
 
@@ -218,19 +208,6 @@ def test_a_draw_that_was_stopped_between_its_files_is_made_again(rows, check, tm
     again = write_check(tmp_path, rows, 0.1)
     np.testing.assert_array_equal(again.draw.rows, check.draw.rows)
     assert (tmp_path / "check.csv").read_bytes() == csv
-
-
-def changed(rows, **columns):
-    return audit_rows(
-        N_ROWS,
-        **{
-            name: columns.get(name, getattr(rows, name))
-            for name in (
-                *("classes", "ids", "given_labels", "suggested_labels", "second_labels"),
-                *("label_quality", "is_label_issue", "is_undecided"),
-            )
-        },
-    )
 
 
 @pytest.mark.parametrize(
@@ -245,11 +222,8 @@ def changed(rows, **columns):
 )
 def test_a_draw_of_another_audit_is_refused(rows, check, tmp_path, columns):
     assert len(check.draw.rows) == 45
-    other = changed(rows, **columns)
-    with pytest.raises(
-        ArgumentError, match="belongs to another audit: labels or scores changed after"
-    ):
-        read_check(tmp_path, other)
+    with pytest.raises(ArgumentError, match="belongs to another audit: labels or scores changed"):
+        read_check(tmp_path, replace(rows, **columns))
 
 
 @pytest.fixture
@@ -286,11 +260,8 @@ def test_an_extension_keeps_the_sheet_and_its_words(rows, emptied, tmp_path):
     _, *lines = read_csv(tmp_path / "check.csv")
     assert len(lines) == 150
     assert {line[0]: line[3] for line in lines if line[3]} == emptied
-    done = filled(
-        tmp_path / "check.csv",
-        tmp_path / "done.csv",
-        lambda row, said: emptied.get(f"T{row}", said),
-    )
+    known = lambda row, said: emptied.get(f"T{row}", said)  # noqa: E731
+    done = filled(tmp_path / "check.csv", tmp_path / "done.csv", known)
     listed = certify_folder(extended, done, tmp_path)
     together = "the lists of all attempts together have at most 15%."
     verified = verify_certificate(tmp_path / "certificate.json", rows)
@@ -339,19 +310,13 @@ def test_a_certificate_that_was_changed_is_refused(rows, certificate, fields):
         verify_certificate(certificate, rows)
 
 
-def test_a_verdict_that_was_changed_is_seen(rows, certificate):
-    (row, _), *others = json.loads(certificate.read_text())["checked"]
-    change(certificate, {"checked": [[row, "unsure"], *others]})
-    with pytest.raises(ArgumentError, match="was changed after it was written"):
-        verify_certificate(certificate, rows)
-
-
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
         ({"listed": []}, r"does not follow from its verdicts \(listed differ\): a verdict or"),
         ({"seed": 1}, r"has verdicts on other rows than its seed draws"),
         ({"digest": "0"}, r"belongs to another audit"),
+        ({"format_version": 2}, r"has format_version 2, and this twohot reads 1"),
     ],
 )
 def test_a_certificate_that_was_made_up_is_refused(rows, certificate, fields, says):
@@ -361,18 +326,16 @@ def test_a_certificate_that_was_made_up_is_refused(rows, certificate, fields, sa
         verify_certificate(certificate, rows)
 
 
-def test_a_file_of_another_version_is_refused(rows, certificate):
-    change(certificate, {"format_version": 2})
-    with pytest.raises(ArgumentError, match="has format_version 2, and this twohot reads 1"):
-        verify_certificate(certificate, rows)
-
-
-def test_a_draw_is_no_certificate(rows, check, tmp_path):
-    assert len(check.draw.rows) == 45
-    with pytest.raises(
-        ArgumentError, match=r"check\.json is a draw, not a certificate: pass the certificate"
-    ):
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"fdr": 0.1}'])
+def test_rejects_a_file_that_is_not_a_check_or_a_certificate(rows, tmp_path, text):
+    with pytest.raises(FileNotFoundError, match="draw rows first, with twohot audit --draw-check"):
+        read_check(tmp_path, rows)
+    write_check(tmp_path, rows, 0.1)
+    with pytest.raises(ArgumentError, match=r"check\.json is a draw, not a certificate: pass the"):
         verify_certificate(tmp_path / "check.json", rows)
+    (tmp_path / "check.json").write_text(text)
+    with pytest.raises(ArgumentError, match=r"check\.json was not written by twohot"):
+        read_check(tmp_path, rows)
 
 
 # Reviews -----------------------------------------------------------------------------------------
@@ -424,30 +387,12 @@ def test_the_certificate_of_a_review_that_was_made_up_is_refused(
         verify_certificate(path, rows)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"fdr": 0.1}'])
-def test_a_file_that_is_no_check_is_refused(rows, tmp_path, text):
-    (tmp_path / "check.json").write_text(text)
-    with pytest.raises(ArgumentError, match=r"check\.json was not written by twohot"):
-        read_check(tmp_path, rows)
-
-
-def test_without_a_draw_there_is_nothing_to_certify(rows, tmp_path):
-    with pytest.raises(FileNotFoundError, match="draw rows first, with twohot audit --draw-check"):
-        read_check(tmp_path, rows)
-
-
 def test_issues_draw_and_certify_as_a_folder_does(rows, tmp_path):
     check = write_check(tmp_path, rows, 0.1, seed=4)
     probabilities = np.eye(3)[rows.suggested_labels]
     issues = find_label_issues(None, rows.given_labels, probabilities=probabilities)
-    issues = LabelIssues(
-        **{
-            **vars(issues),
-            "label_quality": rows.label_quality,
-            "is_label_issue": rows.is_label_issue,
-            "ids": rows.ids,
-        }
-    )
+    same = ("label_quality", "is_label_issue", "ids")
+    issues = replace(issues, **{name: getattr(rows, name) for name in same})
     draw = issues.draw_check(fdr=0.1, seed=4)
     np.testing.assert_array_equal(draw.rows, check.draw.rows)
     done = filled(tmp_path / "check.csv", tmp_path / "done.csv")

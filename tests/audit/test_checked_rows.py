@@ -153,15 +153,6 @@ def test_a_decision_means_no_class_that_is_called_like_a_verdict() -> None:
         assert found.labels.tolist() == [NO_LABEL, 1, NO_LABEL]
 
 
-def test_a_file_without_labels_gives_verdicts_that_need_none() -> None:
-    rows, labels = audit_rows(12), {0: "fox", 2: "dog", 4: "owl"}
-    decided = [(row, kind, labels.get(row)) for row, kind in MADE.items()]
-    found = as_checked(pd.DataFrame(decided, columns=["id", "decision", "label"]))
-    assert found.rows.tolist() == list(MADE)
-    assert found.labels[[1, 4, 5]].tolist() == [rows.given_labels[1], -1, -1]
-    assert found.wrong[[1, 4, 5]].tolist() == [False, True, True]
-
-
 @pytest.mark.parametrize("decision", ["accept", "second", "relabel"])
 def test_a_decision_for_a_label_that_is_not_named_is_refused(decision, tmp_path) -> None:
     table = pd.DataFrame({"report": ["r"], "id": ["7"], "decision": [decision], "label": [""]})

@@ -98,10 +98,7 @@ def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda text: text.replace("text 0,cat", "text 0,owl"),
-            "row T0 the column 'kind' has 'owl'",
-        ),
+        (lambda text: text.replace("0,cat", "0,owl"), "row T0 the column 'kind' has 'owl'"),
         (lambda text: text.replace("T7,", "T0,"), r"holds 'T0' more than once \(in rows 0, 1"),
         (lambda text: text.replace("T7,", "Z,"), r"lacks 1 row of the audit \('T7'\)"),
         (lambda text: text.replace("nr,", "id,"), r"has no column 'nr', which has the ids"),
@@ -116,18 +113,14 @@ def test_another_file_is_refused_and_nothing_written(tmp_path, change, message):
 
 
 def test_two_columns_with_the_labels_are_not_chosen_between(tmp_path):
-    labels = [ANIMALS[code] for code in BY_NAME.given_labels]
-    lines = zip(NAMES, labels, labels, strict=True)
-    write_csv(tmp_path / "a.csv", ["nr", "one", "two"], lines)
-    with pytest.raises(
-        ValueError, match=r"'one' and 'two' could both have this role: .* label_column"
-    ):
-        write_corrected_file(tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, APPLIED)
-    done = write_corrected_file(
-        tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, APPLIED, label_column="two"
-    )
+    labels, target = [ANIMALS[code] for code in BY_NAME.given_labels], tmp_path / "b.csv"
+    own = tmp_path / "a.csv"
+    write_csv(own, ["nr", "one", "two"], zip(NAMES, labels, labels, strict=True))
+    with pytest.raises(ValueError, match=r"'one' and 'two' could both have this role: .* label_co"):
+        write_corrected_file(own, target, BY_NAME, APPLIED)
+    done = write_corrected_file(own, target, BY_NAME, APPLIED, label_column="two")
     assert done.label_column == "two"
-    assert [line[1] for line in read_csv(tmp_path / "b.csv")[1:]] == labels
+    assert [line[1] for line in read_csv(target)[1:]] == labels
 
 
 def test_a_file_is_not_corrected_twice_by_one_audit(tmp_path):
@@ -140,7 +133,5 @@ def test_a_file_is_not_corrected_twice_by_one_audit(tmp_path):
 def test_images_of_a_folder_are_in_no_file(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     rows = audit_rows(N_ROWS, ids=RowIds(NAMES, "path"))
-    with pytest.raises(
-        ValueError, match=r"is a file, but the audited rows are images of a folder: pass"
-    ):
+    with pytest.raises(ValueError, match=r"is a file, but the audited rows are images of a fold"):
         write_corrected_file(own, tmp_path / "b.csv", rows, APPLIED)

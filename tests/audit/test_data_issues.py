@@ -11,7 +11,7 @@ from twohot import find_data_issues, find_label_issues
 from twohot.audit import rows_of_issues
 from twohot.audit.data_issues import class_mixing, copies, far_out
 from twohot.audit.folder import write_audit_folder
-from twohot.audit.neighbours import FEW, audited_rows, search_neighbourhood
+from twohot.audit.neighbours import FEW, search_neighbourhood
 from twohot.audit.report import review_summary
 from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension
@@ -42,23 +42,15 @@ def found():
     return find_data_issues(X, find_label_issues(X, y))
 
 
-def test_copies_are_found_in_groups_and_those_with_other_labels_told(found) -> None:
+def test_finds_planted_copies_and_outliers(found) -> None:
     assert [group.tolist() for group in found.duplicates] == [[3, 30], [60, 63, 66]]
     assert [group.tolist() for group in found.conflicting] == [[3, 30], [60, 63, 66]]
-
-
-def test_copies_with_the_same_label_are_no_conflict() -> None:
-    X, given = blobs()
-    X[6] = X[3]
-    found = find_data_issues(X, find_label_issues(X, given))
-    assert [group.tolist() for group in found.duplicates] == [[3, 6]]
-    assert found.conflicting == ()
-    assert [finding.name for finding in found.findings()][:1] == ["near-duplicates"]
-
-
-def test_a_row_like_no_other_is_an_outlier(found) -> None:
     assert found.outliers.tolist() == [100]
     assert found.closeness[0] < 0.3
+    assert found.messages[:2] == (
+        "Near-duplicates: 5 rows in 2 groups, 2 with different labels.",
+        "Outliers: 1 row unlike all others.",
+    )
 
 
 def test_clean_data_have_nothing_to_report() -> None:
@@ -106,13 +98,6 @@ def test_no_copy_is_lost_in_a_large_group(tmp_path) -> None:
     assert 9 not in rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
 
 
-def test_what_was_found_is_said(found) -> None:
-    assert found.messages[:2] == (
-        "Near-duplicates: 5 rows in 2 groups, 2 with different labels.",
-        "Outliers: 1 row unlike all others.",
-    )
-
-
 def test_one_class_split_by_chance_looks_like_one_and_others_do_not() -> None:
     X, true = blobs()
     split = np.where((true == 1) & (np.random.default_rng(1).random(N) < 0.4), 3, true)
@@ -157,23 +142,15 @@ def test_a_few_labels_of_a_class_say_nothing_about_it() -> None:
     assert (class_mixing(search_neighbourhood(prepared_once(X)), few, 4)[3] == 0).all()
 
 
-def test_frames_are_taken_and_other_rows_refused() -> None:
+def test_copies_with_the_same_label_are_no_conflict() -> None:
     X, given = blobs()
     X[6] = X[3]
     issues = find_label_issues(X, given)
-    frame = pd.DataFrame(X, index=[f"r{i}" for i in range(N)])
-    assert [group.tolist() for group in find_data_issues(frame, issues).duplicates] == [[3, 6]]
-    for function in (find_data_issues, audited_rows):
-        with pytest.raises(
-            ValueError, match="X has 9 rows and issues has 240: pass all audited rows"
-        ):
-            function(X[:9], issues)
-
-
-def test_messages_name_the_sample_that_was_searched() -> None:
-    X, given = blobs()
-    found = replace(find_data_issues(X, find_label_issues(X, given)), n_searched=100)
-    assert "in a random sample of 100 of 240 rows" in found.messages[-1]
+    found = find_data_issues(pd.DataFrame(X, index=[f"r{i}" for i in range(N)]), issues)
+    assert [group.tolist() for group in found.duplicates] == [[3, 6]]
+    assert found.conflicting == ()
+    assert [finding.name for finding in found.findings()][:1] == ["near-duplicates"]
+    assert "in a random sample of 100 of 240 rows" in replace(found, n_searched=100).messages[-1]
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 6, 12])
@@ -204,9 +181,12 @@ def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
     assert found.messages[-1].endswith(", ….")
 
 
-def test_what_is_no_audit_is_named():
+def test_rejects_invalid_arguments():
     X, true = blobs()
+    issues = find_label_issues(X, true)
     with pytest.raises(ValueError, match="issues is ndarray, not LabelIssues"):
         find_data_issues(X, true)
+    with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass all audited rows"):
+        find_data_issues(X[:9], issues)
     with pytest.raises(ValueError, match="random_state='x' is not a random state"):
-        find_data_issues(X, find_label_issues(X, true), random_state="x")
+        find_data_issues(X, issues, random_state="x")

@@ -17,7 +17,6 @@ from twohot.review.decisions import (
     apply_decisions,
     read_decisions,
 )
-from twohot.tables.row_ids import RowIds
 
 ROWS = audit_rows(12)
 REPORT = ROWS.report_id()
@@ -55,12 +54,6 @@ def test_labels_follow_the_decisions_and_all_others_stay(chosen, other) -> None:
     again = apply_decisions(ROWS, [*reversed(made), *made])
     assert again.labels.tolist() == expected
     assert again.n_decided == applied.n_decided
-
-
-def test_rows_are_found_by_their_number() -> None:
-    rows = audit_rows(4, ids=RowIds(["T7", "T3", "T5", "T1"]))
-    applied = apply_decisions(rows, [Decision(rows.report_id(), "T5", "relabel", "owl")])
-    assert applied.labels.tolist() == [0, 0, 3, 1]
 
 
 def test_a_new_class_that_the_audit_knows_is_that_class() -> None:
@@ -102,12 +95,6 @@ def test_a_suggestion_is_accepted_that_is_exactly_as_probable_as_asked(written) 
     assert accept_above(rows, 0.91) == []
 
 
-def test_given_labels_are_not_written_to() -> None:
-    before = ROWS.given_labels.copy()
-    apply_decisions(ROWS, [decided(0, "accept")])
-    np.testing.assert_array_equal(ROWS.given_labels, before)
-
-
 @pytest.mark.parametrize(
     ("made", "message"),
     [
@@ -142,12 +129,6 @@ def test_a_missing_second_candidate_cannot_be_taken() -> None:
     rows = audit_rows(4, second_labels=np.full(4, NO_LABEL))
     with pytest.raises(ValueError, match="no second candidate to take: use relabel"):
         apply_decisions(rows, [Decision(rows.report_id(), "0", "second", "")])
-
-
-def test_a_long_list_of_classes_is_cut_in_the_message() -> None:
-    rows = audit_rows(4, classes=tuple("abcdefgh"))
-    with pytest.raises(ValueError, match=r"\('a', 'b', 'c', 'd', 'e' and 3 more\)"):
-        apply_decisions(rows, [Decision(rows.report_id(), "0", "relabel", "z")])
 
 
 def test_columns_come_in_any_order_and_guards_are_taken_off(tmp_path) -> None:

@@ -46,11 +46,6 @@ def test_a_report_needs_nothing_but_a_path(tmp_path):
     assert repr(rows) == f"<ReviewRows: 300 rows of 10 classes, {ISSUES.n_issues} flagged>"
 
 
-def test_a_frame_of_features_is_taken(tmp_path):
-    ISSUES.report(tmp_path / "report.html", X=pd.DataFrame(DATA.X))
-    assert '"nearSuggested":' in (tmp_path / "report.html").read_text()
-
-
 def test_groups_and_labels_are_listed_by_their_wrong_labels(tmp_path):
     # All rows of one annotator but one are flagged, and few of the others.
     flagged = ISSUES.is_label_issue
@@ -69,10 +64,6 @@ def test_groups_and_labels_are_listed_by_their_wrong_labels(tmp_path):
     by_label = label_shares(ISSUES)
     assert len(by_label) == 8
     assert sum(each.n_rows for each in by_label) < 300
-    with pytest.raises(
-        ValueError, match="groups has 2 entries and issues has 300 rows: pass one per row"
-    ):
-        ISSUES.report(tmp_path / "report.html", groups=["a", "b"])
 
 
 def decisions_file(path, issues, *decisions):
@@ -154,10 +145,8 @@ def test_what_has_the_index_of_other_rows_is_refused(tmp_path, name, column):
         ({"texts": ["a"]}, "texts has 1 entry and issues has 300 rows: pass one per row"),
         ({"images": []}, "images has 0 entries and issues has 300 rows"),
         ({"texts": ["a"] * 300, "images": ["b"] * 300}, "texts and images are both given"),
-        (
-            {"texts": FRAME[["note", "path"]]},
-            r"texts has shape \(300, 2\): pass",
-        ),
+        ({"texts": FRAME[["note", "path"]]}, r"texts has shape \(300, 2\): pass"),
+        ({"groups": ["a", "b"]}, "groups has 2 entries and issues has 300 rows: pass one per row"),
         ({"X": np.eye(4)}, "X has 4 rows and issues has 300"),
     ],
 )

@@ -86,17 +86,6 @@ def test_the_choice_is_shown_where_there_was_one(audited) -> None:
     assert summary.details["label model"].startswith(said)
 
 
-def test_own_probabilities_show_no_choice(audited) -> None:
-    table, _, true = audited
-    outputs = np.full((150, 3), 0.01)
-    outputs[np.arange(150), true] = 0.98
-    issues = find_label_issues(None, table.coded, probabilities=outputs, classes=CLASSES[:3])
-    summary = review_summary(table.features, issues, title="", details={})
-    assert (summary.methods, summary.choice) == ((), None)
-    assert summary.messages == issues.messages
-    assert "label model" not in summary.details
-
-
 @pytest.mark.parametrize("known", [[10, 2, 7, 30], ["10", "2", "7", "30"]])
 def test_classes_that_a_probe_alone_knows_come_behind_those_of_the_table(audited, known) -> None:
     table, _, true = audited

@@ -15,12 +15,8 @@ GIVEN = np.array([0, 0, 1, 1])
 
 
 def audited(names=NAMES, given=GIVEN, **changes):
-    fields = {
-        "ids": RowIds(names, "path"),
-        "given_labels": given,
-        "is_label_issue": given != NO_LABEL,
-    }
-    return audit_rows(len(names), **(fields | changes))
+    fields = {"ids": RowIds(names, "path"), "given_labels": given}
+    return audit_rows(len(names), **fields | {"is_label_issue": given != NO_LABEL} | changes)
 
 
 KEPT = applied_labels(audited(), GIVEN)
@@ -100,20 +96,10 @@ def test_a_new_class_gets_a_folder_and_an_excluded_image_none(photos, tmp_path):
     assert done.left_out == ("dog/3.png",)
 
 
-@pytest.mark.parametrize("name", ["a/../b", "é" * 128])
-def test_a_new_class_that_is_no_name_of_a_folder_is_refused(photos, tmp_path, name):
-    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=(name,))
-    with pytest.raises(ValueError, match=f"class '{name}' cannot be the name of a folder"):
-        write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
-    assert not (tmp_path / "clean").exists()
-
-
 @pytest.mark.parametrize("names", [("Cat", "cat"), ("caf\u00e9", "cafe\u0301")])
 def test_classes_that_a_disk_may_hold_to_be_one_are_refused(photos, tmp_path, names):
     applied = applied_labels(audited(), [4, 5, 1, 1], new_classes=names)
-    with pytest.raises(
-        ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ only in cap"
-    ):
+    with pytest.raises(ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ only in"):
         write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
     assert not (tmp_path / "clean").exists()
 
@@ -139,6 +125,7 @@ def test_nothing_is_written_through_a_link(photos):
     ("name", "message"),
     [
         ("a/../b", r"class 'a/../b' cannot be the name of a folder"),
+        ("é" * 128, f"class '{'é' * 128}' cannot be the name of a folder"),
         (".fox", r"class '.fox' begins with a dot, and such folders are not read"),
     ],
 )
@@ -178,9 +165,7 @@ def test_a_result_inside_its_source_is_refused(photos, tmp_path):
     (tmp_path / "link").symlink_to(photos)
     before = content(photos)
     for target in (photos / "inside", photos / "cat" / "new", tmp_path / "link" / "inside"):
-        with pytest.raises(
-            ValueError, match=r"output=.* is inside .*photos, the folder that is read"
-        ):
+        with pytest.raises(ValueError, match=r"output=.* is inside .*photos, the folder that is"):
             write_sorted_folder(photos, target, audited(), KEPT)
     assert content(photos) == before
 
