@@ -12,10 +12,10 @@ from twohot import find_label_issues
 from twohot.audit.neighbours import (
     audited_rows,
     label_evidence,
-    products_at,
     search_neighbourhood,
 )
 from twohot.base.labels import NO_LABEL
+from twohot.describe import products_at
 from twohot.review.records import NO_ROW
 
 

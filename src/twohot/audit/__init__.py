@@ -33,8 +33,6 @@ from twohot.audit.issue_files import write_issue_parts as write_issue_parts
 from twohot.audit.issue_files import write_reviewed as write_reviewed
 from twohot.audit.issues import LabelIssues as LabelIssues
 from twohot.audit.issues import rows_of_issues as rows_of_issues
-from twohot.audit.neighbours import Explanation as Explanation
-from twohot.audit.neighbours import explain_label as explain_label
 from twohot.audit.remaining import CertifiedReview as CertifiedReview
 from twohot.audit.remaining import Remaining as Remaining
 from twohot.audit.remaining import SecondLooks as SecondLooks

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.audit.neighbours import explain_label
+from twohot.describe.explanation import explain_label
 from twohot.theory import LabelAveraging, average_labels
 
 
