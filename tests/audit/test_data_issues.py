@@ -9,9 +9,14 @@ import pytest
 from audits import prepared_once
 from twohot import find_data_issues, find_label_issues
 from twohot.audit import rows_of_issues
-from twohot.audit.data_issues import class_mixing, copies, far_out
+from twohot.audit.data_issues import (
+    FEW,
+    class_mixing,
+    copies,
+    far_out,
+    search_neighbourhood,
+)
 from twohot.audit.folder import write_audit_folder
-from twohot.audit.neighbours import FEW, search_neighbourhood
 from twohot.audit.report import review_summary
 from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension

@@ -9,11 +9,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from audits import prepared_once
 from twohot import find_label_issues
-from twohot.audit.neighbours import (
-    audited_rows,
-    label_evidence,
-    search_neighbourhood,
-)
+from twohot.audit.data_issues import audited_rows, search_neighbourhood
+from twohot.audit.report import label_evidence
 from twohot.base.labels import NO_LABEL
 from twohot.describe import products_at
 from twohot.review.records import NO_ROW

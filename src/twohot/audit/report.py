@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 import twohot
-from twohot.audit.data_issues import look_for_issues
+from twohot.audit.data_issues import FEW, AuditedRows, audited_rows, look_for_issues
 from twohot.audit.issues import LabelIssues, check_rows_of_issues, rows_of_issues
-from twohot.audit.neighbours import AuditedRows, audited_rows, label_evidence
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
@@ -22,12 +21,15 @@ from twohot.base import (
     code_labels,
     counted,
 )
-from twohot.describe import center_labelled, cluster_classes, correlate
+from twohot.describe import center_labelled, cluster_classes, correlate, products_at
 from twohot.judge import Choice, Tried
 from twohot.review import (
+    NO_ROW,
     ChoiceCurve,
     Curve,
+    Evidence,
     Method,
+    NearestRows,
     ReviewRows,
     ReviewSummary,
     RowCounts,
@@ -40,6 +42,8 @@ from twohot.tables import FeatureTable
 
 # Above this many classes, matrices of all pairs of classes are left out.
 MOST_CLASSES = 400
+# Rows with neighbours: more than a person reviews in a day, and few enough for a small page.
+EXPLAINED_ROWS = 2000
 # Number of labels and groups listed, those with the largest shares of wrong labels.
 MOST_PARTS = 8
 # Name of the detail on how well labels are predicted.
@@ -153,6 +157,43 @@ def _correlation(
     matrix[np.ix_(known, known)] = means
     order = np.concatenate([known[cluster_classes(means).order], np.flatnonzero(~has_pairs)])
     return matrix, order
+
+
+def label_evidence(
+    rows: AuditedRows, issues: LabelIssues, *, n_rows: int = EXPLAINED_ROWS
+) -> Evidence:
+    """Return the nearest rows of the suggested and of the given class for suspicious rows.
+
+    These are the first `n_rows` flagged rows, the most suspicious first. Similarity is the cosine
+    of prepared features. Flagged rows are left out: they do not show what their class looks like.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import find_label_issues
+    >>> X, y = load_digits(return_X_y=True)
+    >>> y[7] = 1  # it is a seven
+    >>> issues = find_label_issues(X, y)
+    >>> evidence = label_evidence(audited_rows(X, issues), issues)
+    >>> y[evidence.suggested.rows[evidence.rows == 7]]
+    array([[7, 7, 7]])
+    """
+    asked = issues.rows[:n_rows]
+    wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
+    members = {
+        k: np.flatnonzero((issues.given == k) & ~issues.is_label_issue)
+        for k in np.unique(wanted).tolist()
+    }
+    nearest = np.full((*wanted.shape, FEW), NO_ROW)
+    alike = np.full(nearest.shape, np.nan)
+    for place, cosines in enumerate(products_at(rows.open(), asked)):
+        for column, k in enumerate(wanted[place].tolist()):
+            # Ties: the earlier row comes first.
+            found = members[k][np.argsort(-cosines[members[k]], kind="stable")[:FEW]]
+            nearest[place, column, : len(found)] = found
+            alike[place, column, : len(found)] = cosines[found]
+    of_suggested, of_given = (NearestRows(nearest[:, k], alike[:, k]) for k in (0, 1))
+    return Evidence(rows=asked, suggested=of_suggested, given=of_given)
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
