@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from twohot.audit.issues import COLUMNS, LABELS, ROW_FIELDS, LabelIssues, taken_unseen
+from twohot.audit.issues import COLUMNS, LABELS, LabelIssues, taken_unseen
 from twohot.base import (
     NO_LABEL,
     IntArray,
     Labels,
     cause_of,
-    check_count,
     load_extra,
 )
 from twohot.review import Applied, ReviewRows, ReviewSummary
@@ -27,8 +26,6 @@ from twohot.tables import (
     ParquetFiles,
     PartFolder,
     RowIds,
-    begin_parts,
-    names_digest,
     open_files,
     read_csv,
     read_record,
@@ -177,22 +174,6 @@ def _review_rows(
 
 
 # Parquet files: the id, the item if there is one, and the columns of `LabelIssues` ----------------
-
-
-def issues_to_parquet(
-    issues: LabelIssues, folder: Any, part_rows: int, *, force: bool
-) -> list[str]:
-    """Write the table to a folder, `part_rows` rows per file, and return the files."""
-    check_count("part_rows", part_rows, 1)
-    bounds = np.append(np.arange(0, max(1, len(issues)), part_rows), len(issues))
-    digest = hashlib.sha256(names_digest(issues.ids).encode())
-    digest.update(repr(issues.classes.tolist()).encode())
-    for name in ROW_FIELDS:
-        digest.update(np.ascontiguousarray(getattr(issues, name)).tobytes())
-    known = {"kind": "issues", "part_rows": part_rows, "issues": digest.hexdigest()}
-    target = begin_parts(folder, known, len(bounds) - 1, force=force, name="folder")
-    write_issue_parts(issues, target, bounds)
-    return [target.path_of(number) for number in range(target.n_parts)]
 
 
 def write_issue_parts(

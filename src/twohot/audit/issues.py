@@ -50,8 +50,6 @@ ROW_FIELDS = (
 HEADINGS = ("id", "wrong", "given", "suggested", "second")
 SHOWN = 10  # rows of the printed table
 LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
-# Rows per file of `to_parquet`: about 64 MB with class names.
-PART_ROWS = 1_000_000
 # The next step for a page without an audit folder.
 APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
@@ -205,46 +203,6 @@ class LabelIssues:
         columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
         return polars.DataFrame(columns, strict=False)
 
-    def to_parquet(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        part_rows: int = PART_ROWS,
-        force: bool = False,
-    ) -> list[str]:
-        """Write all rows to a folder of Parquet files, with the ids as first column.
-
-        A file appears when it is complete. If a write was interrupted, call this again: files of
-        the same audit are kept, and files of another audit raise an error.
-
-        Parameters
-        ----------
-        folder : path
-            A local path, or a URL that fsspec knows.
-        part_rows : int, default=1,000,000
-            Rows per file.
-        force : bool, default=False
-            Replace the files of another audit.
-
-        Returns
-        -------
-        list of str
-            The files, in the order of the rows.
-
-        Examples
-        --------
-        >>> from twohot import find_label_issues
-        >>> issues = find_label_issues(
-        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
-        ... )
-        >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
-        ['part-00000.parquet', 'part-00001.parquet']
-        """
-        # That module imports this one, as do those below.
-        from twohot.audit.issue_files import issues_to_parquet  # noqa: PLC0415
-
-        return issues_to_parquet(self, folder, part_rows, force=force)
-
     def report(
         self,
         path: str | os.PathLike[str],
@@ -290,6 +248,7 @@ class LabelIssues:
         >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
         <ReviewRows: 8 rows of 2 classes, 7 flagged>
         """
+        # That module imports this one.
         from twohot.audit.report import page_content  # noqa: PLC0415
 
         check_output(Path(path), force=True, name="path")
