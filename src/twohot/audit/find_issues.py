@@ -152,10 +152,9 @@ def find_label_issues(
     elif probe is not None:
         labels = given.among(probe_classes(probe))
     check_two_classes(labels)
-    known = None
+    known, said = None, ()
     if checked is not None:
         known = check_checked(read_checked(checked), labels.codes, labels.classes, ids=row_ids)
-    said: tuple[str, ...] = ()
     with naming_rows(rows, row_ids):
         if probabilities is not None:
             own = check_probabilities(probabilities, labels, NAME_COLUMNS, classes=...)
@@ -171,29 +170,11 @@ def find_label_issues(
     flagged = verdict.flag(budget, precision)
     if known is not None:
         flagged[known.rows] = known.wrong
-    said = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
-    messages = (*said, *label_notes(given), *repeated_index_note(row_ids))
+    messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
+    messages = (*messages, *label_notes(given), *repeated_index_note(row_ids))
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    verdict = _among(verdict, place, len(offered))
-    return LabelIssues(
-        is_label_issue=flagged,
-        # 26 bytes a row, whatever the container.
-        label_quality=(1 - verdict.doubt).astype(np.float32),
-        given=verdict.codes,
-        predicted=verdict.first,
-        second=verdict.second,
-        confidence=verdict.confidence.astype(np.float32),
-        second_confidence=verdict.runner_up.astype(np.float32),
-        # If nothing was learnt, every suggestion needs a review.
-        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
-        classes=offered,
-        noise_rate=verdict.share,
-        noise_interval=verdict.interval,
-        corruption=verdict.corruption,
-        messages=messages,
-        probe=probe,
-        ids=row_ids,
-    )
+    found = _issues_of(_among(verdict, place, len(offered)), flagged, offered)
+    return replace(found, messages=messages, probe=probe, ids=row_ids)
 
 
 def _judge_unseen(
@@ -216,6 +197,25 @@ def _judge_unseen(
     n_wrong = np.count_nonzero(checked.wrong)
     low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
     return replace(verdict, interval=(low, min(high, 1.0)))
+
+
+def _issues_of(verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any]) -> LabelIssues:
+    """Return a verdict in 26 bytes per row, whatever the container of the rows."""
+    return LabelIssues(
+        is_label_issue=flagged,
+        label_quality=(1 - verdict.doubt).astype(np.float32),
+        given=verdict.codes,
+        predicted=verdict.first,
+        second=verdict.second,
+        confidence=verdict.confidence.astype(np.float32),
+        second_confidence=verdict.runner_up.astype(np.float32),
+        # If nothing was learnt, every suggestion needs a review.
+        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
+        classes=classes,
+        noise_rate=verdict.share,
+        noise_interval=verdict.interval,
+        corruption=verdict.corruption,
+    )
 
 
 # Checks of the arguments --------------------------------------------------------------------------

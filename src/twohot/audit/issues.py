@@ -81,7 +81,7 @@ class LabelIssues:
     noise_interval: tuple[float, float]  # lower and upper bound of noise_rate
     # (n_classes, n_classes), row true class, column given label; CSR above 2,000 classes
     corruption: Matrix
-    messages: tuple[str, ...]  # notes on the result, as sentences
+    messages: tuple[str, ...] = ()  # notes on the result, as sentences
     probe: Any = None  # the probe that judged the labels; None for your own probabilities
     ids: RowIds = POSITIONS  # (n_rows,), ids of the rows in your data
 
