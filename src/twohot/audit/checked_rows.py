@@ -226,6 +226,13 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     n_right = np.count_nonzero(labelled[checked.rows] & ~checked.wrong)
     low = max(verdict.interval[0], np.count_nonzero(checked.wrong) / n_labels)
     high = min(verdict.interval[1], 1 - n_right / n_labels)
-    columns = {"first": first, "second": second, "confidence": confidence, "runner_up": runner_up}
-    interval = (min(low, share), max(high, share))
-    return replace(verdict, doubt=doubt, share=share, interval=interval, **columns)
+    return replace(
+        verdict,
+        first=first,
+        second=second,
+        confidence=confidence,
+        runner_up=runner_up,
+        doubt=doubt,
+        share=share,
+        interval=(min(low, share), max(high, share)),
+    )

@@ -43,7 +43,7 @@ class AuditedRows:
         return open_rows(self.X, self.preparation, dtype=dtype, n_jobs=self.n_threads)
 
 
-def audited_rows(X: Matrix, issues: LabelIssues, n_jobs: int | None = None) -> AuditedRows:
+def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRows:
     """Check that `X` holds the audited rows, and compute their mean."""
     n_threads = count_threads(n_jobs)
     if not isinstance(issues, LabelIssues):

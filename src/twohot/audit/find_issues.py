@@ -152,7 +152,8 @@ def find_label_issues(
     elif probe is not None:
         labels = given.among(probe_classes(probe))
     check_two_classes(labels)
-    known, said = None, ()
+    known = None
+    said: tuple[str, ...] = ()
     if checked is not None:
         known = check_checked(read_checked(checked), labels.codes, labels.classes, ids=row_ids)
     with naming_rows(rows, row_ids):
@@ -368,10 +369,10 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
         # Prefer an index that does not just count up.
         index = next((index for index in found if not counts_up(index)), found[0])
         return RowIds(index, COLUMN, str(index.name or "index"))
-    ids = given
     if not isinstance(given, RowIds):
         cells = as_cells(given, "ids", "pass one id per row.")
-        ids = RowIds.of_column("id", cells, argument="ids")
+        given = RowIds.of_column("id", cells, argument="ids")
+    ids: RowIds = given
     if len(ids) != n_rows:
         problem = f"has {counted(len(ids), 'id')} for {n_rows} rows"
         raise ArgumentError("ids", problem, "pass one id per row.")

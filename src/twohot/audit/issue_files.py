@@ -123,11 +123,11 @@ def _finding_lines(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[s
 
     for finding in summary.findings:
         n_rows = len(finding.rows)
-        related = finding.related or ([],) * n_rows
+        related = finding.related or (np.zeros(0, np.intp),) * n_rows
         groups = [""] * n_rows if finding.groups is None else finding.groups.tolist()
         found = zip(groups, finding.rows.tolist(), finding.scores.tolist(), related, strict=True)
         for group, row, score, others in found:
-            other = named(others[0]) if len(others) else ("", "")
+            other = named(int(others[0])) if len(others) else ("", "")
             yield finding.name, str(group), *named(row), *other, _number(score)
     for pair in summary.alike_classes:
         first, second = rows.classes[pair.first], rows.classes[pair.second]
