@@ -52,7 +52,7 @@ def any_rows(draw) -> ReviewRows:
 
 @settings(max_examples=60)
 @given(any_rows())
-def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
+def test_reads_back_any_issues_exactly(tmp_path_factory, rows) -> None:
     path = tmp_path_factory.getbasetemp() / "issues.csv"
     write_csv(path, *audit_tables(rows, ReviewSummary())["issues.csv"])
     named = {"classes": rows.classes, "id_kind": rows.ids.kind, "id_column": rows.ids.column}
@@ -68,7 +68,7 @@ def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
     assert again.report_id() == rows.report_id()
 
 
-def test_the_files_say_what_was_found(tmp_path) -> None:
+def test_files_hold_the_results(tmp_path) -> None:
     rows = audit_rows(12, given_labels=np.array([0, NO_LABEL, *[1, 1, 2, 2, 3, 3, 0, 0, 1, 1]]))
     summary = ReviewSummary(
         noise_rate=0.25,
@@ -123,7 +123,7 @@ def test_findings_are_written_by_id_one_line_per_row(tmp_path) -> None:
     ]
 
 
-def test_hostile_text_and_half_characters_are_no_hindrance(tmp_path) -> None:
+def test_accepts_hostile_text_and_lone_surrogates(tmp_path) -> None:
     n_rows = 2 * len(HOSTILE)
     items = tuple(text + "\ud83d" for text in HOSTILE for _ in range(2))
     rows = audit_rows(n_rows, classes=HOSTILE, items=items, item_kind="image")
@@ -137,7 +137,7 @@ def contents(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> None:
+def test_replaces_an_earlier_audit_only_by_force(tmp_path) -> None:
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
     (tmp_path / "notes.txt").write_text("mine")
     before = contents(tmp_path)
@@ -180,7 +180,7 @@ def changed(summary, **fields):
         ("issues.csv", lambda text: text.replace("0,,cat", f"{'1' * 30},,cat"), "was changed"),
     ],
 )
-def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:
+def test_rejects_a_changed_folder(tmp_path, name, change, message) -> None:
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
     text = (tmp_path / name).read_text()
     assert change(text) != text

@@ -68,7 +68,7 @@ def check(rows, tmp_path):
     return write_check(tmp_path, rows, 0.1)
 
 
-def test_a_check_is_drawn_certified_and_verified(rows, check, tmp_path):
+def test_draws_certifies_and_verifies_a_check(rows, check, tmp_path):
     header, *lines = read_csv(tmp_path / "check.csv")
     assert header == ["id", "item", "given_label", "verdict"]
     assert [line[0] for line in lines] == [f"T{row}" for row in np.sort(check.draw.rows)]
@@ -86,7 +86,7 @@ def test_a_check_is_drawn_certified_and_verified(rows, check, tmp_path):
     np.testing.assert_array_equal(verified.rows, listed.rows)
 
 
-def test_rows_are_45_or_90_whatever_is_flagged():
+def test_number_of_drawn_rows_does_not_depend_on_the_flags():
     quality = np.linspace(0, 1, 20_000)
     sizes = [len(plan_check(quality, 2_000, fdr).rows) for fdr in (0.1, 0.05)]
     assert sizes == [45, 90]
@@ -121,19 +121,19 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_verdicts_come_in_any_form(form):
+def test_accepts_verdicts_in_any_form(form):
     found = verdicts_of_draw(form(said()), DRAW, GIVEN, NAMES, RowIds.by_position(600))
     np.testing.assert_array_equal(found == "wrong", DRAW.rows < 140)
 
 
-def test_unsure_rows_are_neither_right_nor_wrong():
+def test_keeps_unsure_verdicts():
     first = str(DRAW.rows[DRAW.rows < 140][0])
     found = verdicts_of_draw(said(**{first: "unsure"}), DRAW, GIVEN, NAMES, RowIds.by_position(600))
     assert found.tolist() == list(said(**{first: "unsure"}).values())
 
 
 @pytest.mark.parametrize("names", [("left", "right"), ("right", "wrong"), ("False", "True")])
-def test_words_of_a_file_mean_no_class(names, tmp_path):
+def test_words_of_a_file_are_verdicts_not_classes(names, tmp_path):
     words = ["Right ", "UNSURE", *["wrong"] * (len(DRAW.rows) - 2)]
     path = tmp_path / "done.csv"
     write_csv(path, ["id", "verdict"], zip(map(str, DRAW.rows), words, strict=True))
@@ -142,7 +142,7 @@ def test_words_of_a_file_mean_no_class(names, tmp_path):
 
 
 @pytest.mark.parametrize("is_guarded", [False, True])
-def test_ids_may_be_guarded_and_may_begin_with_a_quote(is_guarded, tmp_path):
+def test_accepts_guarded_ids_and_ids_with_a_quote(is_guarded, tmp_path):
     names = [f"{mark}{row}" for row in range(300) for mark in ("=", "'=")]
     ids = RowIds.of_column("id", names)
     cells = [guarded(names[row]) if is_guarded else names[row] for row in DRAW.rows]
@@ -171,7 +171,7 @@ FIRST = str(DRAW.rows[0])
         (7, r"is a int"),
     ],
 )
-def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
+def test_rejects_verdicts_on_other_rows(checked, says):
     with pytest.raises(ArgumentError, match=says):
         verdicts_of_draw(checked, DRAW, GIVEN, NAMES, RowIds.by_position(600))
 
@@ -189,18 +189,18 @@ def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
         (150, {"n_checked": "45"}, r"n_checked='45' is not allowed: pass an integer of at least 1"),
     ],
 )
-def test_a_check_that_can_certify_nothing_is_refused(n_flagged, asked, says):
+def test_rejects_a_check_that_cannot_certify_a_list(n_flagged, asked, says):
     with pytest.raises(ArgumentError, match=says):
         plan_check(np.linspace(0, 1, 600), n_flagged, 0.1, **asked)
 
 
-def test_a_draw_is_not_replaced(rows, check, tmp_path):
+def test_rejects_a_second_draw(rows, check, tmp_path):
     assert check.fdr == 0.1
     with pytest.raises(FileExistsError, match=r"already holds check\.csv and check\.json, and"):
         write_check(tmp_path, rows, 0.1, seed=1)
 
 
-def test_a_draw_that_was_stopped_between_its_files_is_made_again(rows, check, tmp_path):
+def test_repeats_an_interrupted_draw(rows, check, tmp_path):
     csv = (tmp_path / "check.csv").read_bytes()
     (tmp_path / "check.csv").unlink()
     with pytest.raises(FileExistsError, match=r"already holds check\.json, and a second draw"):
@@ -220,7 +220,7 @@ def test_a_draw_that_was_stopped_between_its_files_is_made_again(rows, check, tm
     ],
     ids=lambda columns: next(iter(columns)),
 )
-def test_a_draw_of_another_audit_is_refused(rows, check, tmp_path, columns):
+def test_rejects_the_draw_of_another_audit(rows, check, tmp_path, columns):
     assert len(check.draw.rows) == 45
     with pytest.raises(ArgumentError, match="belongs to another audit: labels or scores changed"):
         read_check(tmp_path, replace(rows, **columns))
@@ -233,7 +233,7 @@ def certificate(check, tmp_path):
 
 
 @pytest.mark.parametrize("word", ["unsure", "right", "wrong"])
-def test_unsure_rows_may_be_right_and_may_be_wrong(rows, check, tmp_path, word):
+def test_bounds_count_unsure_rows_both_ways(rows, check, tmp_path, word):
     done = filled(tmp_path / "check.csv", tmp_path / "done.csv", lambda _row, _said: word)
     certify_folder(check, done, tmp_path)
     least, most = share_wrong_bounds(tmp_path / "certificate.json", rows)
@@ -253,7 +253,7 @@ def emptied(check, tmp_path):
     return {line[0]: line[3] for line in lines}
 
 
-def test_an_extension_keeps_the_sheet_and_its_words(rows, emptied, tmp_path):
+def test_extension_keeps_the_sheet_and_its_verdicts(rows, emptied, tmp_path):
     sheet = (tmp_path / "check.csv").read_bytes()
     extended = extend_check(tmp_path, rows, 150)
     assert (tmp_path / "check_1.csv").read_bytes() == sheet
@@ -271,7 +271,7 @@ def test_an_extension_keeps_the_sheet_and_its_words(rows, emptied, tmp_path):
 
 
 @pytest.mark.parametrize("stopped", [("check.html", "check.csv"), ("check.csv",), ()])
-def test_an_extension_that_was_stopped_is_repeated(rows, emptied, tmp_path, stopped):
+def test_repeats_an_interrupted_extension(rows, emptied, tmp_path, stopped):
     before = {name: (tmp_path / name).read_bytes() for name in stopped}
     extend_check(tmp_path, rows, 150)
     after = {path.name: path.read_bytes() for path in tmp_path.glob("check.*")}
@@ -291,7 +291,7 @@ def test_an_extension_that_was_stopped_is_repeated(rows, emptied, tmp_path, stop
     assert len(kept) == 1 + (not stopped)
 
 
-def test_cells_of_a_sheet_are_guarded(tmp_path):
+def test_guards_the_cells_of_a_sheet(tmp_path):
     items = [f"=HYPERLINK({row})" for row in range(300)]
     check = write_check(tmp_path, audit_rows(300, items=items, item_kind="text"), 0.1)
     assert (tmp_path / "check.csv").read_text().count(",'=HYPERLINK(") == len(check.draw.rows)
@@ -304,7 +304,7 @@ def change(path, fields):
 @pytest.mark.parametrize(
     "fields", [{"listed": []}, {"fdr": 0.2}, {"seed": 1}, {"most_right": 0}, {"more": 1}]
 )
-def test_a_certificate_that_was_changed_is_refused(rows, certificate, fields):
+def test_rejects_a_changed_certificate(rows, certificate, fields):
     change(certificate, fields)
     with pytest.raises(ArgumentError, match=r"certificate\.json was changed after it was written"):
         verify_certificate(certificate, rows)
@@ -319,7 +319,7 @@ def test_a_certificate_that_was_changed_is_refused(rows, certificate, fields):
         ({"format_version": 2}, r"has format_version 2, and this twohot reads 1"),
     ],
 )
-def test_a_certificate_that_was_made_up_is_refused(rows, certificate, fields, says):
+def test_rejects_a_forged_certificate(rows, certificate, fields, says):
     made = json.loads(certificate.read_text()) | fields
     change(certificate, made | {"sha256": _fields_digest(made)})
     with pytest.raises(ArgumentError, match=says):
@@ -349,7 +349,7 @@ def review(rows):
     return found
 
 
-def test_the_certificate_of_a_review_is_verified(rows, review, tmp_path):
+def test_verifies_the_certificate_of_a_review(rows, review, tmp_path):
     path = tmp_path / "certificate.json"
     write_review_certificate(path, rows, review)
     again = verify_certificate(path, rows)
@@ -375,9 +375,7 @@ def test_the_certificate_of_a_review_is_verified(rows, review, tmp_path):
     ],
     ids=["bound", "gap", "row", "verdict", "audit", "seed"],
 )
-def test_the_certificate_of_a_review_that_was_made_up_is_refused(
-    rows, review, tmp_path, made_up, says
-):
+def test_rejects_a_forged_certificate_of_a_review(rows, review, tmp_path, made_up, says):
     path = tmp_path / "certificate.json"
     write_review_certificate(path, rows, review)
     fields = json.loads(path.read_text())

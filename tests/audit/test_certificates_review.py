@@ -132,7 +132,7 @@ def test_the_bound_never_grows_and_ends_at_what_is_unsure(verdicts, target):
     assert remaining.bound == verdicts.count("unsure")
 
 
-def test_more_than_the_bound_allows_starts_anew():
+def test_restarts_if_more_is_found_than_the_bound_allows():
     remaining = Remaining(40, 2, alpha=0.4)
     for _ in range(30):
         remaining.look("right", is_random=True)
@@ -193,13 +193,13 @@ def test_a_review_reads_the_list_then_draws_and_returns_after_a_hit():
     assert len(set(rows)) == len(rows)
 
 
-def test_a_target_is_that_of_the_decimal():
+def test_target_is_computed_from_the_decimal():
     doubt = np.linspace(1, 0, 100)
     targets = [CertifiedReview(doubt, until=share / 100).target for share in range(1, 101)]
     assert targets == list(range(1, 101))
 
 
-def test_every_row_is_reviewed_if_it_must_be():
+def test_reviews_every_row_if_needed():
     review = CertifiedReview(np.array([0.1, np.nan, 0.3, 0.2]), until=0.34)
     for _ in range(3):
         review.decide("unsure")
@@ -209,7 +209,7 @@ def test_every_row_is_reviewed_if_it_must_be():
         review.next()
 
 
-def test_a_review_says_how_far_it_is():
+def test_text_of_a_review_counts_the_decisions_left():
     review = CertifiedReview(DOUBT, until=0.02)
     assert str(review) == "No bound yet: no random row was reviewed."
     said = set()
@@ -223,7 +223,7 @@ def test_a_review_says_how_far_it_is():
     assert str(review) == f"{bound} (95% confidence); 2% is reached."
 
 
-def test_rows_without_a_verdict_may_be_too_many():
+def test_text_of_a_review_with_too_many_unsure_rows():
     review = CertifiedReview(DOUBT[:60], until=0.02)
     for _ in range(60):
         review.decide("unsure")
@@ -258,7 +258,7 @@ LOG = reviewed().looks
         ([*LOG[:99], Look(99, False, "maybe")], 0, r"verdict='maybe' is not known"),
     ],
 )
-def test_a_log_that_is_not_of_this_review_is_refused(looks, seed, says):
+def test_rejects_the_log_of_another_review(looks, seed, says):
     with pytest.raises(ArgumentError, match=says):
         CertifiedReview(DOUBT, until=0.02, seed=seed).replay(looks)
 
@@ -284,7 +284,7 @@ def test_the_bound_covers_at_every_look_of_simulated_reviews():
 # A reviewer who errs -----------------------------------------------------------------------------
 
 
-def test_the_corrected_bound_covers_a_reviewer_who_errs():
+def test_corrected_bound_covers_reviewer_errors():
     misses = 0
     for seed in range(200):
         generator = np.random.default_rng(seed)

@@ -96,7 +96,7 @@ def test_workers_of_a_cluster_judge_rows():
     assert np.corrcoef(found.label_quality, expected.label_quality)[0, 1] > 0.999
 
 
-def test_what_chunks_cannot_have_yet():
+def test_rejects_arguments_that_chunks_do_not_support():
     given = {"probe": LinearProbe().fit(X, Y), "probabilities": np.eye(10)[Y]}
     for name, value in given.items():
         with pytest.raises(ValueError, match=f"{name} is given, and X is in chunks of Dask"):

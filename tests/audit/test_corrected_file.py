@@ -63,7 +63,7 @@ def test_labels_that_are_positions_of_classes_stay_positions(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_new_class_is_written_and_an_excluded_row_loses_its_label_or_goes(tmp_path, suffix):
+def test_writes_new_classes_and_excluded_rows(tmp_path, suffix):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     if suffix == ".parquet":
         own = tmp_path / "a.parquet"
@@ -85,7 +85,7 @@ def test_a_new_class_is_written_and_an_excluded_row_loses_its_label_or_goes(tmp_
     ("name", "message"),
     [("yak", ".*'yak'.*use new classes"), ("007", ", where '007' would become '7': ")],
 )
-def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
+def test_rejects_a_name_in_a_column_of_numbers(tmp_path, name, message):
     classes = ("3", "5", "7", "9")
     rows = audit_rows(4, classes=classes)
     labels = [int(classes[code]) for code in rows.given_labels]
@@ -104,7 +104,7 @@ def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
         (lambda text: text.replace("nr,", "id,"), r"has no column 'nr', which has the ids"),
     ],
 )
-def test_another_file_is_refused_and_nothing_written(tmp_path, change, message):
+def test_rejects_another_file_and_writes_nothing(tmp_path, change, message):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     own.write_text(change(own.read_text()))
     with pytest.raises(ValueError, match=message):
@@ -112,7 +112,7 @@ def test_another_file_is_refused_and_nothing_written(tmp_path, change, message):
     assert not (tmp_path / "b.csv").exists()
 
 
-def test_two_columns_with_the_labels_are_not_chosen_between(tmp_path):
+def test_rejects_two_possible_label_columns(tmp_path):
     labels, target = [ANIMALS[code] for code in BY_NAME.given_labels], tmp_path / "b.csv"
     own = tmp_path / "a.csv"
     write_csv(own, ["nr", "one", "two"], zip(NAMES, labels, labels, strict=True))
@@ -123,14 +123,14 @@ def test_two_columns_with_the_labels_are_not_chosen_between(tmp_path):
     assert [line[1] for line in read_csv(target)[1:]] == labels
 
 
-def test_a_file_is_not_corrected_twice_by_one_audit(tmp_path):
+def test_rejects_a_file_that_was_corrected_before(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     write_corrected_file(own, tmp_path / "b.csv", BY_NAME, APPLIED)
     with pytest.raises(ValueError, match="in row T0 the column 'kind' has 'dog', and the audit 'c"):
         write_corrected_file(tmp_path / "b.csv", tmp_path / "c.csv", BY_NAME, APPLIED)
 
 
-def test_images_of_a_folder_are_in_no_file(tmp_path):
+def test_rejects_a_file_for_an_audit_of_images(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     rows = audit_rows(N_ROWS, ids=RowIds(NAMES, "path"))
     with pytest.raises(ValueError, match=r"is a file, but the audited rows are images of a fold"):

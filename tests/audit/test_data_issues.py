@@ -58,7 +58,7 @@ def test_finds_planted_copies_and_outliers(found) -> None:
     )
 
 
-def test_clean_data_have_nothing_to_report() -> None:
+def test_finds_no_issues_in_clean_data() -> None:
     X, given = blobs()
     found = find_data_issues(X, find_label_issues(X, given))
     assert (found.duplicates, found.outliers.tolist(), found.alike_classes) == ((), [], ())
@@ -103,7 +103,7 @@ def test_no_copy_is_lost_in_a_large_group(tmp_path) -> None:
     assert 9 not in rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
 
 
-def test_one_class_split_by_chance_looks_like_one_and_others_do_not() -> None:
+def test_finds_a_class_that_was_split_at_random() -> None:
     X, true = blobs()
     split = np.where((true == 1) & (np.random.default_rng(1).random(N) < 0.4), 3, true)
     mixing = class_mixing(search_neighbourhood(prepared_once(X)), split, 4)
@@ -132,7 +132,7 @@ def test_mixing_counts_neighbours_as_a_plain_loop_does() -> None:
     assert class_mixing(nearby, codes, 2)[0, 1] == pytest.approx(across / expected)
 
 
-def test_labels_that_are_given_for_each_other_do_not_make_classes_alike() -> None:
+def test_confused_classes_do_not_overlap() -> None:
     X, true = blobs()
     swapped = np.where((np.arange(N) % 3 < 2) & (np.arange(N) % 10 < 3), (true + 1) % 2, true)
     found = find_data_issues(X, find_label_issues(X, swapped))
@@ -140,7 +140,7 @@ def test_labels_that_are_given_for_each_other_do_not_make_classes_alike() -> Non
     assert found.alike_classes == ()
 
 
-def test_a_few_labels_of_a_class_say_nothing_about_it() -> None:
+def test_small_classes_have_no_mixing() -> None:
     X, true = blobs()
     few = true.copy()
     few[:24:3] = 3  # eight rows of class 0
@@ -159,7 +159,7 @@ def test_copies_with_the_same_label_are_no_conflict() -> None:
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 6, 12])
-def test_chance_makes_no_copies_in_any_dimension(dimension) -> None:
+def test_finds_only_real_copies_in_any_dimension(dimension) -> None:
     X = np.random.default_rng(dimension).normal(size=(1000, dimension + 1))
     X[900] = X[10]
     nearby = search_neighbourhood(prepared_once(X))
@@ -176,7 +176,7 @@ def test_rows_that_are_mostly_copies_are_no_outliers() -> None:
     assert max(map(len, copies(nearby))) == 40
 
 
-def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
+def test_message_names_a_few_of_six_overlapping_pairs() -> None:
     X, true = blobs(2)
     many = np.where(true == 0, 0, 1 + np.random.default_rng(0).integers(0, 4, N))
     found = find_data_issues(X, find_label_issues(X, many))

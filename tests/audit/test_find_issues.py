@@ -69,7 +69,7 @@ def assert_same(found, expected):
 # How well ----------------------------------------------------------------------------------------
 
 
-def test_errors_on_digits_are_found_better_than_by_cross_validation():
+def test_beats_cross_validation_on_digits():
     data = problems.digits(0.3, 1257)
     wrong = data.given_labels != data.true_labels
     issues = find_label_issues(data.X, data.given_labels)
@@ -90,7 +90,7 @@ def test_errors_on_digits_are_found_better_than_by_cross_validation():
 
 
 @pytest.mark.parametrize("asked", [0.8, 0.9, 0.95])
-def test_a_precision_is_about_what_was_asked_for(asked):
+def test_reaches_the_requested_precision(asked):
     data = problems.digits(0.3, 1257)
     wrong = data.given_labels != data.true_labels
     issues = find_label_issues(data.X, data.given_labels, precision=asked)
@@ -101,7 +101,7 @@ def test_a_precision_is_about_what_was_asked_for(asked):
     assert found < asked + 0.05 or issues.n_issues == np.count_nonzero(likelier)
 
 
-def test_zeros_of_a_classifier_are_not_taken_for_certainty():
+def test_zero_probabilities_are_not_certain():
     # Of ten neighbours none may have a label that is right. All labels are right.
     rng = np.random.default_rng(0)
     labels = np.arange(800) % 4
@@ -115,7 +115,7 @@ def test_zeros_of_a_classifier_are_not_taken_for_certainty():
     assert issues.is_label_issue.mean() < 0.03
 
 
-def test_a_probe_that_is_given_knows_classes_of_which_few_are_audited():
+def test_judges_a_few_of_the_classes_of_a_probe():
     rng = np.random.default_rng(0)
     centres = 3 * rng.normal(size=(40, 64))
     true = np.arange(4160) % 40
@@ -132,7 +132,7 @@ def test_a_probe_that_is_given_knows_classes_of_which_few_are_audited():
 # One count ---------------------------------------------------------------------------------------
 
 
-def test_a_table_written_by_hand():
+def test_flags_a_table_written_by_hand():
     issues = find_label_issues(None, GIVEN, probabilities=ROWS)
     assert issues["is_label_issue"].tolist() == [False, False, False, True, True, False] * 60
     assert issues["predicted_label"].tolist() == ["a", "b", "a", "b", "c", "c"] * 60
@@ -168,7 +168,7 @@ def test_unbalanced_classes_with_even_noise(shares, noise_rate):
     assert issues.noise_rate == pytest.approx(np.mean(given != true), abs=0.1)
 
 
-def test_a_precision_that_no_label_reaches_is_said():
+def test_message_for_a_precision_that_no_label_reaches():
     labels = np.arange(600) % 3
     rows = np.eye(3)[labels] + 0.01 * np.random.default_rng(0).normal(size=(600, 3))
     found = find_label_issues(rows, labels, precision=0.9)
@@ -186,7 +186,7 @@ LEARNT_NOTHING = {
 
 @pytest.mark.parametrize("case", LEARNT_NOTHING)
 @pytest.mark.parametrize("flagging", [{}, {"precision": 0.9}, {"budget": 5}])
-def test_labels_that_cannot_be_learnt_are_called_so(case, flagging):
+def test_message_for_labels_that_cannot_be_learnt(case, flagging):
     rows, labels = LEARNT_NOTHING[case]
     issues = find_label_issues(rows, labels, n_jobs=1, **flagging)
     (said,) = (text for text in issues.messages if "these labels no better than" in text)
@@ -200,7 +200,7 @@ def test_labels_that_cannot_be_learnt_are_called_so(case, flagging):
 
 @pytest.mark.parametrize("how", [{}, {"probe": JUDGE}], ids=["label model", "probe"])
 @pytest.mark.parametrize("verdicts", ["labels", "right or wrong"])
-def test_what_was_checked_bounds_the_share(how, verdicts):
+def test_checked_rows_bound_the_noise_rate(how, verdicts):
     wrong = DATA.true_labels != Y
     rows = find_label_issues(X, Y, n_jobs=1, **how).rows
     says = DATA.true_labels if verdicts == "labels" else np.where(wrong, "wrong", "right")
@@ -214,7 +214,7 @@ def test_what_was_checked_bounds_the_share(how, verdicts):
     assert least <= wrong.mean() <= most
 
 
-def test_shares_flags_and_probabilities_are_of_one_piece():
+def test_shares_flags_and_probabilities_agree():
     issues = find_label_issues(X, NAMES[Y])
     n_issues = issues["is_label_issue"].sum()
     assert issues.n_issues == len(issues.rows) == n_issues > 0
@@ -260,7 +260,7 @@ def test_no_row_is_judged_by_a_fit_that_has_seen_its_label():
     ],
     ids=["no number", "below zero", "columns"],
 )
-def test_what_a_probe_gives_is_checked(spoil, said):
+def test_rejects_invalid_probabilities_of_a_probe(spoil, said):
     class Spoilt(LogisticRegression):
         def predict_proba(self, rows):
             return spoil(super().predict_proba(rows))
@@ -303,7 +303,7 @@ def test_rows_without_a_label_are_predicted_and_never_counted(labels):
     assert f"Of {np.count_nonzero(~absent)} labels, " in repr(issues)
 
 
-def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():
+def test_message_for_a_class_that_looks_missing():
     labels = np.where(ABSENT, "NA", NAMES[Y])
     probe = LinearProbe(ridge=5).fit(X, labels)
     assert "NA" in probe.classes_
@@ -465,12 +465,12 @@ def test_any_classifier_is_asked_for_calibrated_probabilities():
         assert_same(find_label_issues(X, Y, probe=probe, **arguments), expected)
 
 
-def test_labels_of_one_class_can_be_judged_by_who_knows_others():
+def test_a_probe_judges_labels_of_one_class():
     issues = find_label_issues(X, np.zeros(len(X), dtype=int), probe=JUDGE)
     np.testing.assert_array_equal(issues["predicted_label"], JUDGE.predict(X))
 
 
-def test_it_says_what_it_tries():
+def test_callback_gets_a_line_per_candidate():
     heard = []
     issues = find_label_issues(X, Y, callback=heard.append, n_jobs=1, random_state=3)
     assert len(heard) == len(issues.probe.choice_.tried)
@@ -638,7 +638,7 @@ def test_a_frame_is_made_of_the_rows(table):
     pd.testing.assert_frame_equal(frame[list(COLUMNS)], expected, check_dtype=False)
 
 
-def test_a_notebook_shows_the_most_doubtful_rows_and_no_markup_of_theirs():
+def test_notebook_table_escapes_markup():
     names = np.array(["<b>a", "b", "c"])[np.unique(GIVEN, return_inverse=True)[1]]
     issues = find_label_issues(None, names, probabilities=ROWS, classes=["<b>a", "b", "c"])
     shown = issues._repr_html_()
@@ -725,7 +725,7 @@ def test_an_index_of_several_levels_stays_one(tmp_path):
     )
 
 
-def test_an_index_that_names_rows_alike_is_said():
+def test_message_for_a_repeated_index():
     labels = pd.Series(GIVEN, index=np.arange(len(GIVEN)) // 2)
     messages = find_label_issues(None, labels, probabilities=ROWS).messages
     (said,) = [text for text in messages if "join" in text]
@@ -739,7 +739,7 @@ def test_an_index_that_names_rows_alike_is_said():
 )
 @pytest.mark.parametrize("judge", [None, JUDGE])
 @pytest.mark.filterwarnings("ignore:X has feature names")
-def test_a_number_that_is_none_is_reported_at_its_row(make, judge):
+def test_names_the_row_of_a_missing_number(make, judge):
     rows, labels = X[:60].copy(), Y[:60].astype(float)
     labels[:10] = np.nan
     rows[25, 2] = np.nan
@@ -756,12 +756,12 @@ def test_a_missing_package_is_named_with_its_extra(table, package, monkeypatch):
         getattr(table, f"to_{package}")()
 
 
-def test_a_column_that_is_not_there(table):
+def test_rejects_an_unknown_column(table):
     with pytest.raises(KeyError, match="'quality' is not a column: pass one of is_label_issue,"):
         table["quality"]
 
 
-def test_the_printed_table(table):
+def test_prints_the_most_suspicious_rows(table):
     head, headings, first, *_, last = str(table).splitlines()
     assert head.startswith(f"Of 360 labels, {table.share_in_words()}; 120 flagged")
     assert headings.split() == ["id", "wrong", "given", "suggested", "second"]

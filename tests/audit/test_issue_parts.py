@@ -67,7 +67,7 @@ def test_the_rows_of_a_review_are_read_again(ids, tmp_path):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_parts_that_were_changed_are_refused(tmp_path):
+def test_rejects_changed_parts(tmp_path):
     issues, items = audited(), [""] * N_ROWS
     fields, path = written(tmp_path, issues, items), tmp_path / "part-00000.parquet"
     table = pq.read_table(path)

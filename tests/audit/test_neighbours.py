@@ -46,7 +46,7 @@ def test_products_are_the_same_in_chunks() -> None:
     np.testing.assert_allclose(found, cosines(X)[asked], atol=1e-12)
 
 
-def test_rows_whose_label_is_flagged_are_no_evidence(audited) -> None:
+def test_evidence_leaves_out_flagged_rows(audited) -> None:
     X, rows, issues = audited
     evidence = label_evidence(rows, issues)
     assert evidence.rows.tolist() == issues.rows.tolist()
@@ -61,7 +61,7 @@ def test_rows_whose_label_is_flagged_are_no_evidence(audited) -> None:
     assert np.mean(evidence.suggested.alike[:, 0] > evidence.given.alike[:, 0]) > 0.9
 
 
-def test_the_most_doubtful_rows_are_explained_and_none_where_none_is_flagged(audited) -> None:
+def test_evidence_covers_the_most_suspicious_rows(audited) -> None:
     _, rows, issues = audited
     assert label_evidence(rows, issues, n_rows=4).rows.tolist() == issues.rows[:4].tolist()
     none = replace(issues, is_label_issue=np.zeros(120, dtype=bool))
@@ -98,7 +98,7 @@ def test_copies_are_at_distance_zero_and_the_earlier_comes_first(rows) -> None:
     np.testing.assert_array_equal(found.distances[[9, 20, 40], :2], 0)
 
 
-def test_of_many_rows_a_sample_is_searched_by_itself(rows) -> None:
+def test_searches_a_sample_of_many_rows(rows) -> None:
     found, again = (
         search_neighbourhood(prepared_once(rows), most_rows=30, random_state=1) for _ in range(2)
     )
@@ -110,6 +110,6 @@ def test_of_many_rows_a_sample_is_searched_by_itself(rows) -> None:
         np.testing.assert_allclose(found.distances[place], np.sort(gaps)[1:11], rtol=1e-5)
 
 
-def test_wide_features_are_searched_in_rows_that_fit_in_memory(rows) -> None:
+def test_searches_fewer_rows_of_wide_features(rows) -> None:
     assert len(search_neighbourhood(prepared_once(rows), most_entries=60).rows) == 10
     assert search_neighbourhood(prepared_once(rows[:3])).neighbours.shape == (3, 2)

@@ -40,7 +40,7 @@ def test_a_report_shows_images_by_their_paths(tmp_path, monkeypatch):
     assert '"nearSuggested":' not in page
 
 
-def test_a_report_needs_nothing_but_a_path(tmp_path):
+def test_report_needs_only_a_path(tmp_path):
     rows = ISSUES.report(tmp_path / "report.html")
     assert rows.items is None
     assert repr(rows) == f"<ReviewRows: 300 rows of 10 classes, {ISSUES.n_issues} flagged>"
@@ -91,7 +91,7 @@ def test_decisions_become_labels_in_the_index_of_the_data(tmp_path):
     assert issues.apply(path).iloc[second] == DATA.given_labels[second]
 
 
-def test_decisions_on_other_labels_are_refused(tmp_path):
+def test_rejects_decisions_on_other_labels(tmp_path):
     issues = issues_with_index(FRAME.index)
     path = decisions_file(tmp_path / "decisions.csv", issues, (issues.rows[0], "accept", ""))
     lines = pd.read_csv(path)
@@ -103,7 +103,7 @@ def test_decisions_on_other_labels_are_refused(tmp_path):
         issues.apply(path)
 
 
-def test_a_page_says_how_its_decisions_are_applied(tmp_path):
+def test_page_shows_how_to_apply_its_decisions(tmp_path):
     rows = ISSUES.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     step = f'labels = issues.apply("decisions-{rows.report_id()}.csv")'
@@ -124,7 +124,7 @@ def issues_with_index(index: pd.Index):
 @pytest.mark.parametrize(
     ("name", "column"), [("texts", "note"), ("images", "path"), ("X", [*range(DATA.X.shape[1])])]
 )
-def test_what_has_the_index_of_other_rows_is_refused(tmp_path, name, column):
+def test_rejects_columns_with_another_index(tmp_path, name, column):
     path, in_order = tmp_path / "report.html", FRAME.sort_index()
     advised = rf"pass {name}.loc\[issues.to_pandas\(\).index\], or {name}.to_numpy\(\) if"
     for own, other in [(FRAME, in_order), (in_order, FRAME)]:
@@ -150,7 +150,7 @@ def test_what_has_the_index_of_other_rows_is_refused(tmp_path, name, column):
         ({"X": np.eye(4)}, "X has 4 rows and issues has 300"),
     ],
 )
-def test_what_does_not_fit_the_issues_is_refused(tmp_path, given, message):
+def test_rejects_columns_that_do_not_fit(tmp_path, given, message):
     with pytest.raises(ValueError, match=message):
         ISSUES.report(tmp_path / "report.html", **given)
     assert not (tmp_path / "report.html").exists()
