@@ -1,7 +1,7 @@
 """The folder of an audit is written whole and read back exactly."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits import ANIMALS, HOSTILE, audit_rows
+from audits import ANIMALS, HOSTILE, applied_labels, audit_rows
 from twohot.audit import folder as audit_folder
 from twohot.audit.folder import FILES, read_audit_folder, write_audit_folder
-from twohot.audit.issue_files import audit_tables, read_issues
+from twohot.audit.issue_files import audit_tables, read_issues, write_reviewed
 from twohot.base.labels import NO_LABEL
 from twohot.review.records import AlikeClasses, Method, ReviewRows, ReviewSummary, RowFinding
 from twohot.tables.csv_file import read_csv, write_csv
@@ -187,6 +187,22 @@ def test_rejects_a_changed_folder(tmp_path, name, change, message) -> None:
     (tmp_path / name).write_text(change(text))
     with pytest.raises(ValueError, match=message):
         read_audit_folder(tmp_path)
+
+
+def test_names_a_folder_without_an_audit(tmp_path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"summary\.json is not there: .* \(--audit\)"):
+        read_audit_folder(tmp_path)
+
+
+@pytest.mark.parametrize("drop_excluded", [False, True])
+def test_writes_reviewed_labels_and_notes(tmp_path, drop_excluded) -> None:
+    rows = audit_rows(4)
+    applied = applied_labels(rows, [4, 0, 1, 1], new_classes=("yak",), excluded=[3])
+    applied = replace(applied, notes={0: "sure"})
+    write_reviewed(tmp_path / "a.csv", rows, applied, drop_excluded=drop_excluded)
+    lines = [["0", "", "yak", "sure"], ["1", "", "cat", ""], ["2", "", "dog", ""]]
+    lines += [["3", "", "", ""]] * (not drop_excluded)
+    assert read_csv(tmp_path / "a.csv") == [["id", "item", "label", "note"], *lines]
 
 
 def test_interrupted_audit_is_detected_and_can_be_repeated(tmp_path, monkeypatch) -> None:

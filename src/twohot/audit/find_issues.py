@@ -174,8 +174,8 @@ def find_label_issues(
     messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
     messages = (*messages, *label_notes(given), *repeated_index_note(row_ids))
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    found = _issues_of(_among(verdict, place, len(offered)), flagged, offered)
-    return replace(found, messages=messages, probe=probe, ids=row_ids)
+    issues = _issues_of(_among(verdict, place, len(offered)), flagged, offered, row_ids)
+    return replace(issues, messages=messages, probe=probe)
 
 
 def _judge_unseen(
@@ -200,7 +200,9 @@ def _judge_unseen(
     return replace(verdict, interval=(low, min(high, 1.0)))
 
 
-def _issues_of(verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any]) -> LabelIssues:
+def _issues_of(
+    verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any], ids: RowIds
+) -> LabelIssues:
     """Return a verdict in 26 bytes per row, whatever the container of the rows."""
     return LabelIssues(
         is_label_issue=flagged,
@@ -216,6 +218,7 @@ def _issues_of(verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any])
         noise_rate=verdict.share,
         noise_interval=verdict.interval,
         corruption=verdict.corruption,
+        ids=ids,
     )
 
 

@@ -35,7 +35,7 @@ from twohot.review import (
     read_decisions,
     write_review,
 )
-from twohot.tables import POSITIONS, RowIds, check_same_index
+from twohot.tables import RowIds, check_same_index
 
 LABELS = ("given_label", "predicted_label", "second_label")
 COLUMNS = (
@@ -81,13 +81,9 @@ class LabelIssues:
     noise_interval: tuple[float, float]  # lower and upper bound of noise_rate
     # (n_classes, n_classes), row true class, column given label; CSR above 2,000 classes
     corruption: Matrix
+    ids: RowIds  # (n_rows,), ids of the rows in your data
     messages: tuple[str, ...] = ()  # notes on the result, as sentences
     probe: Any = None  # the probe that judged the labels; None for your own probabilities
-    ids: RowIds = POSITIONS  # (n_rows,), ids of the rows in your data
-
-    def __post_init__(self) -> None:
-        if self.ids is POSITIONS:
-            object.__setattr__(self, "ids", RowIds.by_position(len(self)))
 
     @property
     def columns(self) -> tuple[str, ...]:
