@@ -136,13 +136,6 @@ def check_checked(
     `Given` never means a class. A row may occur twice if both verdicts agree. `given` (n_rows,) are
     codes of labels, NO_LABEL for none; `classes` are their names. Rows are found by `ids`, compared
     as text.
-
-    Examples
-    --------
-    >>> given, classes = np.array([0, 1, 1]), np.array(["cat", "dog"])
-    >>> found = check_checked([(0, "dog"), (2, "right")], given, classes)
-    >>> found.rows, found.wrong, found.labels
-    (array([0, 2]), array([ True, False]), array([1, 1]))
     """
     ids = RowIds.by_position(len(given)) if ids is None else ids
     said = [(as_text(row), plain(verdict)) for row, verdict in verdicts]

@@ -325,12 +325,6 @@ def offered_classes(
     Classes are compared by their text and named as in the labels. If `in_order`, the classes of the
     labels come first, even without rows, then those that only the probe knows. Otherwise these are
     the probe's classes in its order.
-
-    Examples
-    --------
-    >>> labels = Labels(np.array([1, 0]), np.array(["2", "10"], dtype=object))
-    >>> offered_classes(labels, np.array([1, 2, 10]), in_order=True)
-    (array(['2', '10', '1'], dtype=object), array([2, 0, 1]))
     """
     own = {as_text(label): label for label in labels.classes.tolist()}
     is_text = all(isinstance(label, str) for label in own.values())
@@ -357,14 +351,7 @@ def _among(verdict: LabelVerdict, place: IntArray, n_classes: int) -> LabelVerdi
 
 
 def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
-    """Return the given ids, else the index of X or y, else positions.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> list(audited_ids(None, pd.Series(["a", "b"], index=[7, 3]), None, 2))
-    ['7', '3']
-    """
+    """Return the given ids, else the index of X or y, else positions."""
     if given is None:
         found = [index for index in map(pandas_index, (X, y)) if index is not None]
         if not found:
@@ -383,14 +370,7 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
 
 
 def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
-    """Return a note if an index gives several rows the same name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(*repeated_index_note(RowIds(pd.Index(["a", "b", "a"]))))
-    Rows share names: the index repeats 'a', so a join on it multiplies rows, ...
-    """
+    """Return a note if an index gives several rows the same name."""
     if not nw.dependencies.is_pandas_index(ids.values) or ids.values.is_unique:
         return ()
     repeated = ids.values[ids.values.duplicated()].unique().tolist()

@@ -434,13 +434,7 @@ def corrected_bound(
 
 
 def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
-    """Return a random share of rows, which are shown a second time if their label is kept.
-
-    Examples
-    --------
-    >>> rows_again(np.arange(20), seed=0, share=0.1)
-    array([19,  3])
-    """
+    """Return a random share of rows, which are shown a second time if their label is kept."""
     n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
     return seeded_order(rows, seed + 1)[:n_again]
 

@@ -166,17 +166,6 @@ def label_evidence(
 
     These are the first `n_rows` flagged rows, the most suspicious first. Similarity is the cosine
     of prepared features. Flagged rows are left out: they do not show what their class looks like.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from twohot import find_label_issues
-    >>> X, y = load_digits(return_X_y=True)
-    >>> y[7] = 1  # it is a seven
-    >>> issues = find_label_issues(X, y)
-    >>> evidence = label_evidence(audited_rows(X, issues), issues)
-    >>> y[evidence.suggested.rows[evidence.rows == 7]]
-    array([[7, 7, 7]])
     """
     asked = issues.rows[:n_rows]
     wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
@@ -228,18 +217,7 @@ def _choice_curve(choice: Choice, methods: Sequence[Method]) -> ChoiceCurve:
 
 
 def label_shares(issues: LabelIssues) -> tuple[WrongShare, ...]:
-    """Return the given labels with the largest shares of wrong labels.
-
-    Examples
-    --------
-    >>> from twohot import find_label_issues
-    >>> predicted = np.repeat([0, 1, 1, 0], [16, 4, 19, 1])
-    >>> issues = find_label_issues(
-    ...     None, ["cat"] * 20 + ["dog"] * 20, probabilities=np.eye(2)[predicted]
-    ... )
-    >>> [(each.name, each.n_rows, round(each.n_wrong)) for each in label_shares(issues)]
-    [('cat', 20, 4), ('dog', 20, 1)]
-    """
+    """Return the given labels with the largest shares of wrong labels."""
     return _most_wrong(issues, Labels(issues.given, issues.classes))
 
 
