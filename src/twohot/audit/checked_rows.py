@@ -56,22 +56,13 @@ class OutsideVerdict:
 
 
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
-    r"""Return pairs (row, verdict) from a mapping, a file of decisions or a data frame.
+    """Return pairs (row, verdict) from a mapping, a file of decisions or a data frame.
 
     A frame needs the columns `id` and `decision` of such a file, and may have `label`,
     `given_label` and `suggested_label`. The verdict of a decision is the true label: that in
     `label`, or in `suggested_label` if the suggestion was accepted. It is `Given.RIGHT` if the
     given label was kept and the file does not name it, and an `OutsideVerdict` if the row was
     excluded or has a new class.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> _ = Path("checked.csv").write_text(
-    ...     "report,id,decision,label\nr,7,relabel,cat\nr,8,exclude,\nr,9,reject,\n"
-    ... )
-    >>> read_checked("checked.csv")
-    [('7', 'cat'), ('8', OutsideVerdict(new_class='')), ('9', <Given.RIGHT: 'right'>)]
     """
     if isinstance(checked, Mapping):
         return list(checked.items())

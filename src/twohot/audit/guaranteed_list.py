@@ -383,11 +383,6 @@ def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> In
     Returns
     -------
     array of shape (min(n_checked, MOST_RIGHT_CHECKED + 1),)
-
-    Examples
-    --------
-    >>> right_bounds(300, 45)[:4]
-    array([31, 43, 54, 64])
     """
     delta = 1 - check_within("confidence", confidence, 0, 1)
     if not 0 < delta < 1:
