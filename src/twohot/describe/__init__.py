@@ -1,4 +1,4 @@
-"""Descriptions of a dataset: correlations, superclasses, evaluation, votes, and the forecast."""
+"""Descriptions of a dataset: correlations, superclasses, evaluation, forecast, explanations."""
 
 from twohot.describe.advice import Action as Action
 from twohot.describe.comparison import fit_plain as fit_plain
