@@ -180,10 +180,11 @@ def test_decisions_hold_for_the_labels_that_they_corrected() -> None:
     [
         (pd.DataFrame({"id": ["1"]}), "checked lacks the column 'decision': pass the file of"),
         (pd.DataFrame({"id": [1], "decision": ["maybe"]}), "decision 'maybe' for row '1': pass"),
+        (pd.DataFrame({"id": [1], "decision": ["open"]}), "checked holds no decision: pass the"),
         (5, "checked is a int: pass a mapping"),
         ([1, 2], "checked is a list: pass a mapping"),
     ],
-    ids=["column", "decision", "number", "list"],
+    ids=["column", "decision", "open", "number", "list"],
 )  # fmt: skip
 def test_rejects_data_without_decisions(source, message) -> None:
     with pytest.raises(ArgumentError, match=message):

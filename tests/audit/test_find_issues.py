@@ -171,6 +171,8 @@ def test_message_for_a_precision_that_no_label_reaches():
     assert not found.n_issues
     (said,) = (text for text in found.messages if text.startswith("No label is flagged for"))
     assert "an expected precision of 0.9: no row has a more probable class than its label." in said
+    (said,) = find_label_issues(None, GIVEN, probabilities=ROWS, precision=1).messages
+    assert "precision of 1: the most suspicious label is wrong with probability" in said
 
 
 LEARNT_NOTHING = {
