@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot.audit.neighbours import AuditedRows
+from twohot.audit.data_issues import AuditedRows
 from twohot.base.labels import NO_LABEL
 from twohot.review.decisions import DECISIONS, Applied
 from twohot.review.records import ReviewRows

@@ -51,7 +51,7 @@ probe.predict_proba(features)
 # Find the wrong labels
 # ---------------------
 # The label model is fitted on a sample that contains every label, and judges held-out rows. The
-# result is in memory, 26 bytes per row. ``issues.to_parquet(folder)`` writes it in parts.
+# result is in memory, 26 bytes per row. ``issues.to_pandas().to_parquet(path)`` writes it.
 
 from twohot import find_label_issues
 

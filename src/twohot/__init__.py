@@ -1,14 +1,14 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
-from twohot.audit import (
-    DataIssues,
+from twohot.audit import DataIssues, LabelIssues, find_data_issues, find_label_issues
+from twohot.describe import (
     Explanation,
-    LabelIssues,
+    Forecast,
+    ProbeEvaluation,
+    evaluate_probe,
     explain_label,
-    find_data_issues,
-    find_label_issues,
+    forecast,
 )
-from twohot.describe import Forecast, ProbeEvaluation, evaluate_probe, forecast
 from twohot.judge import AutoProbe
 from twohot.probes import (
     DiscriminantProbe,

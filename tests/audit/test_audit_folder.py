@@ -1,7 +1,7 @@
 """The folder of an audit is written whole and read back exactly."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits import ANIMALS, HOSTILE, audit_rows
+from audits import ANIMALS, HOSTILE, applied_labels, audit_rows
 from twohot.audit import folder as audit_folder
 from twohot.audit.folder import FILES, read_audit_folder, write_audit_folder
-from twohot.audit.issue_files import read_issues, write_issues
+from twohot.audit.issue_files import audit_tables, read_issues, write_reviewed
 from twohot.base.labels import NO_LABEL
 from twohot.review.records import AlikeClasses, Method, ReviewRows, ReviewSummary, RowFinding
-from twohot.tables.csv_file import read_csv
+from twohot.tables.csv_file import read_csv, write_csv
 from twohot.tables.row_ids import RowIds
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -52,9 +52,9 @@ def any_rows(draw) -> ReviewRows:
 
 @settings(max_examples=60)
 @given(any_rows())
-def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
+def test_reads_back_any_issues_exactly(tmp_path_factory, rows) -> None:
     path = tmp_path_factory.getbasetemp() / "issues.csv"
-    write_issues(path, rows)
+    write_csv(path, *audit_tables(rows, ReviewSummary())["issues.csv"])
     named = {"classes": rows.classes, "id_kind": rows.ids.kind, "id_column": rows.ids.column}
     items = {"item_kind": rows.item_kind, "has_items": rows.items is not None}
     again = read_issues(path, named | items)
@@ -68,7 +68,7 @@ def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
     assert again.report_id() == rows.report_id()
 
 
-def test_the_files_say_what_was_found(tmp_path) -> None:
+def test_files_hold_the_results(tmp_path) -> None:
     rows = audit_rows(12, given_labels=np.array([0, NO_LABEL, *[1, 1, 2, 2, 3, 3, 0, 0, 1, 1]]))
     summary = ReviewSummary(
         noise_rate=0.25,
@@ -100,15 +100,8 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     assert said["n_undecided"] == 2
     assert said["n_unlabelled"] == 1
     assert said["corruption"] == np.eye(4).tolist()
-    assert said["methods"] == [
-        {
-            "name": "teacher",
-            "agreement": 0.7,
-            "standard_error": None,
-            "chosen": True,
-            "method": "",
-        }
-    ]
+    method = {"name": "teacher", "agreement": 0.7, "chosen": True, "method": ""}
+    assert said["methods"] == [method | {"standard_error": None}]
 
 
 def test_findings_are_written_by_id_one_line_per_row(tmp_path) -> None:
@@ -130,7 +123,7 @@ def test_findings_are_written_by_id_one_line_per_row(tmp_path) -> None:
     ]
 
 
-def test_hostile_text_and_half_characters_are_no_hindrance(tmp_path) -> None:
+def test_accepts_hostile_text_and_lone_surrogates(tmp_path) -> None:
     n_rows = 2 * len(HOSTILE)
     items = tuple(text + "\ud83d" for text in HOSTILE for _ in range(2))
     rows = audit_rows(n_rows, classes=HOSTILE, items=items, item_kind="image")
@@ -144,7 +137,7 @@ def contents(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> None:
+def test_replaces_an_earlier_audit_only_by_force(tmp_path) -> None:
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
     (tmp_path / "notes.txt").write_text("mine")
     before = contents(tmp_path)
@@ -156,19 +149,6 @@ def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> Non
     assert contents(tmp_path)["notes.txt"] == b"mine"
 
 
-def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
-    write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(audit_folder, "write_labels", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
-    with pytest.raises(ValueError, match="run the audit again"):
-        read_audit_folder(tmp_path)
-
-
 def changed(summary, **fields):
     """Return the text of summary.json with other fields."""
     return json.dumps(json.loads(summary) | fields)
@@ -177,32 +157,16 @@ def changed(summary, **fields):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        (
-            "issues.csv",
-            lambda text: text.replace("0,,cat", "0,,owl"),
-            "not hold the rows and given",
-        ),
+        ("issues.csv", lambda text: text.replace("0,,cat", "0,,owl"), "not hold the rows and gi"),
         ("issues.csv", lambda text: text.replace(",dog,", ",fox,", 1), "was changed"),
         ("issues.csv", lambda text: text.replace("0,,cat", "0,,yak"), "was changed .'yak'."),
         ("issues.csv", lambda text: text.replace("true", "yes", 1), "was changed .'yes'."),
         ("issues.csv", lambda text: text.replace("0,,cat", "0,cat"), "was changed"),
         ("issues.csv", lambda text: text.replace("id,", "line,"), r"has the columns \['line'"),
         ("summary.json", lambda text: text[:50], "is not the summary of an audit"),
-        (
-            "summary.json",
-            lambda text: text.replace('"classes"', '"kinds"'),
-            "not the summary of an",
-        ),
-        (
-            "summary.json",
-            lambda text: text.replace('"format_version": 3', '"format_version": 1'),
-            "format_version 1, and this twohot reads 3",
-        ),
-        (
-            "summary.json",
-            lambda text: text.replace('"format_version": 3', '"format_version": Infinity'),
-            "format_version inf, and this twohot reads 3",
-        ),
+        ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "not the summary of"),
+        ("summary.json", lambda text: changed(text, format_version=1), "version 1, and this twoho"),
+        ("summary.json", lambda text: changed(text, format_version=np.inf), "format_version inf"),
         ("summary.json", lambda text: changed(text, classes=None), "classes=None is not as it was"),
         ("summary.json", lambda text: changed(text, classes="cat"), "classes='cat' is not as it"),
         ("summary.json", lambda text: changed(text, classes=["cat", 3]), "pass a tuple of strings"),
@@ -216,7 +180,7 @@ def changed(summary, **fields):
         ("issues.csv", lambda text: text.replace("0,,cat", f"{'1' * 30},,cat"), "was changed"),
     ],
 )
-def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:
+def test_rejects_a_changed_folder(tmp_path, name, change, message) -> None:
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
     text = (tmp_path / name).read_text()
     assert change(text) != text
@@ -225,21 +189,35 @@ def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:
         read_audit_folder(tmp_path)
 
 
-def test_a_folder_without_an_audit_is_named(tmp_path) -> None:
+def test_names_a_folder_without_an_audit(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match=r"summary\.json is not there: .* \(--audit\)"):
         read_audit_folder(tmp_path)
 
 
-def test_an_interrupted_audit_may_be_run_again(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("drop_excluded", [False, True])
+def test_writes_reviewed_labels_and_notes(tmp_path, drop_excluded) -> None:
+    rows = audit_rows(4)
+    applied = applied_labels(rows, [4, 0, 1, 1], new_classes=("yak",), excluded=[3])
+    applied = replace(applied, notes={0: "sure"})
+    write_reviewed(tmp_path / "a.csv", rows, applied, drop_excluded=drop_excluded)
+    lines = [["0", "", "yak", "sure"], ["1", "", "cat", ""], ["2", "", "dog", ""]]
+    lines += [["3", "", "", ""]] * (not drop_excluded)
+    assert read_csv(tmp_path / "a.csv") == [["id", "item", "label", "note"], *lines]
+
+
+def test_interrupted_audit_is_detected_and_can_be_repeated(tmp_path, monkeypatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(audit_folder, "write_labels", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
-    assert (tmp_path / "issues.csv").exists()
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
+    monkeypatch.setattr(audit_folder, "write_json", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="run the audit again"):
+        read_audit_folder(tmp_path)  # a table of 14 rows, and the summary of 12
+    write_audit_folder(tmp_path, audit_rows(14), ReviewSummary())
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    assert read_audit_folder(tmp_path).n_rows == 14
     with pytest.raises(FileExistsError):
         write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())

@@ -54,7 +54,7 @@ def test_rows_are_found_by_their_ids() -> None:
     assert (found.rows.tolist(), found.labels.tolist()) == ([2, 4], [2, 2])
 
 
-def test_labels_may_be_numbers_or_called_like_a_verdict() -> None:
+def test_accepts_numbers_and_classes_named_like_a_verdict() -> None:
     found = check_checked(
         pairs({0: 20, 1: False, 2: "10"}), np.array([0, 1, 1]), np.array([10, 20])
     )
@@ -86,7 +86,7 @@ def test_labels_may_be_numbers_or_called_like_a_verdict() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_is_refused(checked, options, message) -> None:
+def test_rejects_invalid_verdicts(checked, options, message) -> None:
     with pytest.raises(ArgumentError, match=f"^checked .*{message}"):
         check_checked(pairs(checked), GIVEN, CLASSES, **options)
 
@@ -145,7 +145,7 @@ def test_decisions_are_the_labels_that_follow_from_them(exported, form) -> None:
     np.testing.assert_array_equal(found.wrong, expected != rows.given_labels[list(MADE)])
 
 
-def test_a_decision_means_no_class_that_is_called_like_a_verdict() -> None:
+def test_decisions_never_mean_a_class_named_like_a_verdict() -> None:
     table = pd.DataFrame({"id": ["0", "1", "2"], "decision": ["exclude", "reject", "new_class"]})
     for names in (["True", "False"], ["right", "wrong"]):
         found = check_checked(read_checked(table), np.array([0, 1, 1]), np.array(names))
@@ -153,17 +153,8 @@ def test_a_decision_means_no_class_that_is_called_like_a_verdict() -> None:
         assert found.labels.tolist() == [NO_LABEL, 1, NO_LABEL]
 
 
-def test_a_file_without_labels_gives_verdicts_that_need_none() -> None:
-    rows, labels = audit_rows(12), {0: "fox", 2: "dog", 4: "owl"}
-    decided = [(row, kind, labels.get(row)) for row, kind in MADE.items()]
-    found = as_checked(pd.DataFrame(decided, columns=["id", "decision", "label"]))
-    assert found.rows.tolist() == list(MADE)
-    assert found.labels[[1, 4, 5]].tolist() == [rows.given_labels[1], -1, -1]
-    assert found.wrong[[1, 4, 5]].tolist() == [False, True, True]
-
-
 @pytest.mark.parametrize("decision", ["accept", "second", "relabel"])
-def test_a_decision_for_a_label_that_is_not_named_is_refused(decision, tmp_path) -> None:
+def test_rejects_a_decision_without_its_label(decision, tmp_path) -> None:
     table = pd.DataFrame({"report": ["r"], "id": ["7"], "decision": [decision], "label": [""]})
     table.to_csv(tmp_path / "decisions.csv", index=False)
     for source in (table, tmp_path / "decisions.csv"):
@@ -189,12 +180,13 @@ def test_decisions_hold_for_the_labels_that_they_corrected() -> None:
     [
         (pd.DataFrame({"id": ["1"]}), "checked lacks the column 'decision': pass the file of"),
         (pd.DataFrame({"id": [1], "decision": ["maybe"]}), "decision 'maybe' for row '1': pass"),
+        (pd.DataFrame({"id": [1], "decision": ["open"]}), "checked holds no decision: pass the"),
         (5, "checked is a int: pass a mapping"),
         ([1, 2], "checked is a list: pass a mapping"),
     ],
-    ids=["column", "decision", "number", "list"],
+    ids=["column", "decision", "open", "number", "list"],
 )  # fmt: skip
-def test_what_holds_no_decisions_is_refused(source, message) -> None:
+def test_rejects_data_without_decisions(source, message) -> None:
     with pytest.raises(ArgumentError, match=message):
         read_checked(source)
 
@@ -206,7 +198,7 @@ def test_what_holds_no_decisions_is_refused(source, message) -> None:
     ("said", "suggested", "sure"),
     [([0.6, 0.3, 0.1], 1, True), ([0.4, 0.301, 0.299], 1, False), ([0.3, 0.6, 0.1], 1, True)],
 )
-def test_a_label_that_is_known_to_be_wrong_is_not_suggested(said, suggested, sure) -> None:
+def test_never_suggests_a_label_known_to_be_wrong(said, suggested, sure) -> None:
     rows = np.vstack([said, np.tile(np.eye(3) * 0.85 + 0.05, (40, 1))])
     issues = find_label_issues(
         None, np.append(0, np.arange(120) % 3), probabilities=rows, checked={0: "wrong"}

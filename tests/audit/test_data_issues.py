@@ -1,16 +1,23 @@
 """Copies, outliers, ambiguous rows and classes alike: planted, and found as planted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from audits import prepared_once
 from twohot import find_data_issues, find_label_issues
-from twohot.audit import neighbours as neighbourhood
-from twohot.audit.data_issues import class_mixing, copies, far_out
+from twohot.audit import rows_of_issues
+from twohot.audit.data_issues import (
+    FEW,
+    class_mixing,
+    copies,
+    far_out,
+    search_neighbourhood,
+)
 from twohot.audit.folder import write_audit_folder
-from twohot.audit.neighbours import audited_rows, search_neighbourhood
-from twohot.audit.report import review_summary, rows_of_issues
+from twohot.audit.report import review_summary
 from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension
 from twohot.review.page_data import rows_of_page
@@ -40,26 +47,18 @@ def found():
     return find_data_issues(X, find_label_issues(X, y))
 
 
-def test_copies_are_found_in_groups_and_those_with_other_labels_told(found) -> None:
+def test_finds_planted_copies_and_outliers(found) -> None:
     assert [group.tolist() for group in found.duplicates] == [[3, 30], [60, 63, 66]]
     assert [group.tolist() for group in found.conflicting] == [[3, 30], [60, 63, 66]]
-
-
-def test_copies_with_the_same_label_are_no_conflict() -> None:
-    X, given = blobs()
-    X[6] = X[3]
-    found = find_data_issues(X, find_label_issues(X, given))
-    assert [group.tolist() for group in found.duplicates] == [[3, 6]]
-    assert found.conflicting == ()
-    assert [finding.name for finding in found.findings()][:1] == ["near-duplicates"]
-
-
-def test_a_row_like_no_other_is_an_outlier(found) -> None:
     assert found.outliers.tolist() == [100]
     assert found.closeness[0] < 0.3
+    assert found.messages[:2] == (
+        "Near-duplicates: 5 rows in 2 groups, 2 with different labels.",
+        "Outliers: 1 row unlike all others.",
+    )
 
 
-def test_clean_data_have_nothing_to_report() -> None:
+def test_finds_no_issues_in_clean_data() -> None:
     X, given = blobs()
     found = find_data_issues(X, find_label_issues(X, given))
     assert (found.duplicates, found.outliers.tolist(), found.alike_classes) == ((), [], ())
@@ -104,14 +103,7 @@ def test_no_copy_is_lost_in_a_large_group(tmp_path) -> None:
     assert 9 not in rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
 
 
-def test_what_was_found_is_said(found) -> None:
-    assert found.messages[:2] == (
-        "Near-duplicates: 5 rows in 2 groups, 2 with different labels.",
-        "Outliers: 1 row unlike all others.",
-    )
-
-
-def test_one_class_split_by_chance_looks_like_one_and_others_do_not() -> None:
+def test_finds_a_class_that_was_split_at_random() -> None:
     X, true = blobs()
     split = np.where((true == 1) & (np.random.default_rng(1).random(N) < 0.4), 3, true)
     mixing = class_mixing(search_neighbourhood(prepared_once(X)), split, 4)
@@ -140,7 +132,7 @@ def test_mixing_counts_neighbours_as_a_plain_loop_does() -> None:
     assert class_mixing(nearby, codes, 2)[0, 1] == pytest.approx(across / expected)
 
 
-def test_labels_that_are_given_for_each_other_do_not_make_classes_alike() -> None:
+def test_confused_classes_do_not_overlap() -> None:
     X, true = blobs()
     swapped = np.where((np.arange(N) % 3 < 2) & (np.arange(N) % 10 < 3), (true + 1) % 2, true)
     found = find_data_issues(X, find_label_issues(X, swapped))
@@ -148,36 +140,26 @@ def test_labels_that_are_given_for_each_other_do_not_make_classes_alike() -> Non
     assert found.alike_classes == ()
 
 
-def test_a_few_labels_of_a_class_say_nothing_about_it() -> None:
+def test_small_classes_have_no_mixing() -> None:
     X, true = blobs()
     few = true.copy()
     few[:24:3] = 3  # eight rows of class 0
     assert (class_mixing(search_neighbourhood(prepared_once(X)), few, 4)[3] == 0).all()
 
 
-def test_frames_are_taken_and_other_rows_refused() -> None:
+def test_copies_with_the_same_label_are_no_conflict() -> None:
     X, given = blobs()
     X[6] = X[3]
     issues = find_label_issues(X, given)
-    frame = pd.DataFrame(X, index=[f"r{i}" for i in range(N)])
-    assert [group.tolist() for group in find_data_issues(frame, issues).duplicates] == [[3, 6]]
-    for function in (find_data_issues, audited_rows):
-        with pytest.raises(
-            ValueError, match="X has 9 rows and issues has 240: pass all audited rows"
-        ):
-            function(X[:9], issues)
-
-
-def test_a_sample_is_said(monkeypatch) -> None:
-    monkeypatch.setattr(neighbourhood, "MOST_ENTRIES", 12 * 100)
-    X, given = blobs()
-    found = find_data_issues(X, find_label_issues(X, given))
-    assert found.n_searched == 100
-    assert "in a random sample of 100 of 240 rows" in found.messages[-1]
+    found = find_data_issues(pd.DataFrame(X, index=[f"r{i}" for i in range(N)]), issues)
+    assert [group.tolist() for group in found.duplicates] == [[3, 6]]
+    assert found.conflicting == ()
+    assert [finding.name for finding in found.findings()][:1] == ["near-duplicates"]
+    assert "in a random sample of 100 of 240 rows" in replace(found, n_searched=100).messages[-1]
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 6, 12])
-def test_chance_makes_no_copies_in_any_dimension(dimension) -> None:
+def test_finds_only_real_copies_in_any_dimension(dimension) -> None:
     X = np.random.default_rng(dimension).normal(size=(1000, dimension + 1))
     X[900] = X[10]
     nearby = search_neighbourhood(prepared_once(X))
@@ -194,19 +176,22 @@ def test_rows_that_are_mostly_copies_are_no_outliers() -> None:
     assert max(map(len, copies(nearby))) == 40
 
 
-def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
+def test_message_names_a_few_of_six_overlapping_pairs() -> None:
     X, true = blobs(2)
     many = np.where(true == 0, 0, 1 + np.random.default_rng(0).integers(0, 4, N))
     found = find_data_issues(X, find_label_issues(X, many))
     # All pairs, although corrections give the rows of three classes to the fourth.
-    assert len(found.alike_classes) == 6 > neighbourhood.FEW
+    assert len(found.alike_classes) == 6 > FEW
     assert all(pair.first for pair in found.alike_classes)
     assert found.messages[-1].endswith(", ….")
 
 
-def test_what_is_no_audit_is_named():
+def test_rejects_invalid_arguments():
     X, true = blobs()
+    issues = find_label_issues(X, true)
     with pytest.raises(ValueError, match="issues is ndarray, not LabelIssues"):
         find_data_issues(X, true)
+    with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass all audited rows"):
+        find_data_issues(X[:9], issues)
     with pytest.raises(ValueError, match="random_state='x' is not a random state"):
-        find_data_issues(X, find_label_issues(X, true), random_state="x")
+        find_data_issues(X, issues, random_state="x")

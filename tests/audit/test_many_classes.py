@@ -1,34 +1,23 @@
-"""What grows with pairs of classes is sparse or left out where these are many, and that is said."""
-
-from types import SimpleNamespace
+"""Matrices of all pairs of classes are sparse or left out if there are many classes."""
 
 import numpy as np
 import scipy.sparse as sp
 
-import problems
 from twohot import find_label_issues
-from twohot.audit import report as review_content
-from twohot.audit.issues import OfferedClasses
 from twohot.audit.report import review_summary
-from twohot.judge import verdict
-from twohot.judge.verdict import count_transitions
-from twohot.tables import FeatureTable
-
-DATA = problems.synthetic()
+from twohot.judge.verdict import MOST_DENSE, count_transitions
 
 
-def test_a_sparse_corruption_is_the_dense_one(monkeypatch):
-    generator = np.random.default_rng(0)
-    true, given = generator.integers(0, 6, 200), generator.integers(0, 7, 200)
-    offered = OfferedClasses(np.arange(9), np.array([8, 0, 3, 2, 5, 1, 7]))
-    dense = count_transitions(true, given, 7)  # the last has no row
-    monkeypatch.setattr(verdict, "MOST_DENSE", 6)
-    sparse = count_transitions(true, given, 7)
-    assert sp.issparse(sparse)
-    np.testing.assert_allclose(sparse.toarray(), dense)
-    whole = offered.corruption(sparse)
-    np.testing.assert_allclose(whole.toarray(), offered.corruption(dense))
-    np.testing.assert_allclose(whole.sum(axis=1), 1)
+def test_a_sparse_corruption_is_the_dense_one():
+    n_classes = MOST_DENSE + 1
+    true, given = np.random.default_rng(0).integers(0, n_classes, (2, 3000))
+    found = count_transitions(true, given, n_classes)
+    assert sp.issparse(found)
+    expected = np.zeros((n_classes, n_classes))
+    np.add.at(expected, (true, given), 1)
+    empty = np.flatnonzero(expected.sum(axis=1) == 0)
+    expected[empty, empty] = 1
+    np.testing.assert_allclose(found.toarray(), expected / expected.sum(axis=1, keepdims=True))
 
 
 def test_the_memory_of_a_corruption_grows_with_rows_and_not_with_pairs():
@@ -37,14 +26,12 @@ def test_the_memory_of_a_corruption_grows_with_rows_and_not_with_pairs():
     assert found.nnz == 500 + n_classes - 500
 
 
-def test_matrices_of_many_classes_are_left_out_and_that_is_said(monkeypatch):
-    table = FeatureTable(
-        features=DATA.X, labels=DATA.given_labels, classes=tuple(f"class {k}" for k in range(5))
-    )
-    issues = find_label_issues(table.features, table.coded)
-    assert review_summary(table.features, issues, title="", details={}).corruption.shape == (5, 5)
-    monkeypatch.setattr(review_content, "MOST_CLASSES", 4)
-    monkeypatch.setattr(review_content, "correlate", SimpleNamespace())  # is not asked
-    summary = review_summary(table.features, issues, title="", details={})
+def test_a_report_of_many_classes_has_no_matrices():
+    labels = np.repeat(np.arange(401), 2)
+    X = np.random.default_rng(0).normal(size=(802, 5))
+    issues = find_label_issues(None, labels, probabilities=np.eye(401)[labels])
+    summary = review_summary(X, issues, title="", details={})
     assert summary.corruption is summary.correlation is summary.class_order is None
-    assert any("Matrices of 5 classes are left out" in line for line in summary.messages)
+    assert any("Matrices of 401 classes are left out" in line for line in summary.messages)
+    few = find_label_issues(None, labels % 3, probabilities=np.eye(3)[labels % 3])
+    assert review_summary(X, few, title="", details={}).corruption.shape == (3, 3)

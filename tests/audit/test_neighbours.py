@@ -9,14 +9,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from audits import prepared_once
 from twohot import find_label_issues
-from twohot.audit import neighbours
-from twohot.audit.neighbours import (
-    audited_rows,
-    label_evidence,
-    nearest_of_classes,
-    search_neighbourhood,
-)
+from twohot.audit.data_issues import audited_rows, search_neighbourhood
+from twohot.audit.report import label_evidence
 from twohot.base.labels import NO_LABEL
+from twohot.describe import products_at
 from twohot.review.records import NO_ROW
 
 
@@ -43,32 +39,14 @@ def audited():
     return X, audited_rows(X, issues), issues
 
 
-@pytest.mark.parametrize("chunk", [1, 2**22])
-def test_the_nearest_rows_are_those_of_a_plain_search(monkeypatch, chunk) -> None:
-    monkeypatch.setattr(neighbours, "CHUNK_WEIGHTS", chunk)
-    X = np.random.default_rng(1).normal(size=(40, 5))
-    codes = np.arange(40) % 4
-    codes[::9] = NO_LABEL
-    asked, wanted = np.array([3, 0, 17]), np.array([[3, 1], [2, 2], [0, 1]])
-    nearest, alike = nearest_of_classes(prepared_once(X).open(), codes, asked, wanted, n_nearest=4)
-    for place, row in enumerate(asked):
-        for column, k in enumerate(wanted[place]):
-            expected = plain_nearest(X, codes, row, k, 4)
-            assert nearest[place, column].tolist() == expected
-            np.testing.assert_allclose(alike[place, column], cosines(X)[row, expected])
+def test_products_are_the_same_in_chunks() -> None:
+    X = np.random.default_rng(1).normal(size=(2400, 3))
+    asked = np.arange(2000)  # two chunks
+    found = np.array(list(products_at(prepared_once(X).open(), asked)))
+    np.testing.assert_allclose(found, cosines(X)[asked], atol=1e-12)
 
 
-def test_a_class_with_too_few_rows_leaves_gaps() -> None:
-    codes = np.array([0, 0, 1, 1, 1])
-    X = np.random.default_rng(2).normal(size=(5, 3))
-    nearest, alike = nearest_of_classes(
-        prepared_once(X).open(), codes, np.array([0]), np.array([[0, 7]]), n_nearest=2
-    )
-    assert nearest.tolist() == [[[1, NO_ROW], [NO_ROW, NO_ROW]]]
-    assert np.isnan(alike).tolist() == [[[False, True], [True, True]]]
-
-
-def test_rows_whose_label_is_flagged_are_no_evidence(audited) -> None:
+def test_evidence_leaves_out_flagged_rows(audited) -> None:
     X, rows, issues = audited
     evidence = label_evidence(rows, issues)
     assert evidence.rows.tolist() == issues.rows.tolist()
@@ -83,14 +61,16 @@ def test_rows_whose_label_is_flagged_are_no_evidence(audited) -> None:
     assert np.mean(evidence.suggested.alike[:, 0] > evidence.given.alike[:, 0]) > 0.9
 
 
-def test_the_most_doubtful_rows_are_explained_and_none_where_none_is_flagged(audited) -> None:
+def test_evidence_covers_the_most_suspicious_rows(audited) -> None:
     _, rows, issues = audited
     assert label_evidence(rows, issues, n_rows=4).rows.tolist() == issues.rows[:4].tolist()
     none = replace(issues, is_label_issue=np.zeros(120, dtype=bool))
     assert label_evidence(rows, none).suggested.rows.shape == (0, 3)
-    # Where every label is doubted nothing is left to compare with.
-    every = replace(issues, is_label_issue=np.ones(120, dtype=bool))
-    assert (label_evidence(rows, every).given.rows == NO_ROW).all()
+    # If two rows of each class are not flagged, there are too few to compare with.
+    most = replace(issues, is_label_issue=np.arange(120) >= 6, given=np.arange(120) % 3)
+    found = label_evidence(rows, most).given
+    assert (found.rows == NO_ROW).tolist() == [[False, False, True]] * 114
+    assert (np.isnan(found.alike) == (found.rows == NO_ROW)).all()
 
 
 # Neighbours of all rows, and of a sample of many ------------------------------------------------
@@ -108,7 +88,6 @@ def test_neighbours_are_those_of_an_exact_search(rows, store) -> None:
     distances, places = search.kneighbors(prepared(rows))
     np.testing.assert_array_equal(found.neighbours, places[:, 1:])
     np.testing.assert_allclose(found.distances, distances[:, 1:], rtol=1e-5)
-    np.testing.assert_allclose(found.cosines[:, 0], 1 - distances[:, 1] ** 2 / 2, rtol=1e-5)
     np.testing.assert_array_equal(found.rows, np.arange(70))
 
 
@@ -119,7 +98,7 @@ def test_copies_are_at_distance_zero_and_the_earlier_comes_first(rows) -> None:
     np.testing.assert_array_equal(found.distances[[9, 20, 40], :2], 0)
 
 
-def test_of_many_rows_a_sample_is_searched_by_itself(rows) -> None:
+def test_searches_a_sample_of_many_rows(rows) -> None:
     found, again = (
         search_neighbourhood(prepared_once(rows), most_rows=30, random_state=1) for _ in range(2)
     )
@@ -131,8 +110,6 @@ def test_of_many_rows_a_sample_is_searched_by_itself(rows) -> None:
         np.testing.assert_allclose(found.distances[place], np.sort(gaps)[1:11], rtol=1e-5)
 
 
-def test_wide_features_are_searched_in_rows_that_fit_in_memory(rows, monkeypatch) -> None:
-    monkeypatch.setattr(neighbours, "MOST_ENTRIES", 60)
-    assert len(search_neighbourhood(prepared_once(rows)).rows) == 10
-    monkeypatch.undo()
+def test_searches_fewer_rows_of_wide_features(rows) -> None:
+    assert len(search_neighbourhood(prepared_once(rows), most_entries=60).rows) == 10
     assert search_neighbourhood(prepared_once(rows[:3])).neighbours.shape == (3, 2)

@@ -39,7 +39,7 @@ def test_rows_are_in_the_codes_and_numbers_of_the_table(audited) -> None:
     assert list(review_rows(table, issues).ids) == [str(row) for row in range(150)]
 
 
-def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> None:
+def test_corruption_and_correlation_of_the_table(audited) -> None:
     table, issues, true = audited
     summary = review_summary(table.features, issues, title="Blobs", details={"source": "here"})
     expected = np.eye(4)
@@ -67,7 +67,7 @@ def test_the_correlation_is_by_corrected_labels(audited) -> None:
     assert sorted(summary.class_order.tolist()) == [0, 1, 2, 3]
 
 
-def test_the_choice_is_shown_where_there_was_one(audited) -> None:
+def test_summary_shows_the_choice(audited) -> None:
     table, issues, _ = audited
     summary = review_summary(table.features, issues, title="", details={})
     assert isinstance(issues.probe, AutoProbe)
@@ -86,19 +86,8 @@ def test_the_choice_is_shown_where_there_was_one(audited) -> None:
     assert summary.details["label model"].startswith(said)
 
 
-def test_own_probabilities_show_no_choice(audited) -> None:
-    table, _, true = audited
-    outputs = np.full((150, 3), 0.01)
-    outputs[np.arange(150), true] = 0.98
-    issues = find_label_issues(None, table.coded, probabilities=outputs, classes=CLASSES[:3])
-    summary = review_summary(table.features, issues, title="", details={})
-    assert (summary.methods, summary.choice) == ((), None)
-    assert summary.messages == issues.messages
-    assert "label model" not in summary.details
-
-
 @pytest.mark.parametrize("known", [[10, 2, 7, 30], ["10", "2", "7", "30"]])
-def test_classes_that_a_probe_alone_knows_come_behind_those_of_the_table(audited, known) -> None:
+def test_classes_of_a_probe_follow_those_of_the_table(audited, known) -> None:
     table, _, true = audited
     names = code_labels(np.array(known)[np.array([3, 1, 0])[true]])
     probe = LinearProbe().fit(table.features, names)
@@ -127,7 +116,7 @@ def test_classes_without_a_row_are_offered(audited) -> None:
     assert issues.corruption[1].tolist() == [0, 1, 0, 0]
 
 
-def test_the_choice_is_drawn_with_what_has_no_ridge_and_coloured_by_method() -> None:
+def test_choice_curve_has_all_candidates() -> None:
     data = problems.digits(0.3, 300)
     issues = find_label_issues(data.X, data.given_labels)
     choice, tried = issues.probe.choice_, review_summary(None, issues, title="", details={}).choice

@@ -15,12 +15,8 @@ GIVEN = np.array([0, 0, 1, 1])
 
 
 def audited(names=NAMES, given=GIVEN, **changes):
-    fields = {
-        "ids": RowIds(names, "path"),
-        "given_labels": given,
-        "is_label_issue": given != NO_LABEL,
-    }
-    return audit_rows(len(names), **(fields | changes))
+    fields = {"ids": RowIds(names, "path"), "given_labels": given}
+    return audit_rows(len(names), **fields | {"is_label_issue": given != NO_LABEL} | changes)
 
 
 KEPT = applied_labels(audited(), GIVEN)
@@ -70,7 +66,7 @@ def test_folders_whose_spellings_were_merged_become_one(photos, tmp_path):
     }
 
 
-def test_where_nothing_can_be_linked_images_are_copied(photos, tmp_path, monkeypatch):
+def test_copies_images_that_cannot_be_linked(photos, tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("another disk")
 
@@ -79,7 +75,7 @@ def test_where_nothing_can_be_linked_images_are_copied(photos, tmp_path, monkeyp
     assert sorted(content(tmp_path / "clean").values()) == sorted(NAMES)
 
 
-def test_what_has_no_label_is_left_out_and_said(photos, tmp_path):
+def test_leaves_out_images_without_a_label(photos, tmp_path):
     (photos / "dog" / "broken.png").write_text("no image")
     (photos / ".DS_Store").write_text("of the system")
     labels = np.array([0, NO_LABEL, 1, 1])
@@ -100,25 +96,15 @@ def test_a_new_class_gets_a_folder_and_an_excluded_image_none(photos, tmp_path):
     assert done.left_out == ("dog/3.png",)
 
 
-@pytest.mark.parametrize("name", ["a/../b", "é" * 128])
-def test_a_new_class_that_is_no_name_of_a_folder_is_refused(photos, tmp_path, name):
-    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=(name,))
-    with pytest.raises(ValueError, match=f"class '{name}' cannot be the name of a folder"):
-        write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
-    assert not (tmp_path / "clean").exists()
-
-
 @pytest.mark.parametrize("names", [("Cat", "cat"), ("caf\u00e9", "cafe\u0301")])
-def test_classes_that_a_disk_may_hold_to_be_one_are_refused(photos, tmp_path, names):
+def test_rejects_classes_that_differ_only_in_case(photos, tmp_path, names):
     applied = applied_labels(audited(), [4, 5, 1, 1], new_classes=names)
-    with pytest.raises(
-        ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ only in cap"
-    ):
+    with pytest.raises(ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ only in"):
         write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
     assert not (tmp_path / "clean").exists()
 
 
-def test_images_that_a_disk_may_hold_to_be_one_get_other_names(photos, tmp_path):
+def test_renames_images_that_differ_only_in_case(photos, tmp_path):
     (photos / "dog" / "1.png").rename(photos / "dog" / "1.PNG")
     rows = audited([*NAMES[:2], "dog/1.PNG", NAMES[3]])
     write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, [0, 0, 0, 1]))
@@ -127,7 +113,7 @@ def test_images_that_a_disk_may_hold_to_be_one_get_other_names(photos, tmp_path)
     }  # fmt: skip
 
 
-def test_nothing_is_written_through_a_link(photos):
+def test_never_writes_through_a_link(photos):
     place = photos / "made.png"
     sorted_folder._put(photos / NAMES[0], place)
     with pytest.raises(FileExistsError):
@@ -139,10 +125,11 @@ def test_nothing_is_written_through_a_link(photos):
     ("name", "message"),
     [
         ("a/../b", r"class 'a/../b' cannot be the name of a folder"),
+        ("é" * 128, f"class '{'é' * 128}' cannot be the name of a folder"),
         (".fox", r"class '.fox' begins with a dot, and such folders are not read"),
     ],
 )
-def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path, name, message):
+def test_rejects_a_class_that_cannot_name_a_folder(photos, tmp_path, name, message):
     applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=(name,))
     with pytest.raises(ValueError, match=message):
         write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
@@ -159,14 +146,14 @@ def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path, n
         (audited(classes=("../up", "dog", "fox", "owl")), "class '../up' cannot be the name of"),
     ],
 )
-def test_nothing_is_made_of_another_folder(photos, tmp_path, rows, message):
+def test_rejects_another_folder(photos, tmp_path, rows, message):
     (tmp_path / "x.png").write_text("mine")
     with pytest.raises(ValueError, match=message):
         write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, GIVEN))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["photos", "x.png"]
 
 
-def test_a_folder_that_is_there_is_not_touched(photos, tmp_path):
+def test_rejects_an_existing_folder(photos, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "mine.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"clean exists and is not empty: choose another"):
@@ -174,18 +161,16 @@ def test_a_folder_that_is_there_is_not_touched(photos, tmp_path):
     assert content(tmp_path / "clean") == {"mine.txt": "mine"}
 
 
-def test_a_result_inside_its_source_is_refused(photos, tmp_path):
+def test_rejects_a_result_inside_its_source(photos, tmp_path):
     (tmp_path / "link").symlink_to(photos)
     before = content(photos)
     for target in (photos / "inside", photos / "cat" / "new", tmp_path / "link" / "inside"):
-        with pytest.raises(
-            ValueError, match=r"output=.* is inside .*photos, the folder that is read"
-        ):
+        with pytest.raises(ValueError, match=r"output=.* is inside .*photos, the folder that is"):
             write_sorted_folder(photos, target, audited(), KEPT)
     assert content(photos) == before
 
 
-def test_classes_that_windows_has_no_folders_for_are_named(photos, tmp_path):
+def test_names_classes_that_windows_cannot_hold(photos, tmp_path):
     classes = ("cat", "dog", "con", "Aux.txt")
     rows = audited(classes=classes)
     made = write_sorted_folder(photos, tmp_path / "a", rows, applied_labels(rows, [0, 2, 3, 1]))

@@ -32,8 +32,7 @@ from twohot.audit.issue_files import labels_digest as labels_digest
 from twohot.audit.issue_files import write_issue_parts as write_issue_parts
 from twohot.audit.issue_files import write_reviewed as write_reviewed
 from twohot.audit.issues import LabelIssues as LabelIssues
-from twohot.audit.neighbours import Explanation as Explanation
-from twohot.audit.neighbours import explain_label as explain_label
+from twohot.audit.issues import rows_of_issues as rows_of_issues
 from twohot.audit.remaining import CertifiedReview as CertifiedReview
 from twohot.audit.remaining import Remaining as Remaining
 from twohot.audit.remaining import SecondLooks as SecondLooks
@@ -45,7 +44,6 @@ from twohot.audit.report import label_shares as label_shares
 from twohot.audit.report import review_rows as review_rows
 from twohot.audit.report import review_summary as review_summary
 from twohot.audit.report import row_counts as row_counts
-from twohot.audit.report import rows_of_issues as rows_of_issues
 from twohot.audit.review_certificate import read_certificate as read_certificate
 from twohot.audit.review_certificate import review_of as review_of
 from twohot.audit.review_certificate import share_wrong_bounds as share_wrong_bounds

@@ -21,7 +21,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,70 +119,39 @@ def plan_check(
     n_checked: int | None = None,
     seed: int = 0,
 ) -> CheckDraw:
-    """Draw the rows of an audit to check for a list with a guarantee.
+    """Draw the rows of an audit to check for a list with a guarantee; see `LabelIssues.draw_check`.
 
-    Parameters
-    ----------
-    label_quality : array of shape (n_rows,)
-        Scores; smaller is more suspicious. NaN for rows without a label.
-    n_flagged : int
-        Number of flagged labels, which is about the length of the list.
-    fdr : float
-        Largest mean share of right labels in the list.
-    n_checked : int, optional
-        Rows to draw. By default, enough to certify most of the flagged labels.
-    seed : int
-        Seed of the draw.
+    `label_quality` (n_rows,) is NaN for rows without a label. The list has about `n_flagged` rows.
     """
     if not n_flagged:
         problem = "is the rate of a list, but this audit flags no label"
         raise ArgumentError({"fdr": fdr}, problem, "leave it out: there is nothing to list.")
-    if n_checked is not None:
-        check_count("n_checked", n_checked, 1)
-    else:
-        n_checked = rows_needed(
-            math.ceil(POOL_PER_FLAGGED * n_flagged), fdr, list_size=n_flagged
-        ).advised
+    if n_checked is None:
+        n_pool = math.ceil(POOL_PER_FLAGGED * n_flagged)
+        n_checked = rows_needed(n_pool, fdr, list_size=n_flagged).advised
+    check_count("n_checked", n_checked, 1)
+    flagged = f"and only {counted(n_flagged, 'label')} are flagged"
     if n_checked >= n_flagged:
-        problem = (
-            f"needs {counted(n_checked, 'checked row')}, and only "
-            f"{counted(n_flagged, 'label')} are flagged"
-        )
-        raise ArgumentError(
-            {"fdr": fdr}, problem, "review all flagged labels, or pass a larger rate."
-        )
+        problem = f"needs {counted(n_checked, 'checked row')}, {flagged}"
+        advice = "review all flagged labels, or pass a larger rate."
+        raise ArgumentError({"fdr": fdr}, problem, advice)
     draw = draw_check(-label_quality, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
-        problem = (
-            f"certifies no list of fewer than {counted(smallest, 'label')}, and only "
-            f"{n_flagged} are flagged"
-        )
+        problem = f"certifies no list of fewer than {counted(smallest, 'label')}, {flagged}"
         advice = "pass a larger number or rate, or review all flagged labels."
         raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
     return draw
 
 
 def verdicts_of_draw(
-    checked: Any,
-    draw: CheckDraw,
-    given: IntArray,
-    classes: NDArray[Any],
-    ids: RowIds,
+    checked: Any, draw: CheckDraw, given: IntArray, classes: NDArray[Any], ids: RowIds
 ) -> NDArray[np.str_]:
-    """Return "right", "wrong" or "unsure" for each of the drawn rows.
+    """Return "right", "wrong" or "unsure" for each of the drawn rows; see `LabelIssues.certify`.
 
-    Parameters
-    ----------
-    checked : mapping, path or data frame
-        A mapping from row id to "right", "wrong", "unsure" or the true label; a file or frame with
-        the columns `id` and `verdict`, as in check.csv; or the decisions of a review. Case and
-        blanks around the three words are ignored. In a file or frame, the words are verdicts; in a
-        mapping, they mean a class if one has this name. Ids may be guarded against spreadsheets.
-    draw : CheckDraw
-        The rows to check: these and no others.
-    given, classes, ids
-        Labels, classes and ids of the audit, as for `check_checked`.
+    `checked` has verdicts on these rows and no others. Case and blanks around the three words are
+    ignored. In a file or frame, the words are verdicts; in a mapping, they mean a class if one has
+    this name. Ids may be guarded against spreadsheets.
     """
     words = WORDS
     if isinstance(checked, Mapping):
@@ -196,17 +165,15 @@ def verdicts_of_draw(
     ]
     said = [(row, words.get(_plain_word(verdict), verdict)) for row, verdict in pairs]
     found = check_checked(said, given, classes, ids=ids)
-    others = found.rows[~np.isin(found.rows, draw.rows)]
-    if len(others):
-        names = first_few([ids[row] for row in others])
-        problem = f"has {counted(len(others), 'row')} outside the draw ({names})"
+    others = [ids[row] for row in found.rows[~np.isin(found.rows, draw.rows)]]
+    if others:
+        problem = f"has {counted(len(others), 'row')} outside the draw ({first_few(others)})"
         advice = "pass verdicts on all drawn rows, and no others."
         raise ArgumentError("checked", problem, advice)
-    missing = draw.rows[~np.isin(draw.rows, found.rows)]
-    if len(missing):
-        n_drawn = counted(len(draw.rows), "row")
-        names = first_few([ids[row] for row in missing])
-        problem = f"has no verdict on {len(missing)} of the {n_drawn} that were drawn ({names})"
+    missing = [ids[row] for row in draw.rows[~np.isin(draw.rows, found.rows)]]
+    if missing:
+        n_missing = f"{len(missing)} of the {counted(len(draw.rows), 'row')} that were drawn"
+        problem = f"has no verdict on {n_missing} ({first_few(missing)})"
         advice = 'check them, or pass "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
     wrong = found.wrong[np.searchsorted(found.rows, draw.rows)]
@@ -251,11 +218,8 @@ def doubts_digest(rows: ReviewRows) -> str:
 def labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
     """Return what tells the labels in a file: their digest, and how cells become classes."""
     merged = [list(pair) for pair in rows.spellings.items()]
-    return {
-        "labels": rows.given_labels_digest(),
-        "classes": list(rows.classes),
-        "spellings": merged,
-    }
+    labels = rows.given_labels_digest()
+    return {"labels": labels, "classes": list(rows.classes), "spellings": merged}
 
 
 def check_no_draw(folder: Path) -> None:
@@ -319,9 +283,8 @@ def extend_check(
     is_repeated = (*certified, n_checked) == check.n_checked
     if not certified or (certified != check.n_checked and not is_repeated):
         problem = f"{folder} has no certificate of its last draw"
-        raise ArgumentError(
-            "", problem, "run certify first: more rows can follow an empty list only."
-        )
+        advice = "run certify first: more rows can follow an empty list only."
+        raise ArgumentError("", problem, advice)
     if fields["listed"]:
         problem = f"needs an empty list, and this list has {len(fields['listed'])} labels"
         advice = "leave it out: a list that was seen cannot be certified again."
@@ -332,7 +295,6 @@ def extend_check(
     check.draw.extended(n_checked)  # raises if the pool has fewer rows
     known = read_signed(folder / CHECK_FILES[1])
     known |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
-    known = {name: value for name, value in known.items() if name != "sha256"}
     return _write_draw(folder, rows, known, image_root)
 
 
@@ -342,25 +304,19 @@ def kept_sheets(folder: Path) -> list[Path]:
     return list(itertools.takewhile(Path.exists, numbered))
 
 
+def _cells(rows: ReviewRows, chosen: IntArray) -> Iterator[tuple[str, str, str]]:
+    """Yield the id, the item and the given label of some rows."""
+    ids = rows.id_texts()
+    for row in chosen.tolist():
+        yield ids[row], rows.item(row), rows.label_name(int(rows.given_labels[row]))
+
+
 def _write_draw(
-    folder: Path,
-    rows: ReviewRows,
-    fields: dict[str, Any],
-    image_root: Path | None,
+    folder: Path, rows: ReviewRows, fields: dict[str, Any], image_root: Path | None
 ) -> FolderCheck:
-    check, ids = check_of(fields, rows), rows.id_texts()
-    known = dict(fields["checked"])
+    check, known = check_of(fields, rows), dict(fields["checked"])
     # In the order of the data: another order would tell the reviewer about the scores.
     drawn = np.sort(check.draw.rows)
-    lines = (
-        (
-            ids[row],
-            rows.item(row),
-            rows.label_name(int(rows.given_labels[row])),
-            known.get(ids[row], ""),
-        )
-        for row in drawn.tolist()
-    )
     write_signed(folder / CHECK_FILES[1], fields)
     # What tells the draw from another one of this audit.
     drawn_by = (fields["seed"], fields["fdr"], *fields["n_checked"])
@@ -387,7 +343,8 @@ def _write_draw(
     if sheet.exists():
         sheet.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
     # Guarded, as the decisions that a page exports: a person fills it in, in a spreadsheet.
-    write_csv(sheet, CHECK_COLUMNS, (map(guarded, line) for line in lines))
+    lines = (map(guarded, (*cells, known.get(cells[0], ""))) for cells in _cells(rows, drawn))
+    write_csv(sheet, CHECK_COLUMNS, lines)
     return check
 
 
@@ -419,7 +376,7 @@ def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
 def write_signed(path: Path, fields: Mapping[str, Any]) -> None:
     """Write fields as JSON, with the sha256 of all of them."""
     known = {"format_version": FORMAT_VERSION, **fields}
-    write_json(path, {**known, "sha256": _fields_digest(known)})
+    write_json(path, known | {"sha256": _fields_digest(known)})
 
 
 def _fields_digest(fields: Mapping[str, Any]) -> str:
@@ -467,43 +424,25 @@ def certify_folder(
             advice = "pass the verdict of the first attempt, which is part of its certificate."
             raise ArgumentError("checked", f"has another verdict on row {row!r}", advice)
     listed = certify(draw, words == "wrong", check.fdr, attempt=check.attempt)
-    lines = (
-        (
-            ids[row],
-            rows.item(row),
-            rows.label_name(int(rows.given_labels[row])),
-            rows.label_name(int(rows.suggested_labels[row])),
-        )
-        for row in listed.rows.tolist()
-    )
+    suggested = map(rows.label_name, rows.suggested_labels[listed.rows].tolist())
+    found = zip(_cells(rows, listed.rows), suggested, strict=True)
+    lines = ((*cells, name) for cells, name in found)
     path, made, page = (folder / name for name in CERTIFICATE_FILES)
     write_csv(path, LIST_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
     write_signed(made, fields | {"checked": pairs} | outcome_of(listed, ids))
-    _write_list_page(page, check, listed, image_root)
-    return listed
-
-
-def _write_list_page(
-    path: Path, check: FolderCheck, listed: GuaranteedList, image_root: Path | None
-) -> None:
-    """Write a page with the guarantee and a slider for the bound at every length."""
-    pool, bounds = check.draw.pool, listed.bounds
-    is_left = ~np.isin(pool, check.draw.rows)
+    # The page has a slider for the bound at every length.
+    pool, bounds = draw.pool, listed.bounds
+    is_left = ~np.isin(pool, draw.rows)
     task = {
         "mode": "list",
         "mostRight": bounds.most_right[is_left],
         "length": len(listed.rows),
         "confidence": f"{bounds.confidence:.0%}",
     }
-    write_verdict_page(
-        path,
-        check.rows,
-        pool[is_left],
-        task,
-        title="Certified list of wrong labels",
-        sentences=[str(listed)],
-        image_root=image_root,
-    )
+    title = "Certified list of wrong labels"
+    about: dict[str, Any] = {"title": title, "sentences": [str(listed)], "image_root": image_root}
+    write_verdict_page(page, rows, pool[is_left], task, **about)
+    return listed
 
 
 def outcome_of(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from twohot.judge import LabelVerdict, recalibrate
 from twohot.review import DECISIONS, OPEN, SPELLING, Decision, read_decisions
 from twohot.tables import RowIds, frame_columns, unguarded
 
-COLUMNS = ("id", "decision", "label", "given_label", "suggested_label")
+REQUIRED = ("id", "decision")
+OPTIONAL = ("label", "given_label", "suggested_label")
 
 
 class Given(Enum):
@@ -34,9 +35,8 @@ class Given(Enum):
     WRONG = "wrong"
 
 
-# Verdicts without the true label; True and False mean the same.
-VERDICTS = {"right": True, "wrong": False}
-ALLOWED = 'its true label, "right" (True) or "wrong" (False)'
+# Verdicts without the true label.
+VERDICTS = {"right": True, "wrong": False, Given.RIGHT: True, Given.WRONG: False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,22 +56,13 @@ class OutsideVerdict:
 
 
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
-    r"""Return pairs (row, verdict) from a mapping, a file of decisions or a data frame.
+    """Return pairs (row, verdict) from a mapping, a file of decisions or a data frame.
 
     A frame needs the columns `id` and `decision` of such a file, and may have `label`,
     `given_label` and `suggested_label`. The verdict of a decision is the true label: that in
     `label`, or in `suggested_label` if the suggestion was accepted. It is `Given.RIGHT` if the
     given label was kept and the file does not name it, and an `OutsideVerdict` if the row was
     excluded or has a new class.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> _ = Path("checked.csv").write_text(
-    ...     "report,id,decision,label\nr,7,relabel,cat\nr,8,exclude,\nr,9,reject,\n"
-    ... )
-    >>> read_checked("checked.csv")
-    [('7', 'cat'), ('8', OutsideVerdict(new_class='')), ('9', <Given.RIGHT: 'right'>)]
     """
     if isinstance(checked, Mapping):
         return list(checked.items())
@@ -93,17 +84,16 @@ def _of_frame(frame: Any) -> Iterable[Decision]:
         problem = f"is a {type(frame).__name__}"
         advice = "pass a mapping from rows to verdicts, a data frame or the path of a CSV file."
         raise ArgumentError("checked", problem, advice) from error
-    missing = [name for name in COLUMNS[:2] if name not in columns]
+    missing = [name for name in REQUIRED if name not in columns]
     if missing:
         problem = f"lacks the column {first_few(missing)}"
         advice = "pass the file of decisions that the review page exports, or its columns."
         raise ArgumentError("checked", problem, advice)
-    names = [name for name in COLUMNS if name in columns]
-    cells = zip(*(columns[name].tolist() for name in names), strict=True)
+    names = [name for name in (*REQUIRED, *OPTIONAL) if name in columns]
     known = (*DECISIONS, OPEN, SPELLING)
-    for line in cells:
-        texts = {name: unguarded(as_text(cell)) for name, cell in zip(names, line, strict=True)}
-        decision = Decision(**{"report": "", "label": "", **texts})
+    for cells in zip(*(columns[name].tolist() for name in names), strict=True):
+        texts = (unguarded(as_text(cell)) for cell in cells)
+        decision = Decision(**{"report": "", "label": "", **dict(zip(names, texts, strict=True))})
         if decision.decision not in known:
             problem = f"has decision {decision.decision!r} for row {decision.id!r}"
             raise ArgumentError("checked", problem, f"pass one of {', '.join(known)}.")
@@ -114,13 +104,13 @@ def _verdict(made: Decision) -> str | Given | OutsideVerdict:
     """Return the true label of a decision, or whether the given label is right."""
     if made.decision in {"exclude", "new_class"}:
         return OutsideVerdict(made.label)
-    named = {"accept": made.suggested_label, "reject": made.given_label}.get(made.decision)
-    label = made.label or named
-    if not label and made.decision != "reject":
+    named = {"accept": made.suggested_label, "reject": made.given_label or Given.RIGHT}
+    label = made.label or named.get(made.decision)
+    if not label:
         problem = f"says {made.decision!r} of row {made.id!r}, and not which label that is"
         advice = "fill in the column label, or export the decisions from the review page again."
         raise ArgumentError("checked", problem, advice)
-    return label or Given.RIGHT
+    return label
 
 
 def check_checked(
@@ -137,13 +127,6 @@ def check_checked(
     `Given` never means a class. A row may occur twice if both verdicts agree. `given` (n_rows,) are
     codes of labels, NO_LABEL for none; `classes` are their names. Rows are found by `ids`, compared
     as text.
-
-    Examples
-    --------
-    >>> given, classes = np.array([0, 1, 1]), np.array(["cat", "dog"])
-    >>> found = check_checked([(0, "dog"), (2, "right")], given, classes)
-    >>> found.rows, found.wrong, found.labels
-    (array([0, 2]), array([ True, False]), array([1, 1]))
     """
     ids = RowIds.by_position(len(given)) if ids is None else ids
     said = [(as_text(row), plain(verdict)) for row, verdict in verdicts]
@@ -152,16 +135,15 @@ def check_checked(
     outcomes: dict[int, tuple[bool, int]] = {}
     for row, verdict in said:
         place = places[row]
-        outcome = _outcome(row, verdict, int(given[place]), code)
-        before = outcomes.setdefault(place, outcome)
-        if before != outcome:
-            outcomes[place] = _both(row, before, outcome)
+        wrong, label = _outcome(row, verdict, int(given[place]), code)
+        before, known = outcomes.get(place, (wrong, NO_LABEL))
+        if before != wrong or (NO_LABEL not in (label, known) and label != known):
+            problem = f"names row {row!r} twice, with different verdicts"
+            raise ArgumentError("checked", problem, "keep one of them.")
+        outcomes[place] = wrong, known if label == NO_LABEL else label
     rows = sorted(outcomes)
-    return Checked(
-        np.array(rows, dtype=np.intp),
-        np.array([outcomes[row][0] for row in rows], dtype=bool),
-        np.array([outcomes[row][1] for row in rows], dtype=np.intp),
-    )
+    wrong_rows, labels = np.array([outcomes[row] for row in rows], np.intp).reshape(-1, 2).T
+    return Checked(np.array(rows, dtype=np.intp), wrong_rows.astype(bool), labels)
 
 
 def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
@@ -184,35 +166,25 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
 def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tuple[bool, int]:
     """Return whether the given label of a row is wrong, and the code of its true label."""
     is_outside = isinstance(verdict, OutsideVerdict)
-    if isinstance(verdict, Given):
-        is_right: bool | None = verdict is Given.RIGHT
-    else:
-        named = verdict.new_class if is_outside else verdict
-        text = "" if is_missing(named) else as_text(named)
-        if text in code:
-            return given not in (NO_LABEL, code[text]), code[text]
-        if is_outside:
-            # In labels that are corrected already, an excluded row has no label that can be wrong.
-            return given != NO_LABEL, NO_LABEL
-        is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
+    text = verdict.new_class if is_outside else verdict
+    if not isinstance(verdict, Given):
+        text = "" if is_missing(text) else as_text(text)
+    if text in code:
+        return given not in (NO_LABEL, code[text]), code[text]
+    if is_outside:
+        # In labels that are corrected already, an excluded row has no label that can be wrong.
+        return given != NO_LABEL, NO_LABEL
+    is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
     if is_right is None:
         known = f"none of the {counted(len(code), 'class', 'classes')} ({first_few(code)})"
         problem = f"says {verdict!r} of row {row!r}, {known}, and no verdict"
-        raise ArgumentError("checked", problem, f"pass {ALLOWED}.")
+        advice = 'pass its true label, "right" (True) or "wrong" (False).'
+        raise ArgumentError("checked", problem, advice)
     if given == NO_LABEL:
         said = verdict.value if isinstance(verdict, Given) else verdict
         problem = f"says {said!r} of row {row!r}, which has no given label"
         raise ArgumentError("checked", problem, "pass its true label, or leave the row out.")
     return (False, given) if is_right else (True, NO_LABEL)
-
-
-def _both(row: str, before: tuple[bool, int], after: tuple[bool, int]) -> tuple[bool, int]:
-    """Return the common outcome of two verdicts on a row; raise if they contradict each other."""
-    known = {label for _, label in (before, after)} - {NO_LABEL}
-    if before[0] != after[0] or len(known) > 1:
-        problem = f"names row {row!r} twice, with different verdicts"
-        raise ArgumentError("checked", problem, "keep one of them.")
-    return before[0], known.pop()
 
 
 def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
@@ -233,12 +205,11 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     confidence[rows] = found / rest
     runner_up[rows] = np.minimum(found, rest - found) / rest  # no other class has more
     labelled = verdict.codes != NO_LABEL
-    share = float(np.mean(doubt[labelled]))
-    low, high = verdict.interval
+    share, n_labels = float(np.mean(doubt[labelled])), np.count_nonzero(labelled)
     # The checked rows alone bound the share of wrong labels.
     n_right = np.count_nonzero(labelled[checked.rows] & ~checked.wrong)
-    n_wrong, n_labels = np.count_nonzero(checked.wrong), np.count_nonzero(labelled)
-    low, high = max(low, n_wrong / n_labels), min(high, 1 - n_right / n_labels)
+    low = max(verdict.interval[0], np.count_nonzero(checked.wrong) / n_labels)
+    high = min(verdict.interval[1], 1 - n_right / n_labels)
     return replace(
         verdict,
         first=first,

@@ -1,22 +1,92 @@
 """Other issues of the data: near-duplicates, outliers, ambiguous rows, overlapping classes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from twohot.audit.issues import LabelIssues
-from twohot.audit.neighbours import (
-    FEW,
-    AuditedRows,
-    Neighbourhood,
-    audited_rows,
-    search_neighbourhood,
+from twohot.audit.issues import LabelIssues, check_rows_of_issues
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Matrix,
+    check_generator,
+    counted,
+    told_apart,
 )
-from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, counted, told_apart
-from twohot.judge import N_NEIGHBOURS, connected, copy_distance
+from twohot.judge import N_NEIGHBOURS, SAMPLE_ROWS, connected, copy_distance, nearest_rows
+from twohot.probes import LinearProbe, check_features
 from twohot.review import AlikeClasses, RowFinding
+from twohot.rows import Preparation, Rows, count_threads, fit_preparation, open_rows
+
+# Entries of the rows that are held at once, 1 GB. If the rows are wider, fewer are searched.
+MOST_ENTRIES = 2**28
+# Neighbours of each class, copies of a row, pairs of classes: as many as fit in a row of a card.
+FEW = 3
+
+# Nearest rows. Distances are between prepared features of unit norm -------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AuditedRows:
+    """The checked rows of an audit, with their centring and scaling to unit norm."""
+
+    X: Matrix
+    preparation: Preparation
+    n_threads: int
+
+    def open(self, dtype: Any = None) -> Rows:
+        """Return the prepared rows."""
+        return open_rows(self.X, self.preparation, dtype=dtype, n_jobs=self.n_threads)
+
+
+def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRows:
+    """Check that `X` holds the audited rows, and compute their mean."""
+    n_threads = count_threads(n_jobs)
+    if not isinstance(issues, LabelIssues):
+        problem = f"is {type(issues).__name__}, not LabelIssues"
+        raise ArgumentError("issues", problem, "pass the result of find_label_issues.")
+    rows = check_features(LinearProbe(), X, reset=True)
+    if rows.shape[0] != len(issues):
+        problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
+        raise ArgumentError("X", problem, "pass all audited rows.")
+    check_rows_of_issues("X", X, issues)
+    preparation = fit_preparation(rows, center=True, normalize=True, weights=None, n_jobs=n_threads)
+    return AuditedRows(rows, preparation, n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Each searched row's nearest searched rows, the nearest first."""
+
+    rows: IntArray  # (n_searched,), positions in the data, ascending
+    neighbours: IntArray  # (n_searched, n_neighbours), positions in the data
+    distances: FloatArray  # (n_searched, n_neighbours), |x - y| of prepared rows, from 0 to 2
+    n_rows: int  # of the data
+
+
+def search_neighbourhood(
+    rows: AuditedRows,
+    *,
+    most_rows: int = SAMPLE_ROWS,
+    most_entries: int = MOST_ENTRIES,
+    random_state: Any = 0,
+) -> Neighbourhood:
+    """Return the nearest rows of all rows, or of a random sample if there are too many."""
+    n_rows, n_features = rows.X.shape
+    n_searched = min(n_rows, most_rows, max(1, most_entries // n_features))
+    generator = check_generator(random_state)
+    chosen = np.arange(n_rows)
+    if n_searched < n_rows:
+        chosen = np.sort(generator.choice(n_rows, n_searched, replace=False))
+    prepared = rows.open(np.dtype(np.float32)).in_memory(chosen).X
+    n_kept = min(N_NEIGHBOURS, n_searched - 1)
+    places, distances = nearest_rows(prepared, n_kept, n_jobs=rows.n_threads)
+    return Neighbourhood(chosen, chosen[places], distances, n_rows)
+
 
 # Issues found by nearest rows: near-duplicates, outliers, overlapping classes ---------------------
 # d_k(i) is the distance of row i to its k-th nearest row, s(i) the mean cosine of its nearest rows.
@@ -52,7 +122,7 @@ def far_out(nearby: Neighbourhood) -> tuple[IntArray, FloatArray]:
     """Return outliers, most distant first, and the mean cosines of their nearest rows."""
     if not nearby.distances.size:
         return np.zeros(0, np.intp), np.zeros(0)
-    closeness = nearby.cosines.mean(axis=1)
+    closeness = (1 - nearby.distances**2 / 2).mean(axis=1)
     # The mean cosine may be negative; its logarithm is then replaced by the smallest one.
     logs = np.log(np.maximum(closeness, np.finfo(np.float64).tiny))
     low, middle, high = np.percentile(logs, [25, 50, 75])
@@ -143,7 +213,29 @@ class DataIssues:
     @property
     def messages(self) -> tuple[str, ...]:
         """One sentence for each kind of issue that was found."""
-        return tuple(_sentences(self))
+        names, n_rows = self.issues.classes.tolist(), len(self.issues)
+        said = []
+        if self.duplicates:
+            groups = counted(len(self.duplicates), "group")
+            said.append(
+                f"Near-duplicates: {sum(map(len, self.duplicates)):,} rows in {groups}, "
+                f"{len(self.conflicting):,} with different labels."
+            )
+        if len(self.outliers):
+            said.append(f"Outliers: {counted(len(self.outliers), 'row')} unlike all others.")
+        if self.alike_classes:
+            n_pairs, few = len(self.alike_classes), self.alike_classes[:FEW]
+            pairs = [" and ".join(told_apart([names[p.first], names[p.second]])) for p in few]
+            more = ", …" * (n_pairs > FEW)
+            said.append(
+                f"Overlapping classes: {counted(n_pairs, 'pair')}, {', '.join(pairs)}{more}."
+            )
+        if self.n_searched < n_rows:
+            said.append(
+                "Near-duplicates, outliers and overlapping classes were searched in a random "
+                f"sample of {self.n_searched:,} of {n_rows:,} rows."
+            )
+        return tuple(said)
 
     def findings(self) -> tuple[RowFinding, ...]:
         """Return the findings that have rows, including rows without a label."""
@@ -220,46 +312,17 @@ def _differ(codes: IntArray) -> bool:
 
 def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIssues) -> RowFinding:
     """Return groups of copies as a finding, most suspicious group first."""
-    wrong, given = issues.probability_wrong, issues.given
     # A row without a label counts as right.
-    doubt = np.nan_to_num(wrong)
+    doubt = np.nan_to_num(issues.probability_wrong)
     ordered = sorted(groups, key=lambda group: -float(doubt[group].max()))
-    related = [_others(group, row, given) for group in ordered for row in group.tolist()]
+    related = [_others(group, row, issues.given) for group in ordered for row in group.tolist()]
     rows = np.concatenate([np.zeros(0, np.intp), *ordered])
     numbers = np.repeat(np.arange(1, len(ordered) + 1), [len(group) for group in ordered])
-    return RowFinding(name, meaning, rows, wrong[rows], tuple(related), numbers)
+    return RowFinding(name, meaning, rows, issues.probability_wrong[rows], tuple(related), numbers)
 
 
 def _others(group: IntArray, row: int, given: IntArray) -> IntArray:
-    """Return a few copies of a row, those with another label first."""
+    """Return a few copies of a row, those with another label first, unlabelled ones next."""
     others = group[group != row]
-    labels = given[others]
-    says_little = np.where(labels == NO_LABEL, 1, np.where(labels == given[row], 2, 0))
+    says_little = np.where(given[others] == NO_LABEL, 1, 2 * (given[others] == given[row]))
     return np.asarray(others[np.argsort(says_little, kind="stable")][:FEW])
-
-
-def _sentences(found: DataIssues) -> Iterator[str]:
-    n_rows, names = len(found.issues), found.issues.classes.tolist()
-    n_groups, n_conflicting = len(found.duplicates), len(found.conflicting)
-    if n_groups:
-        n_copies = sum(map(len, found.duplicates))
-        yield (
-            f"Near-duplicates: {n_copies:,} rows in {counted(n_groups, 'group')}, "
-            f"{n_conflicting:,} with different labels."
-        )
-    if len(found.outliers):
-        yield f"Outliers: {counted(len(found.outliers), 'row')} unlike all others."
-    if found.alike_classes:
-        pairs = [
-            " and ".join(told_apart([names[pair.first], names[pair.second]]))
-            for pair in found.alike_classes[:FEW]
-        ]
-        yield (
-            f"Overlapping classes: {counted(len(found.alike_classes), 'pair')}, "
-            f"{', '.join(pairs)}{', …' * (len(found.alike_classes) > FEW)}."
-        )
-    if found.n_searched < n_rows:
-        yield (
-            f"Near-duplicates, outliers and overlapping classes were searched in a random sample "
-            f"of {found.n_searched:,} of {n_rows:,} rows."
-        )

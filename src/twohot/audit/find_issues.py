@@ -5,23 +5,21 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
-from twohot.audit.issues import (
-    LIKELY_WRONG,
-    LabelIssues,
-    audited_ids,
-    offered_classes,
-    repeated_index_note,
-)
+from twohot.audit.issues import LIKELY_WRONG, LabelIssues
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
     BoolArray,
+    IntArray,
     Labels,
     Matrix,
+    as_cells,
+    as_text,
     check_count,
     check_generator,
     check_two_classes,
@@ -45,18 +43,11 @@ from twohot.judge import (
 )
 from twohot.probes import check_features
 from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask
-from twohot.tables import check_same_index, pandas_index
+from twohot.tables import COLUMN, RowIds, check_same_index, counts_up, pandas_index
 
 NAME_COLUMNS = "pass one column per class; if y lacks a class, name the columns by {classes}."
-
 # A suggestion is a close call if its probability is less than this many times the next one.
 CLOSE = 2.0
-
-
-NOTHING_LEARNT = (
-    "The features explain these labels no better than the class frequencies alone: do not trust "
-    "these verdicts, none is corrected automatically. Other features may help; see forecast."
-)
 
 
 def find_label_issues(
@@ -144,6 +135,7 @@ def find_label_issues(
     True
     """
     _check_request(X, probe, probabilities, classes, groups)
+    _check_indexes(X=X, y=y, ids=ids, probabilities=probabilities, groups=groups)
     check_flagging(budget, precision)
     check_generator(random_state)
     count_threads(n_jobs)
@@ -153,9 +145,6 @@ def find_label_issues(
     if probabilities is None:
         rows = check_sliceable(rows, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
-    check_same_index("probabilities", probabilities, "y", pandas_index(y))
-    for owner, data in (("X", X), ("y", y)):
-        check_same_index("groups", groups, owner, pandas_index(data))
     # The codes follow the columns of the probabilities. The result uses the codes of y.
     labels = given.present()
     if probabilities is not None:
@@ -164,9 +153,9 @@ def find_label_issues(
         labels = given.among(probe_classes(probe))
     check_two_classes(labels)
     known = None
+    said: tuple[str, ...] = ()
     if checked is not None:
         known = check_checked(read_checked(checked), labels.codes, labels.classes, ids=row_ids)
-    said: tuple[str, ...] = ()
     with naming_rows(rows, row_ids):
         if probabilities is not None:
             own = check_probabilities(probabilities, labels, NAME_COLUMNS, classes=...)
@@ -175,40 +164,18 @@ def find_label_issues(
             verdict, said = judge_by_probe(probe, rows, labels, groups=groups, n_jobs=n_jobs)
         else:
             probe = chosen
-            verdict = _judge_unseen(
-                probe, rows, labels, known, groups=groups, callback=callback, checkpoint=checkpoint
-            )
+            how = {"groups": groups, "callback": callback, "checkpoint": checkpoint}
+            verdict = _judge_unseen(probe, rows, labels, known, **how)
     if known is not None:
         verdict = with_checked(verdict, known)
     flagged = verdict.flag(budget, precision)
     if known is not None:
         flagged[known.rows] = known.wrong
-    offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    notes = (*label_notes(given), *repeated_index_note(row_ids))
-    return LabelIssues(
-        is_label_issue=flagged,
-        # 26 bytes a row, whatever the container.
-        label_quality=(1 - verdict.doubt).astype(np.float32),
-        given=offered.codes(verdict.codes).astype(np.int32),
-        predicted=offered.codes(verdict.first).astype(np.int32),
-        second=offered.codes(verdict.second).astype(np.int32),
-        confidence=verdict.confidence.astype(np.float32),
-        second_confidence=verdict.runner_up.astype(np.float32),
-        # If nothing was learnt, every suggestion needs a review.
-        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
-        classes=offered.names,
-        noise_rate=verdict.share,
-        noise_interval=verdict.interval,
-        corruption=offered.corruption(verdict.corruption),
-        messages=(
-            *flag_notes(verdict, flagged, precision),
-            *said,
-            *row_notes(labels, verdict),
-            *notes,
-        ),
-        probe=probe,
-        ids=row_ids,
-    )
+    messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
+    messages = (*messages, *label_notes(given), *repeated_index_note(row_ids))
+    offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
+    issues = _issues_of(_among(verdict, place, len(offered)), flagged, offered, row_ids)
+    return replace(issues, messages=messages, probe=probe)
 
 
 def _judge_unseen(
@@ -231,6 +198,31 @@ def _judge_unseen(
     n_wrong = np.count_nonzero(checked.wrong)
     low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
     return replace(verdict, interval=(low, min(high, 1.0)))
+
+
+def _issues_of(
+    verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any], ids: RowIds
+) -> LabelIssues:
+    """Return a verdict in 26 bytes per row, whatever the container of the rows."""
+    return LabelIssues(
+        is_label_issue=flagged,
+        label_quality=(1 - verdict.doubt).astype(np.float32),
+        given=verdict.codes,
+        predicted=verdict.first,
+        second=verdict.second,
+        confidence=verdict.confidence.astype(np.float32),
+        second_confidence=verdict.runner_up.astype(np.float32),
+        # If nothing was learnt, every suggestion needs a review.
+        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
+        classes=classes,
+        noise_rate=verdict.share,
+        noise_interval=verdict.interval,
+        corruption=verdict.corruption,
+        ids=ids,
+    )
+
+
+# Checks of the arguments --------------------------------------------------------------------------
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
@@ -259,10 +251,18 @@ def _check_request(
         raise ArgumentError("groups", problem, advice)
     if X is None and probabilities is None:
         raise ArgumentError("", "X is None", "pass features or probabilities.")
-    for name, value in {"probe": probe, "probabilities": probabilities}.items():
-        if value is not None and is_dask(X):
-            problem = f"{name} is given, and X is in chunks of Dask"
-            raise ArgumentError("", problem, "leave it out, or pass X as an array.")
+    if is_dask(X) and not (probe is None and probabilities is None):
+        name = "probabilities" if probe is None else "probe"
+        problem = f"{name} is given, and X is in chunks of Dask"
+        raise ArgumentError("", problem, "leave it out, or pass X as an array.")
+
+
+def _check_indexes(**given: Any) -> None:
+    """Raise if a pandas argument has another index than X or y."""
+    known = {"X": ("y", "ids", "groups"), "y": ("ids", "groups", "probabilities")}
+    for owner, names in known.items():
+        for name in names:
+            check_same_index(name, given[name], owner, pandas_index(given[owner]))
 
 
 # Messages: what the labels cannot tell, and which rows do not count -------------------------------
@@ -271,7 +271,9 @@ def _check_request(
 def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | None) -> list[str]:
     """Return messages on what the labels cannot tell about the flagged rows."""
     if not verdict.learnt:
-        return [NOTHING_LEARNT]
+        nothing = "The features explain these labels no better than the class frequencies alone"
+        trust = "do not trust these verdicts, none is corrected automatically"
+        return [f"{nothing}: {trust}. Other features may help; see forecast."]
     if precision is not None and not flagged.any():
         reason = "no row has a more probable class than its label"
         if verdict.eligible.any():
@@ -294,24 +296,87 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
 def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
     """Return messages on rows that were not counted and rows that were kept together."""
     said = []
-    n_unlabelled = np.count_nonzero(~labels.labelled)
-    if n_unlabelled:
+    if n_unlabelled := np.count_nonzero(~labels.labelled):
         said.append(f"Rows without a label: {n_unlabelled}. They are predicted and not counted.")
     if verdict.n_copies:
-        rows = counted(verdict.n_copies, "row")
-        said.append(
-            f"Copies and near-duplicates: {rows}. Each is judged by a fit without its copies."
-        )
+        copies = f"Copies and near-duplicates: {counted(verdict.n_copies, 'row')}."
+        said.append(f"{copies} Each is judged by a fit without its copies.")
     if verdict.n_split:
-        rows = counted(verdict.n_split, "row")
         said.append(
-            f"Copies and near-duplicates: {rows} with a copy in another fold, because the "
-            "groups or folds that you passed separate them."
+            f"Copies and near-duplicates: {counted(verdict.n_split, 'row')} with a copy in another "
+            "fold, because the groups or folds that you passed separate them."
         )
-    single = labels.classes[labels.sizes == 1].tolist()
-    if single:
+    if single := labels.classes[labels.sizes == 1].tolist():
         said.append(
             f"Classes with one label only: {len(single)} ({first_few(single)}). They are kept and "
             "never flagged, because no other row shows what they look like."
         )
     return said
+
+
+# The classes that an audit offers: those of the labels, and those that only the probe knows -------
+
+
+def offered_classes(
+    labels: Labels, known: NDArray[Any], *, in_order: bool
+) -> tuple[NDArray[Any], IntArray]:
+    """Return the classes to choose from, and the positions of the probe's classes among them.
+
+    Classes are compared by their text and named as in the labels. If `in_order`, the classes of the
+    labels come first, even without rows, then those that only the probe knows. Otherwise these are
+    the probe's classes in its order.
+    """
+    own = {as_text(label): label for label in labels.classes.tolist()}
+    is_text = all(isinstance(label, str) for label in own.values())
+    others = {as_text(label): label for label in known.tolist()}
+    named = {text: text if is_text else label for text, label in others.items()} | own
+    texts = dict.fromkeys([*own, *others] if in_order else others)
+    place = {text: number for number, text in enumerate(texts)}
+    names = [named[text] for text in texts]
+    # Equal arrays keep their type. Numbers mixed with text stay numbers.
+    same = [kept for kept in (labels.classes, known) if names == kept.tolist()]
+    of_one_type = len({type(name) for name in names}) == 1 and not is_text
+    offered = same[0] if same else np.array(names, dtype=None if of_one_type else object)
+    return offered, np.array([place[text] for text in others])
+
+
+def _among(verdict: LabelVerdict, place: IntArray, n_classes: int) -> LabelVerdict:
+    """Return the verdict with other codes of the classes; a new class has no rows, so no noise."""
+    codes = np.append(place, NO_LABEL).astype(np.int32)
+    moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
+    return replace(verdict, n_classes=n_classes, **moved)
+
+
+# Ids of the audited rows -------------------------------------------------------------------------
+
+
+def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
+    """Return the given ids, else the index of X or y, else positions."""
+    if given is None:
+        found = [index for index in map(pandas_index, (X, y)) if index is not None]
+        if not found:
+            return RowIds.by_position(n_rows)
+        # Prefer an index that does not just count up.
+        index = next((index for index in found if not counts_up(index)), found[0])
+        return RowIds(index, COLUMN, str(index.name or "index"))
+    if not isinstance(given, RowIds):
+        cells = as_cells(given, "ids", "pass one id per row.")
+        given = RowIds.of_column("id", cells, argument="ids")
+    ids: RowIds = given
+    if len(ids) != n_rows:
+        problem = f"has {counted(len(ids), 'id')} for {n_rows} rows"
+        raise ArgumentError("ids", problem, "pass one id per row.")
+    return ids
+
+
+def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
+    """Return a note if an index gives several rows the same name."""
+    if not nw.dependencies.is_pandas_index(ids.values) or ids.values.is_unique:
+        return ()
+    repeated = ids.values[ids.values.duplicated()].unique().tolist()
+    said = (
+        f"Rows share names: the index repeats {first_few(repeated)}, so a join on it "
+        "multiplies rows, and no report can be written. Call reset_index(drop=True) on the data "
+        "first, or pass ids."
+    )
+    return (said,)

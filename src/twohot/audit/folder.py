@@ -23,16 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from twohot.audit.issue_files import (
-    read_issue_parts,
-    read_issues,
-    write_findings,
-    write_issues,
-    write_labels,
-)
-from twohot.audit.issues import taken_unseen
+from twohot.audit.issue_files import audit_tables, read_issue_parts, read_issues
 from twohot.base import (
     ArgumentError,
     FileThereError,
@@ -47,7 +38,15 @@ from twohot.base import (
     write_json,
 )
 from twohot.review import ReviewRows, ReviewSummary, write_review
-from twohot.tables import COLUMN, ID_KINDS, PartFolder, begin_parts, check_parts, remove_parts
+from twohot.tables import (
+    COLUMN,
+    ID_KINDS,
+    PartFolder,
+    begin_parts,
+    check_parts,
+    remove_parts,
+    write_csv,
+)
 
 FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
@@ -56,6 +55,15 @@ ISSUE_PARTS = "issues.parquet"
 # Exists while the files are written: the next audit may replace what an interruption left.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
+# Fields of summary.json that are read, and their types.
+FIELD_TYPES = {
+    **dict.fromkeys(("report", DIGEST, "item_kind", "id_kind", "id_column"), str),
+    "classes": list,
+    "has_items": bool,
+    "spellings": dict,
+}
+# Fields that a summary may lack. Summaries of 0.1 have no spellings.
+ABSENT: dict[str, Any] = {"issues": "", "noise_rate": None, "spellings": {}}
 
 
 def write_audit_folder(
@@ -78,12 +86,8 @@ def write_audit_folder(
     target.mkdir(parents=True, exist_ok=True)
     (target / UNFINISHED).touch()
     report = write_review(target / "report.html", rows, summary, **pictures)
-    write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
-    write_findings(target / "findings.csv", rows, summary, spreadsheet_safe=spreadsheet_safe)
-    # Take the suggestions that need no review; rows without a label stay without one.
-    taken = taken_unseen(rows.is_label_issue, rows.is_undecided, rows.label_quality)
-    labels = np.where(taken, rows.suggested_labels, rows.given_labels)
-    write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
+    for name, (columns, lines) in audit_tables(rows, summary).items():
+        write_csv(target / name, columns, lines, spreadsheet_safe=spreadsheet_safe)
     write_json(target / "summary.json", json_safe(summary_fields(rows, summary, report)))
     if (target / ISSUE_PARTS).is_dir():
         remove_parts(target / ISSUE_PARTS)
@@ -190,7 +194,7 @@ def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dic
 
 
 def read_summary(path: Path) -> dict[str, Any]:
-    """Return the fields of summary.json that are needed; raise if the file is damaged.
+    """Return the fields of summary.json; raise if the file is damaged.
 
     `issues` is the folder of the full table if it is in parts.
     """
@@ -199,30 +203,20 @@ def read_summary(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{path} is not there: {advice}")
     check_regular(path)
     try:
-        fields = parse_json(path.read_text(encoding="utf-8"))
-        version = fields["format_version"]
-        needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
-        found = {name: fields[name] for name in needed}
-        found |= {"issues": fields.get("issues", ""), "noise_rate": fields.get("noise_rate")}
-        found["spellings"] = fields.get("spellings", {})  # summaries of 0.1 have none
-        _check_fields(found)
+        written = parse_json(path.read_text(encoding="utf-8"))
+        version = written["format_version"]
+        fields = {**ABSENT, **written}
+        for name, kind in FIELD_TYPES.items():
+            if not isinstance(fields[name], kind):
+                raise ArgumentError({name: fields[name]}, "is not as it was written")
+        check_names("classes", fields["classes"])
+        check_choice("id_kind", fields["id_kind"], ID_KINDS)
+        if bool(fields["id_column"]) != (fields["id_kind"] == COLUMN):
+            raise ArgumentError({"id_column": fields["id_column"]}, "is not as it was written")
     except (ValueError, LookupError, TypeError) as error:
         problem = f"{path} is not the summary of an audit ({cause_of(error)})"
         raise ValueError(f"{problem}: run the audit again.") from error
     if version != FORMAT_VERSION:
         other = f"format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
         raise ValueError(f"{path} has {other}: run the audit again.")
-    return found
-
-
-def _check_fields(found: dict[str, Any]) -> None:
-    """Raise if a field has another type than `summary_fields` writes."""
-    kinds = {"report": str, DIGEST: str, "classes": list, "has_items": bool, "item_kind": str}
-    kinds |= {"id_kind": str, "id_column": str, "spellings": dict}
-    for name, kind in kinds.items():
-        if not isinstance(found[name], kind):
-            raise ArgumentError({name: found[name]}, "is not as it was written")
-    check_names("classes", found["classes"])
-    check_choice("id_kind", found["id_kind"], ID_KINDS)
-    if bool(found["id_column"]) != (found["id_kind"] == COLUMN):
-        raise ArgumentError({"id_column": found["id_column"]}, "is not as it was written")
+    return fields

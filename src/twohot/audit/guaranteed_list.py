@@ -166,11 +166,9 @@ class GuaranteedList:
         together = ""
         if self.attempt > 1:
             # fdr, 2 fdr, 4 fdr, … of this attempt, the one before, and so on.
-            most = (2**self.attempt - 1) * self.fdr
-            together = (
-                f" Attempt {self.attempt} has a rate of {100 * self.fdr:.4g}%; the lists of all "
-                f"attempts together have at most {100 * most:.4g}%."
-            )
+            rate, most = (f"{100 * each * self.fdr:.4g}%" for each in (1, 2**self.attempt - 1))
+            this = f"Attempt {self.attempt} has a rate of {rate}"
+            together = f" {this}; the lists of all attempts together have at most {most}."
         if self.reason:
             return f"No list: {self.reason}{together}"
         n_listed, confidence = len(self.rows), f"{self.bounds.confidence:.0%} confidence"
@@ -200,11 +198,6 @@ def seeded_order(rows: IntArray, seed: int) -> IntArray:
     """Return rows in a pseudo-random order that other languages can reproduce.
 
     Rows are sorted by keys. The key of row r is the r-th output of SplitMix64 for the seed.
-
-    Examples
-    --------
-    >>> seeded_order(np.arange(6), seed=0)
-    array([5, 2, 0, 3, 1, 4])
     """
     golden = 0x9E37_79B9_7F4A_7C15
     start = int(_mixed(np.array([(seed + 1) * golden % WORDS], dtype=np.uint64))[0])
@@ -213,13 +206,7 @@ def seeded_order(rows: IntArray, seed: int) -> IntArray:
 
 
 def check_seed(seed: int) -> int:
-    """Return a seed that the page can repeat: it adds 2, and its integers end at 2^53.
-
-    Examples
-    --------
-    >>> check_seed(7)
-    7
-    """
+    """Return a seed that the page can repeat: it adds 2, and its integers end at 2^53."""
     if check_count("seed", seed, 0) > LARGEST_SEED:
         problem = "is more than a browser can count to"
         raise ArgumentError({"seed": seed}, problem, f"pass an integer of at most {LARGEST_SEED}.")
@@ -236,28 +223,9 @@ def _mixed(state: IntArray) -> IntArray:
 def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int = 0) -> CheckDraw:
     """Draw rows to check, uniformly from the most suspicious ones.
 
-    Parameters
-    ----------
-    doubt : array of shape (n_rows,)
-        Scores; larger is more suspicious. NaN for rows without a label.
-    n_flagged : int
-        Number of labels flagged by the audit. The pool has 1.5 times as many rows, and at least
-        twice the rows to check.
-    n_checked : int
-        Rows to draw; see `rows_needed`.
-    seed : int
-        Seed of the draw. A second draw with another seed voids the guarantee of both.
-
-    Returns
-    -------
-    CheckDraw
-        The pool and the drawn rows.
-
-    Examples
-    --------
-    >>> draw = draw_check(np.linspace(1, 0, 50), n_flagged=20, n_checked=5, seed=1)
-    >>> len(draw.pool), draw.rows, draw.n_left
-    (30, array([21, 19, 26,  3, 12]), 25)
+    `doubt` (n_rows,) are scores; larger is more suspicious, NaN for rows without a label. The pool
+    has 1.5 times the flagged rows, and at least twice the rows to check (see `rows_needed`). A
+    second draw with another seed voids the guarantee of both.
     """
     check_count("n_flagged", n_flagged, 0)
     check_count("n_checked", n_checked, 1)
@@ -276,26 +244,14 @@ def _draw(pool: IntArray, n_checked: int, seed: int) -> CheckDraw:
 
 
 def rows_needed(n_pool: int, fdr: float, list_size: int) -> RowsNeeded:
-    """Return how many rows of a pool to check for a list of a given length.
-
-    Examples
-    --------
-    >>> rows_needed(300, fdr=0.1, list_size=200)
-    RowsNeeded(advised=45, least=14)
-    """
+    """Return how many rows of a pool to check for a list of a given length."""
     check_count("n_pool", n_pool, 1)
     least = n_pool / (_level(fdr) * check_count("list_size", list_size, 1))
     return RowsNeeded(math.ceil(EXPECTED_RESOLUTION * least), max(math.ceil(least) - 1, 1))
 
 
 def smallest_list(n_pool: int, n_checked: int, fdr: float) -> int:
-    """Return the length of the shortest list that `n_checked` rows can certify.
-
-    Examples
-    --------
-    >>> smallest_list(300, n_checked=45, fdr=0.1)
-    56
-    """
+    """Return the length of the shortest list that `n_checked` rows can certify."""
     return math.ceil((n_pool - n_checked) / (_level(fdr) * (n_checked + 1)))
 
 
@@ -314,33 +270,14 @@ def _level(fdr: float) -> Fraction:
 
 
 def certify(
-    draw: CheckDraw,
-    wrong: BoolArray,
-    fdr: float,
-    *,
-    attempt: int = 1,
-    confidence: float = 0.95,
+    draw: CheckDraw, wrong: BoolArray, fdr: float, *, attempt: int = 1, confidence: float = 0.95
 ) -> GuaranteedList:
     """Return the longest list of unchecked rows that a check can certify (theorem 1).
 
-    Parameters
-    ----------
-    draw : CheckDraw
-        The result of `draw_check`.
-    wrong : array of shape (n_checked,)
-        Whether the labels of `draw.rows` are wrong. Rows without a clear verdict count as right;
-        leaving them out voids the guarantee.
-    fdr : float
-        False discovery rate of the first attempt, fixed before the check.
-    attempt : int
-        Number of this attempt, if the draw was extended after an empty list; see `attempt_level`.
-    confidence : float
-        Confidence of the additional bounds for this draw (theorem 2).
-
-    Returns
-    -------
-    GuaranteedList
-        The listed rows, or the reason why the list is empty.
+    `wrong` (n_checked,) tells whether the labels of `draw.rows` are wrong. Rows without a clear
+    verdict count as right; leaving them out voids the guarantee. `fdr` is the rate of the first
+    attempt, fixed before the check; `attempt` counts the draws, see `attempt_level`. `confidence`
+    is that of the bounds for this draw (theorem 2).
 
     Examples
     --------
@@ -422,15 +359,7 @@ def attempt_level(fdr: float, attempt: int) -> float:
 
 
 def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -> Bounds:
-    """Return upper bounds on right labels for all thresholds at once (theorem 2).
-
-    Examples
-    --------
-    >>> draw = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=100)
-    >>> bounds = fdp_bounds(draw, draw.rows < 180)
-    >>> bounds.longest(share=0.2), float(bounds.most_share.min().round(3))
-    (214, 0.103)
-    """
+    """Return upper bounds on right labels for all thresholds at once (theorem 2)."""
     wrong = np.asarray(wrong)
     if wrong.shape != draw.rows.shape or wrong.dtype != np.bool_:
         problem = f"is {wrong.dtype} of shape {wrong.shape}"
@@ -454,11 +383,6 @@ def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> In
     Returns
     -------
     array of shape (min(n_checked, MOST_RIGHT_CHECKED + 1),)
-
-    Examples
-    --------
-    >>> right_bounds(300, 45)[:4]
-    array([31, 43, 54, 64])
     """
     delta = 1 - check_within("confidence", confidence, 0, 1)
     if not 0 < delta < 1:
@@ -490,13 +414,7 @@ def _local_bounds(n_pool: int, n_checked: int, level: float) -> IntArray:
 
 
 def miss_probability(n_pool: int, n_checked: int, bounds: IntArray) -> float:
-    """Return the probability that a bound of theorem 2 fails: H(B_c + 1) ≤ c for some c.
-
-    Examples
-    --------
-    >>> round(miss_probability(300, 45, right_bounds(300, 45)), 4)
-    0.05
-    """
+    """Return the probability that a bound of theorem 2 fails: H(B_c + 1) ≤ c for some c."""
     counts = np.arange(len(bounds))  # numbers of drawn rows so far; above these no bound can fail
     probability = (counts == 0).astype(float)  # of each number, while no bound has failed
     missed, at = 0.0, 0

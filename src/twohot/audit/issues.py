@@ -1,13 +1,13 @@
 """`LabelIssues`: the result of an audit, one verdict per row."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, overload
 
 import narwhals as nw
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from twohot.audit.certificate_file import plan_check, verdicts_of_draw
@@ -15,45 +15,43 @@ from twohot.audit.guaranteed_list import CheckDraw, GuaranteedList
 from twohot.audit.guaranteed_list import certify as certify_list
 from twohot.base import (
     NO_LABEL,
-    ArgumentError,
+    WHOLE_NUMBER,
     BoolArray,
     FloatArray,
     IntArray,
     Labels,
     Matrix,
-    as_cells,
     as_text,
+    check_output,
     counted,
-    first_few,
     load_extra,
     notebook_table,
 )
-from twohot.probes import LinearProbe, check_features
-from twohot.review import Decision, ReviewRows, ReviewWidget
-from twohot.tables import COLUMN, POSITIONS, RowIds, check_same_index, counts_up, pandas_index
-
-COLUMNS = (
-    "is_label_issue",
-    "label_quality",
-    "probability_wrong",
-    "given_label",
-    "predicted_label",
-    "second_label",
-    "confidence",
-    "second_confidence",
-    "is_undecided",
+from twohot.review import (
+    Decision,
+    ReviewRows,
+    ReviewWidget,
+    apply_decisions,
+    read_decisions,
+    write_review,
 )
+from twohot.tables import RowIds, check_same_index
 
-SHOWN = 10  # rows of the printed table
-LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
-# Rows per file of `to_parquet`: about 64 MB with class names.
-PART_ROWS = 1_000_000
-HEADINGS = ("id", "wrong", "given", "suggested", "second")
+LABELS = ("given_label", "predicted_label", "second_label")
+COLUMNS = (
+    *("is_label_issue", "label_quality", "probability_wrong", *LABELS),
+    *("confidence", "second_confidence", "is_undecided"),
+)
 # Fields with one entry per row, without the ids.
 ROW_FIELDS = (
     *("is_label_issue", "label_quality", "given", "predicted", "second"),
     *("confidence", "second_confidence", "is_undecided"),
 )
+HEADINGS = ("id", "wrong", "given", "suggested", "second")
+SHOWN = 10  # rows of the printed table
+LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
+# The next step for a page without an audit folder.
+APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +81,9 @@ class LabelIssues:
     noise_interval: tuple[float, float]  # lower and upper bound of noise_rate
     # (n_classes, n_classes), row true class, column given label; CSR above 2,000 classes
     corruption: Matrix
-    messages: tuple[str, ...]  # notes on the result, as sentences
+    ids: RowIds  # (n_rows,), ids of the rows in your data
+    messages: tuple[str, ...] = ()  # notes on the result, as sentences
     probe: Any = None  # the probe that judged the labels; None for your own probabilities
-    ids: RowIds = POSITIONS  # (n_rows,), ids of the rows in your data
-
-    def __post_init__(self) -> None:
-        if self.ids is POSITIONS:
-            object.__setattr__(self, "ids", RowIds.by_position(len(self)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -205,46 +199,6 @@ class LabelIssues:
         columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
         return polars.DataFrame(columns, strict=False)
 
-    def to_parquet(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        part_rows: int = PART_ROWS,
-        force: bool = False,
-    ) -> list[str]:
-        """Write all rows to a folder of Parquet files, with the ids as first column.
-
-        A file appears when it is complete. If a write was interrupted, call this again: files of
-        the same audit are kept, and files of another audit raise an error.
-
-        Parameters
-        ----------
-        folder : path
-            A local path, or a URL that fsspec knows.
-        part_rows : int, default=1,000,000
-            Rows per file.
-        force : bool, default=False
-            Replace the files of another audit.
-
-        Returns
-        -------
-        list of str
-            The files, in the order of the rows.
-
-        Examples
-        --------
-        >>> from twohot import find_label_issues
-        >>> issues = find_label_issues(
-        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
-        ... )
-        >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
-        ['part-00000.parquet', 'part-00001.parquet']
-        """
-        # That module imports this one, as do those below.
-        from twohot.audit.issue_files import issues_to_parquet  # noqa: PLC0415
-
-        return issues_to_parquet(self, folder, part_rows, force=force)
-
     def report(
         self,
         path: str | os.PathLike[str],
@@ -290,10 +244,13 @@ class LabelIssues:
         >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
         <ReviewRows: 8 rows of 2 classes, 7 flagged>
         """
-        from twohot.audit.report import write_issue_report  # noqa: PLC0415
+        # That module imports this one.
+        from twohot.audit.report import page_content  # noqa: PLC0415
 
-        shown: dict[str, Any] = {"texts": texts, "images": images, "X": X, "groups": groups}
-        return write_issue_report(self, path, title=title, map_method=map, **shown)
+        check_output(Path(path), force=True, name="path")
+        rows, summary = page_content(self, texts, images, X, groups, title=title, map_method=map)
+        write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
+        return rows
 
     def review(
         self,
@@ -333,10 +290,11 @@ class LabelIssues:
         >>> review.decisions
         []
         """
-        from twohot.audit.report import open_issue_review  # noqa: PLC0415
+        from twohot.audit.report import page_content  # noqa: PLC0415
 
-        shown: dict[str, Any] = {"texts": texts, "images": images, "X": X, "groups": groups}
-        return open_issue_review(self, title=title, map_method=map, height=height, **shown)
+        load_extra("anywidget", "notebook", "reviews in a notebook")  # before anything is computed
+        rows, summary = page_content(self, texts, images, X, groups, title=title, map_method=map)
+        return ReviewWidget(rows, summary, height=height)
 
     def apply(self, decisions: str | os.PathLike[str] | Sequence[Decision]) -> Any:
         r"""Return the labels after a review, with the index of the data.
@@ -368,9 +326,21 @@ class LabelIssues:
         >>> issues.apply("decisions.csv").fillna("(none)").head(4).tolist()
         ['dog', '(none)', 'fox', 'dog']
         """
-        from twohot.audit.report import reviewed_labels  # noqa: PLC0415
-
-        return reviewed_labels(self, decisions)
+        rows, name = rows_of_issues(self), "decisions"
+        if isinstance(decisions, str | os.PathLike):
+            name, decisions = os.fspath(decisions), read_decisions(decisions)
+        for column in ("given_label", "suggested_label"):
+            if any(getattr(decision, column) is None for decision in decisions):
+                problem = f"{name} has no column {column}, which is needed to check the rows"
+                raise ValueError(f"{problem}: export the decisions again from their page.")
+        # Each line has the labels that its reviewer saw, which are checked. The report's name is
+        # not: it depends on the texts of the page, and no label does.
+        report = rows.report_id()
+        applied = apply_decisions(rows, [replace(made, report=report) for made in decisions])
+        new = applied.classes[len(rows.classes) :]
+        labels = pandas_labels(Labels(applied.labels, _with_new(self.classes, new)))
+        pandas = load_extra("pandas", "frames", "data frames")
+        return pandas.Series(labels, index=self.to_pandas().index, name="label")
 
     def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
         """Draw random rows to check, so that `certify` can list wrong labels with a guarantee.
@@ -438,17 +408,10 @@ class LabelIssues:
 
     def _shown(self) -> list[tuple[str, ...]]:
         """Return the most suspicious rows as text."""
-        return [
-            (
-                self.ids[row],
-                f"{self.probability_wrong[row]:.1%}",
-                *(
-                    str(self.classes[code[row]])
-                    for code in (self.given, self.predicted, self.second)
-                ),
-            )
-            for row in self.rows[:SHOWN]
-        ]
+        shown = self[self.rows[:SHOWN]]
+        wrong = (f"{share:.1%}" for share in shown.probability_wrong)
+        labels = (map(str, shown[name]) for name in LABELS)
+        return list(zip(shown.ids, wrong, *labels, strict=True))
 
     def __repr__(self) -> str:
         rows = [HEADINGS, *self._shown()] if self.n_issues else []
@@ -485,129 +448,41 @@ def pandas_labels(labels: Labels) -> Any:
     return pandas.array(labels.values, dtype="Int64")
 
 
-# The classes that an audit offers: those of the labels, and those that only the probe knows -------
+def _with_new(classes: NDArray[Any], new: Sequence[str]) -> NDArray[Any]:
+    """Return the classes with the new ones; numbers if all classes are numbers."""
+    if not new:
+        return classes
+    if classes.dtype.kind in "iu" and all(WHOLE_NUMBER.fullmatch(name) for name in new):
+        return np.array([*classes.tolist(), *map(int, new)])
+    return np.array([*classes.tolist(), *new], dtype=object)
 
 
-@dataclass(frozen=True, eq=False)
-class OfferedClasses:
-    """Names of all classes, and the positions of the probe's classes among them."""
-
-    names: NDArray[Any]  # (n_classes,)
-    place: IntArray  # (n_known,), position of each class that the probe knows
-
-    def codes(self, codes: IntArray) -> IntArray:
-        """Return codes among the probe's classes as codes among all classes."""
-        return np.append(self.place, NO_LABEL)[codes]
-
-    def corruption(self, corruption: Matrix) -> Matrix:
-        """Return the corruption of all classes; classes unknown to the probe have no noise."""
-        if sp.issparse(corruption):
-            found = corruption.tocoo()
-            n_classes = len(self.names)
-            others = np.setdiff1d(np.arange(n_classes), self.place)
-            places = [np.append(self.place[each], others) for each in found.coords]
-            shares = np.append(found.data, np.ones(len(others)))
-            return sp.csr_array((shares, tuple(places)), shape=(n_classes, n_classes))
-        whole = np.eye(len(self.names))
-        whole[np.ix_(self.place, self.place)] = corruption
-        return whole
-
-
-def offered_classes(labels: Labels, known: NDArray[Any], *, in_order: bool) -> OfferedClasses:
-    """Return the classes to choose from, compared by their text and named as in the labels.
-
-    If `in_order`, the classes of the labels come first, even without rows, then those that only the
-    probe knows. Otherwise these are the probe's classes in its order.
-
-    Examples
-    --------
-    >>> labels = Labels(np.array([1, 0]), np.array(["2", "10"], dtype=object))
-    >>> offered_classes(labels, np.array([1, 2, 10]), in_order=True)
-    OfferedClasses(names=array(['2', '10', '1'], dtype=object), place=array([2, 0, 1]))
-    """
-    own = {as_text(label): label for label in labels.classes.tolist()}
-    is_text = all(isinstance(label, str) for label in own.values())
-    others = {as_text(label): label for label in known.tolist()}
-    named = {text: text if is_text else label for text, label in others.items()} | own
-    texts = dict.fromkeys([*own, *others] if in_order else others)
-    place = {text: number for number, text in enumerate(texts)}
-    names = [named[text] for text in texts]
-    # Equal arrays keep their type. Numbers mixed with text stay numbers.
-    same = [kept for kept in (labels.classes, known) if names == kept.tolist()]
-    of_one_type = len({type(name) for name in names}) == 1 and not is_text
-    return OfferedClasses(
-        same[0] if same else np.array(names, dtype=None if of_one_type else object),
-        np.array([place[text] for text in others]),
+def rows_of_issues(
+    issues: LabelIssues,
+    items: Sequence[str] | None = None,
+    item_kind: str = "",
+    spellings: Mapping[str, str] | None = None,
+) -> ReviewRows:
+    """Return the rows of a review, with their texts or image paths."""
+    return ReviewRows(
+        classes=tuple(as_text(name) for name in issues.classes.tolist()),
+        ids=issues.ids,
+        given_labels=issues.given,
+        suggested_labels=issues.predicted,
+        second_labels=issues.second,
+        label_quality=issues.label_quality,
+        confidence=np.minimum(issues.confidence, 1),
+        second_confidence=issues.second_confidence,
+        is_label_issue=issues.is_label_issue,
+        is_undecided=issues.is_undecided,
+        items=items,
+        item_kind=item_kind,
+        spellings=spellings or {},
     )
 
 
-# Ids of the audited rows -------------------------------------------------------------------------
-
-
-def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
-    """Return the given ids, else the index of X or y, else positions.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> list(audited_ids(None, pd.Series(["a", "b"], index=[7, 3]), None, 2))
-    ['7', '3']
-    """
-    check_same_index("y", y, "X", pandas_index(X))
-    if given is not None:
-        check_same_index("ids", given, "X", pandas_index(X))
-        check_same_index("ids", given, "y", pandas_index(y))
-        ids = given if isinstance(given, RowIds) else _named(given)
-        if len(ids) != n_rows:
-            problem = f"has {counted(len(ids), 'id')} for {n_rows} rows"
-            raise ArgumentError("ids", problem, "pass one id per row.")
-        return ids
-    found = [index for index in map(pandas_index, (X, y)) if index is not None]
-    if not found:
-        return RowIds.by_position(n_rows)
-    # Prefer an index that does not just count up.
-    index = next((index for index in found if not counts_up(index)), found[0])
-    return RowIds(index, COLUMN, str(index.name or "index"))
-
-
-def _named(given: Any) -> RowIds:
-    return RowIds.of_column("id", as_cells(given, "ids", "pass one id per row."), argument="ids")
-
-
-def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
-    """Return a note if an index gives several rows the same name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(*repeated_index_note(RowIds(pd.Index(["a", "b", "a"]))))
-    Rows share names: the index repeats 'a', so a join on it multiplies rows, ...
-    """
-    if not nw.dependencies.is_pandas_index(ids.values) or ids.values.is_unique:
-        return ()
-    repeated = ids.values[ids.values.duplicated()].unique().tolist()
-    said = (
-        f"Rows share names: the index repeats {first_few(repeated)}, so a join on it "
-        "multiplies rows, and no report can be written. Call reset_index(drop=True) on the data "
-        "first, or pass ids."
-    )
-    return (said,)
-
-
-def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
+def check_rows_of_issues(name: str, data: Any, issues: LabelIssues) -> None:
     """Raise if a pandas argument has another index than the audited data."""
-    index = ids.values if nw.dependencies.is_pandas_index(ids.values) else None
-    check_same_index(name, data, "issues.to_pandas()", index)
-
-
-def check_audited_rows(X: Matrix, issues: Any) -> Matrix:
-    """Return the audited features; raise if X cannot be them."""
-    if not isinstance(issues, LabelIssues):
-        problem = f"is {type(issues).__name__}, not LabelIssues"
-        raise ArgumentError("issues", problem, "pass the result of find_label_issues.")
-    rows = check_features(LinearProbe(), X, reset=True)
-    if rows.shape[0] != len(issues):
-        problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
-        raise ArgumentError("X", problem, "pass all audited rows.")
-    check_rows_of_issues("X", X, issues.ids)
-    return rows
+    index = issues.ids.values
+    is_index = nw.dependencies.is_pandas_index(index)
+    check_same_index(name, data, "issues.to_pandas()", index if is_index else None)

@@ -308,10 +308,8 @@ class CertifiedReview:
         if self.bound <= self.target:
             return said + f"{100 * self.until:.4g}% is reached."
         if self.remaining.unsure > self.target:
-            n_unsure = counted(self.remaining.unsure, "row")
-            return (
-                said + f"{n_unsure} without a clear verdict are more than {100 * self.until:.4g}%."
-            )
+            n_unsure = f"{counted(self.remaining.unsure, 'row')} without a clear verdict"
+            return said + f"{n_unsure} are more than {100 * self.until:.4g}%."
         n_more = self.remaining.looks_needed(self.target)
         return said + f"at least {n_more} more decisions for {100 * self.until:.4g}%."
 
@@ -436,13 +434,7 @@ def corrected_bound(
 
 
 def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
-    """Return a random share of rows, which are shown a second time if their label is kept.
-
-    Examples
-    --------
-    >>> rows_again(np.arange(20), seed=0, share=0.1)
-    array([19,  3])
-    """
+    """Return a random share of rows, which are shown a second time if their label is kept."""
     n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
     return seeded_order(rows, seed + 1)[:n_again]
 
@@ -452,16 +444,9 @@ def second_looks(
 ) -> tuple[SecondLooks, SecondLooks] | None:
     """Return the second looks at kept and at repaired labels; None while some are due.
 
-    Parameters
-    ----------
-    looks : iterable of Look
-        The first looks, which the bound counts.
-    again : mapping
-        For each row shown again, the second verdict and, if it differs from the first, the third
-        verdict, which decides.
-    sample : array of int
-        Rows that are shown again if their label is kept; see `rows_again`. All repairs are shown
-        again.
+    `looks` are the first looks, which the bound counts. `again` has, for each row shown again, the
+    second verdict and, if it differs from the first, the third one, which decides. The rows of
+    `sample` are shown again if their label is kept (see `rows_again`); all repairs are.
 
     Examples
     --------
@@ -494,8 +479,7 @@ def second_looks(
 
 def most_marked(looks: SecondLooks, alpha: float) -> int:
     """Return an upper bound on the rows that differ, given how many of a uniform sample do."""
-    for name in ("n_again", "n_differ"):
-        most = looks.n_rows if name == "n_again" else looks.n_again
+    for name, most in (("n_again", looks.n_rows), ("n_differ", looks.n_again)):
         if not 0 <= getattr(looks, name) <= most:
             advice = f"pass a number from 0 to {most}."
             raise ArgumentError({name: getattr(looks, name)}, "is not allowed", advice)

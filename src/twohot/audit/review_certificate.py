@@ -70,29 +70,9 @@ def write_review_page(
 ) -> Path:
     """Write the page of a review that stops when at most a share `until` of the labels is wrong.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the audit.
-    rows : ReviewRows
-        Its rows.
-    until : float
-        Share of the labels that may stay wrong.
-    seed : int
-        Seed of the random rows.
-    twice : float
-        Share of the rows that are shown a second time if their label is kept. If it is not 0,
-        repairs are shown again too.
-    n_wrong : float, optional
-        Estimated number of wrong labels, shown before the first random row. By default the sum of
-        `probability_wrong`.
-    image_root : path, optional
-        Folder that picture paths are relative to.
-
-    Returns
-    -------
-    Path
-        The file of the page.
+    `seed` is that of the random rows. A share `twice` of the rows is shown a second time if their
+    label is kept; if it is not 0, repairs are shown again too. `n_wrong` is the estimated number of
+    wrong labels, shown before the first random row, by default the sum of `probability_wrong`.
     """
     check_within("twice", twice, 0, 1)
     review = review_of(rows, until=until, seed=seed)
@@ -155,31 +135,18 @@ def read_certificate(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{path} does not exist: {advice}")
     fields = read_signed(path)
     if not {"looks", "listed"} & fields.keys():
-        raise ArgumentError(
-            "", f"{path} is a draw, not a certificate", "pass the certificate.json made from it."
-        )
+        problem = f"{path} is a draw, not a certificate"
+        raise ArgumentError("", problem, "pass the certificate.json made from it.")
     return fields
 
 
 def verify_certificate(
     path: Path, rows: ReviewRows | None = None, *, data: Path | None = None
 ) -> GuaranteedList | CertifiedReview:
-    """Compute a certificate again; raise if anything differs.
+    """Compute the list or the review of a certificate.json again; raise if anything differs.
 
-    Parameters
-    ----------
-    path : path
-        A certificate.json, of a list or of a review.
-    rows : ReviewRows, optional
-        The rows of the audit. Without them, a review is verified with the labels of `data` only:
-        everything except which rows are in the list, which theorem 3 does not need.
-    data : path, optional
-        The file with the audited labels.
-
-    Returns
-    -------
-    GuaranteedList or CertifiedReview
-        The recomputed list or review.
+    Without the rows of the audit, a review is verified with the labels of the file `data`:
+    everything except which rows are in the list, which theorem 3 does not need.
     """
     fields = read_certificate(path)
     if rows is not None:
@@ -221,9 +188,9 @@ def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfDa
         if column not in ("", *columns):
             problem = f"{data} has no column {column!r}, which names the rows in {path}"
             raise ArgumentError("", problem, "pass the file that was audited.")
-        ids = (
-            RowIds.of_column(column, columns[column]) if column else RowIds.by_position(len(names))
-        )
+        ids = RowIds.by_position(len(names))
+        if column:
+            ids = RowIds.of_column(column, columns[column])
         return _LabelsOfData(ids, np.array([bool(name) for name in names]))
     problem = f"{data} does not have the labels of {path}: labels or rows were changed"
     advice = "pass the audited file, or the folder of the audit."
@@ -284,9 +251,8 @@ def _verified_review(
         doubt = np.where(labels.is_labelled, 0.0, np.nan)
     else:
         problem = f"{path} cannot be verified without its labels"
-        raise ArgumentError(
-            "", problem, "pass the folder of the audit, or the file with its labels."
-        )
+        advice = "pass the folder of the audit, or the file with its labels."
+        raise ArgumentError("", problem, advice)
     place = {name: row for row, name in enumerate(ids)}
     kinds = {kind: is_random for is_random, kind in KINDS.items()}
     looks = [Look(place.get(row, -1), kinds[kind], said) for row, kind, said in fields["looks"]]

@@ -1,4 +1,4 @@
-"""Descriptions of a dataset: correlations, superclasses, evaluation, and the forecast."""
+"""Descriptions of a dataset: correlations, superclasses, evaluation, forecast, explanations."""
 
 from twohot.describe.advice import Action as Action
 from twohot.describe.comparison import fit_plain as fit_plain
@@ -16,6 +16,9 @@ from twohot.describe.description import describe_table as describe_table
 from twohot.describe.evaluation import ProbeEvaluation as ProbeEvaluation
 from twohot.describe.evaluation import confusion_figure as confusion_figure
 from twohot.describe.evaluation import evaluate_probe as evaluate_probe
+from twohot.describe.explanation import Explanation as Explanation
+from twohot.describe.explanation import explain_label as explain_label
+from twohot.describe.explanation import products_at as products_at
 from twohot.describe.figures import correlation_map_figure as correlation_map_figure
 from twohot.describe.figures import dendrogram_figure as dendrogram_figure
 from twohot.describe.figures import draw_dendrogram as draw_dendrogram

@@ -1,17 +1,13 @@
 """Explanations are rows of the theory's averaging matrix, never formed whole."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.audit import neighbours as averaging_weights
-from twohot.audit.neighbours import explain_label
-from twohot.rows.open import open_rows
-from twohot.theory import LabelAveraging, average_labels
+from twohot.describe.explanation import explain_label
+from twohot.theory import LabelAveraging
 
 
 def problem(n_rows, n_features, n_classes=3, seed=0):
@@ -62,8 +58,8 @@ def test_weights_are_rows_of_the_averaging_matrix(n_rows, n_features, n_rounds, 
 def test_votes_are_the_outputs_of_the_theory(shape, seed, ridge, n_rounds):
     X, labels = problem(*shape, seed=seed)
     rows = prepared(X)
-    expected = average_labels(
-        rows @ rows.T, np.eye(3)[labels], l2=ridge / (3 * len(rows)), n_rounds=n_rounds
+    expected = LabelAveraging.from_gram(rows @ rows.T).outputs(
+        np.eye(3)[labels], l2=ridge / (3 * len(rows)), n_rounds=n_rounds
     )
     found = explain_label(X, labels, np.arange(len(X)), ridge=ridge, n_rounds=n_rounds)
     np.testing.assert_allclose([each.outputs for each in found], expected, atol=1e-9)
@@ -79,16 +75,6 @@ def test_a_ridge_means_the_same_for_features_of_any_scale():
     ridge = 10 * (centred**2).sum(axis=1).mean()
     matrix = LabelAveraging.from_gram(centred @ centred.T).matrix(ridge=ridge, n_rounds=1)
     np.testing.assert_allclose(one.own_vote, matrix[5, 5], rtol=1e-9)
-
-
-def test_rows_are_explained_alike_in_chunks_and_blocks(monkeypatch):
-    X, labels = problem(300, 5)
-    whole = explain_label(X, labels, np.arange(150, 300))
-    monkeypatch.setattr(averaging_weights, "CHUNK_WEIGHTS", 7 * 300)
-    monkeypatch.setattr(averaging_weights, "open_rows", partial(open_rows, block_rows=64))
-    for one, other in zip(explain_label(X, labels, np.arange(150, 300)), whole, strict=True):
-        np.testing.assert_allclose(one.votes, other.votes, atol=1e-12)
-        assert [each.row for each in one.neighbours] == [each.row for each in other.neighbours]
 
 
 def test_a_copy_of_the_row_has_the_largest_weight():
