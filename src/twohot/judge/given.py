@@ -48,10 +48,6 @@ from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import FittedProbe, Probe, check_rows_to_fit
 from twohot.rows import SelectedRows, count_threads, take_rows
 
-# Chosen: share of the given probabilities that is spread over all classes. Among ten neighbours
-# none may have the right label, and no temperature corrects a zero.
-UNIFORM_SHARE = 1e-3
-
 # Level of the one-sided test whether a classifier was trained on the labels: a false alarm is rare.
 SEEN_LEVEL = 0.01
 
@@ -70,20 +66,23 @@ def judge_given(
     key[labelled] = distance_from_mean(SelectedRows(probabilities, labelled), n_jobs=1)
     index = spread_rows(labelled, codes, key, n_classes)
     groups = np.arange(n_rows) if groups is None else groups
-    anchored = _anchored(_logits(probabilities[index]), codes[index], key[index], groups[index])
+    # No temperature corrects a probability of zero: one row's weight is spread over all classes.
+    spread = 1 / len(labelled)
+    logits = _logits(probabilities[index], spread)
+    anchored = _anchored(logits, codes[index], key[index], groups[index])
     model, size = anchored.last.model, max(1, SAMPLE_CELLS // n_classes)
     columns = []
     for first in range(0, n_rows, size):
         some = slice(first, first + size)
-        log_p = model.log_probabilities([_logits(probabilities[some])])
+        log_p = model.log_probabilities([_logits(probabilities[some], spread)])
         columns.append(judge_columns(log_p, model.noise, codes[some]))
     return verdict_of(anchored, np.concatenate(columns), codes)
 
 
-def _logits(probabilities: FloatArray) -> FloatArray:
-    """Return finite log-probabilities in single precision."""
-    certain = (1 - UNIFORM_SHARE) * probabilities.astype(np.float32).astype(np.float64)
-    certain += UNIFORM_SHARE / probabilities.shape[1]
+def _logits(probabilities: FloatArray, spread: float) -> FloatArray:
+    """Return finite log-probabilities in single precision; a share is spread over all classes."""
+    certain = (1 - spread) * probabilities.astype(np.float32).astype(np.float64)
+    certain += spread / probabilities.shape[1]
     return np.log(certain, out=certain).astype(np.float32)
 
 
