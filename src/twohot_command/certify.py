@@ -1,5 +1,9 @@
-"""`twohot certify` and `twohot verify`: lists of wrong labels with a guarantee."""
+"""Guarantees: `twohot certify` lists wrong labels, `twohot review` bounds how many remain.
 
+`twohot verify` computes a certificate of either again.
+"""
+
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +20,15 @@ from twohot.audit import (
     kept_sheets,
     read_audit_folder,
     read_check,
+    read_summary,
     rows_needed,
     verify_certificate,
     write_check,
+    write_review_page,
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot.review import ReviewRows
+from twohot_command.gate import share_of
 from twohot_command.sources import SpreadsheetSafe, image_root, places_of_audit
 from twohot_command.terminal import say, say_next
 
@@ -155,3 +162,40 @@ def verify(
             f"Second looks differ in {rate:.1%}. Corrected for reviewer errors, at most "
             f"{counted(most, 'label')} are wrong, if the error rate is the same for all rows."
         )
+
+
+def review(
+    audit: Annotated[Path, Argument(help="Folder of the audit.")],
+    *,
+    until: Annotated[
+        str, Option(metavar="<share>", help="Share of the labels that may stay wrong: 1% or 0.01.")
+    ],
+    twice: Annotated[
+        str,
+        Option(
+            metavar="<share>",
+            help="Show this share of the rows and every repair twice, to correct the bound for "
+            "reviewer errors.",
+        ),
+    ] = "0%",
+    images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,
+    no_open: Annotated[bool, Option("--no-open", help="Do not open the page.")] = False,
+) -> None:
+    """Review until at most a share of the labels is wrong, in a page that shows the bound."""
+    rows = read_audit_folder(audit)
+    noise_rate = read_summary(audit / "summary.json")["noise_rate"]
+    page = write_review_page(
+        audit,
+        rows,
+        until=share_of("until", until),
+        seed=seed,
+        twice=share_of("twice", twice),
+        n_wrong=None if noise_rate is None else noise_rate * (rows.n_rows - rows.n_unlabelled),
+        image_root=image_root(audit, rows, places_of_audit(audit), images),
+    )
+    say(f"Review until at most {until} of the labels are wrong: {page}")
+    say("Save certificate.json and the decisions there, then run")
+    say_next("verify", "certificate.json", audit, first="  ")
+    if not no_open:
+        webbrowser.open(page.resolve().as_uri())

@@ -10,7 +10,7 @@ from twohot.base import counted, first_few
 from twohot.describe import ProbeEvaluation, confusion_figure, evaluate_probe
 from twohot.judge import naming_cells
 from twohot.probes import load
-from twohot_command.items import features_for
+from twohot_command.extract import features_for
 from twohot_command.sources import TrustedRowsOptions
 from twohot_command.terminal import (
     Quiet,

@@ -8,7 +8,7 @@ from shlex import join
 from typing import Annotated, Any, TypeAlias
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 from typer import Option
@@ -106,28 +106,34 @@ def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
 
 
 @contextmanager
-def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show the choice of a probe; yield a callback for one line per candidate."""
-    progress = Progress(
-        TextColumn("Choosing a probe"),
+def counting(
+    what: str, total: int, *, quiet: bool, n_done: int = 0
+) -> Iterator[Callable[..., None]]:
+    """Show how many steps of a task are done; yield a callback for a step and its description."""
+    bar = Progress(
+        TextColumn(what),
         BarColumn(),
-        TimeElapsedColumn(),
+        MofNCompleteColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
         console=Console(stderr=True),
         transient=True,
     )
-    with shown(progress, quiet=quiet):
-        task = progress.add_task("…", total=MOST_TRIED)
-        lines = PacedLines()
+    with shown(bar, quiet=quiet):
+        task, lines = bar.add_task("", total=total, completed=n_done), PacedLines()
 
-        def tried(line: str) -> None:
-            progress.update(task, advance=1, description=line)
+        def done(line: str = "") -> None:
+            bar.update(task, advance=1, description=line)
             if not quiet:
-                lines.say(f"Choosing a probe, candidate {progress.tasks[0].completed:.0f}: {line}")
+                lines.say(f"{what}, {bar.tasks[0].completed:.0f} of {total}: {line}".rstrip(": "))
 
-        yield tried
+        yield done
+
+
+def choosing(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
+    """Show the choice of a probe; yield a callback for one line per candidate."""
+    return counting("Choosing a probe", MOST_TRIED, quiet=quiet)
 
 
 # Folders of a record and its pictures -------------------------------------------------------------
