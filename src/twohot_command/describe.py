@@ -21,8 +21,10 @@ from twohot.describe import (
 )
 from twohot_command.sources import TableOptions
 from twohot_command.terminal import (
+    ReportFolder,
     Verbose,
     check_report,
+    number,
     print_table,
     say,
     say_more,
@@ -41,17 +43,13 @@ NAMES = ("pairs", "superclass", "names", "class", "closest", "with")
 
 def describe(
     *,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Folder for description.json and the figures."),
-    ] = None,
+    output: ReportFolder = None,
     options: TableOptions,
     superclasses: Annotated[
         int | None, Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
     cut: Annotated[
-        float | None,
-        Option(help="Cluster with this cut, a share of the largest distance (paper: 0.8)."),
+        float | None, Option(help="Cluster with this share of the largest distance (paper: 0.8).")
     ] = None,
     verbose: Verbose = False,
 ) -> None:
@@ -124,7 +122,7 @@ def _print_pairs(structure: ClassStructure) -> None:
     if statistics is None:
         caption = "Too many features for the spread and for superclasses."
         means = {"same class": correlation.same_class, "other class": correlation.other_class}
-        rows = [(name, "", _number(mean), "") for name, mean in means.items()]
+        rows = [(name, "", _mean(mean), "") for name, mean in means.items()]
     else:
         groups = {
             "same class": statistics.same_class,
@@ -132,7 +130,7 @@ def _print_pairs(structure: ClassStructure) -> None:
             "other superclass": statistics.elsewhere,
         }
         rows = [
-            (name, str(group.n_pairs), _number(group.mean), _number(group.std))
+            (name, str(group.n_pairs), _mean(group.mean), _mean(group.std))
             for name, group in groups.items()
         ]
     title = "Correlations of rows, centred and of unit norm"
@@ -161,9 +159,9 @@ def _print_classes(structure: ClassStructure, between: FloatArray) -> None:
         structure.classes,
         structure.correlation.class_sizes,
         [structure.superclass_names[group] for group in structure.superclass],
-        map(_number, np.diag(structure.correlation.means)),
+        map(_mean, np.diag(structure.correlation.means)),
         [structure.classes[k] for k in between.argmax(axis=1)],
-        map(_number, between.max(axis=1)),
+        map(_mean, between.max(axis=1)),
         strict=True,
     )
     print_table(headings, rows, names=NAMES, title="Classes")
@@ -175,15 +173,15 @@ def _print_closest(structure: ClassStructure, between: FloatArray) -> None:
     best = np.argsort(-between[first, second], kind="stable")[:SHOWN]
     names = structure.classes
     rows = [
-        (names[k], names[other], _number(between[k, other]))
+        (names[k], names[other], _mean(between[k, other]))
         for k, other in zip(first[best], second[best], strict=True)
     ]
     title = "Most similar classes"
     print_table(("class", "with", "correlation"), rows, names=NAMES, title=title)
 
 
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.3f}"
+def _mean(value: float) -> str:
+    return number(value, ".3f")
 
 
 def _short(value: Any) -> str:

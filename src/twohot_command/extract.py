@@ -35,7 +35,7 @@ from twohot_command.sources import (
     say_columns,
     say_label_notes,
 )
-from twohot_command.terminal import PacedLines, Quiet, say, say_next, shown
+from twohot_command.terminal import Force, PacedLines, Quiet, say, say_next, shown
 
 # Number of unreadable items that are listed.
 N_LISTED = 20
@@ -82,7 +82,9 @@ def extracting(
         yield show
 
 
-def _say_not_taken(items: LabelledItems) -> None:
+def _say_items(items: LabelledItems) -> None:
+    """Print the roles of the columns, and which files of a folder are not items."""
+    say_columns(items.columns)
     for note in not_taken_notes(items.not_taken):
         say(f"Note: {note}", stderr=True)
 
@@ -103,18 +105,15 @@ def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "")
 def extract(
     source: Annotated[
         str,
-        Argument(
-            help="A folder with a sub-folder of images per class, a CSV or Parquet file, or a data "
-            "set: " + ", ".join(NAMES) + "."
-        ),
+        Argument(help=f"A folder of images, a CSV or Parquet file, or one of {', '.join(NAMES)}."),
     ],
     *,
     output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
     backbone: Annotated[
         str,
         Option(
-            help="pixels, efficientnet_lite0, resnet34, resnet50, vit_b_16, any name of "
-            "torchvision or timm; for texts minilm or any name of sentence-transformers."
+            help="pixels, efficientnet_lite0, vit_b_16, any name of torchvision or timm; for texts "
+            "minilm or any name of sentence-transformers."
         ),
     ],
     path_column: Annotated[
@@ -139,9 +138,7 @@ def extract(
     ] = "float16",
     strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
     quiet: Quiet = False,
-    force: Annotated[
-        bool, Option("--force", help="Replace an output that was made differently.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Compute features of images or texts; run it again to continue after an interruption."""
     of_tables = {
@@ -153,25 +150,17 @@ def extract(
     }
     chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
-    say_columns(items.columns)
+    _say_items(items)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
     # --missing works here for a table, and for a folder only when the feature file is read.
     is_table = source not in NAMES and Path(source).is_file()
     later = "" if is_table else " where the feature file is read"
     merge = "pass --merge-spellings where the feature file is read"
     say_label_notes(coded, f"by --missing{later}", merge)
-    _say_not_taken(items)
-    with extracting(backbone, len(items), quiet=quiet) as progress:
-        extraction = extract_features(
-            items,
-            backbone,
-            output,
-            batch_size=batch_size,
-            dtype=dtype,
-            strict=strict,
-            force=force,
-            progress=progress,
-        )
+    how: dict[str, Any] = {"batch_size": batch_size, "dtype": dtype}
+    how |= {"strict": strict, "force": force}
+    with extracting(backbone, len(items), quiet=quiet) as show:
+        extraction = extract_features(items, backbone, output, progress=show, **how)
     _print_summary(items, extraction)
 
 
@@ -242,12 +231,11 @@ def features_for(
         problem = f"{options.source} is a folder, and {probe} does not store its backbone"
         advice = "run `twohot extract` with the backbone of the features that it was fitted on"
         raise ValueError(f"{problem}: {advice}.")
-    items = _items(options, origin, probe, columns)
+    items = _items_for(options, origin, probe, columns)
     with TemporaryDirectory(prefix="twohot-") as folder:
         output = Path(folder) / "items.features"
         say(f"Extracting features with {origin.backbone}, the backbone of {probe}")
-        say_columns(items.columns)
-        _say_not_taken(items)
+        _say_items(items)
         with extracting(origin.backbone, len(items), quiet=quiet) as show:
             how: dict[str, Any] = {"dtype": origin.dtype, "progress": show}
             extraction = extract_features(items, origin.load(), output, **how)
@@ -259,20 +247,16 @@ def features_for(
 
 def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | None:
     """Return the columns of a list of items, [] for a folder, None for a table of features."""
-    source = options.source
-    if is_parquet_source(source):
-        return None
-    if source.is_dir():
+    if options.source.is_dir() and not is_parquet_source(options.source):
         return []
-    if options.feature_column:
+    if options.feature_column or is_parquet_source(options.source):
         return None
-    columns = table_header([source])
-    if not columns or any(columns.values()):
-        return None
-    return list(columns) if len(columns) < n_features else None
+    columns = table_header([options.source])
+    is_list = 0 < len(columns) < n_features and not any(columns.values())
+    return list(columns) if is_list else None
 
 
-def _items(
+def _items_for(
     options: FeatureOptions, origin: FeatureOrigin, probe: Path, columns: list[str]
 ) -> LabelledItems:
     """Return the images or texts of a source, as the backbone needs them."""
@@ -291,9 +275,8 @@ def _items(
         advice = f"name the column of the {origin.kind}s by {{item_column}}."
         (other,) = (kind for kind in USUAL_NAMES if kind != origin.kind)
         if USUAL_NAMES[other] in columns:
-            problem = (
-                f"{source} lists {other}s in its column {USUAL_NAMES[other]!r}, but {of_probe}"
-            )
+            listed = f"{other}s in its column {USUAL_NAMES[other]!r}"
+            problem = f"{source} lists {listed}, but {of_probe}"
             advice = f"pass a probe of {other}s, or {advice}"
         raise ArgumentError("", problem, advice, item_column=...)
     return options.read_items(origin.kind, options.item_column or usual)

@@ -34,7 +34,7 @@ from twohot.tables import (
 from twohot_command.extract import features_for
 from twohot_command.parts import Scheduler, check_apart, connected, writing_parts
 from twohot_command.sources import NewRowsOptions, SpreadsheetSafe
-from twohot_command.terminal import Quiet, counting, say, say_next
+from twohot_command.terminal import Force, Quiet, counting, say, say_next
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
@@ -58,7 +58,7 @@ def predict(
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Predict labels of images, texts or features, with their probabilities."""
     sources = (options.source, *(options.others or ()))

@@ -41,29 +41,25 @@ def check_same_features(
         problem = f"{source} has features of {found.told_from(known)}"
         other = f"{probe} was fitted on features of {known.told_from(found)}"
         raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
-    _check_columns(table, source, fitted, probe)
+    # The names are checked here, because predictions use arrays without names.
+    names = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
+    columns = list(table.feature_columns)
+    if names and columns and names != columns:
+        new = [name for name in columns if name not in names]
+        lacking = [name for name in names if name not in columns]
+        differs = " and ".join(
+            [f"has {first_few(new)} too"] * bool(new)
+            + [f"lacks {first_few(lacking)}"] * bool(lacking)
+        )
+        expected = f"{counted(len(names), 'column')} {first_few(names, 3)}"
+        problem = f"{probe} was fitted on {expected}, and {source} "
+        problem += differs or "has them in another order"
+        advice = "name the columns in this order by {feature_column}, once per column."
+        raise ArgumentError("", problem, advice, feature_column=...)
     if table.n_features != fitted.n_features_in_:
         expected = f"{probe} expects {fitted.n_features_in_}"
         problem = f"{source} has {table.n_features} features, but {expected}"
         raise ValueError(f"{problem}: extract both with the same backbone.")
-
-
-def _check_columns(table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path) -> None:
-    """Raise if a probe was fitted on other columns or another order."""
-    # Checked here once, because predictions use arrays without names.
-    known = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
-    found = list(table.feature_columns)
-    if not (known and found) or known == found:
-        return
-    new = [name for name in found if name not in known]
-    lacking = [name for name in known if name not in found]
-    said = [f"has {first_few(new)} too"] * bool(new)
-    said += [f"lacks {first_few(lacking)}"] * bool(lacking)
-    differs = " and ".join(said or ["has them in another order"])
-    columns = f"{counted(len(known), 'column')} {first_few(known, 3)}"
-    problem = f"{probe} was fitted on {columns}, and {source} {differs}"
-    advice = "name the columns in this order by {feature_column}, once per column."
-    raise ArgumentError("", problem, advice, feature_column=...)
 
 
 TEST = "test"  # default split for evaluation
@@ -160,7 +156,6 @@ class FeatureOptions:
             feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
             id_column=self.id_column,
             item_column=self.item_column,
-            **self._columns(),
             **others,
         )
         say_columns(table.columns_in_words)
@@ -173,22 +168,14 @@ class FeatureOptions:
             say(f"Note: {only}; {unused}: run `twohot extract` to use it.", stderr=True)
         return table
 
-    def _columns(self) -> dict[str, Any]:
-        """Return column options that only some commands have."""
-        return {}
-
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
-        """Return the table with the features of a probe; raise if they differ.
-
-        If the probe stores names of columns, these are used in its order.
-        """
+        """Return the table with the columns whose names the probe stores, in its order."""
         known = np.asarray(getattr(fitted, "feature_names_in_", ())).tolist()
-        options = self
-        if known and not self.feature_column:
+        chosen = self.feature_column
+        if known and not chosen:
             header = table_header([self.source, *(self.others or ())])
-            if header.keys() >= set(known):
-                options = replace(self, feature_column=known)
-        table = options.read()
+            chosen = known if header.keys() >= set(known) else None
+        table = replace(self, feature_column=chosen).read()
         check_same_features(table, self.source, fitted, probe)
         return table
 
@@ -197,8 +184,8 @@ class FeatureOptions:
         about_labels = self._labels_of_items()
         if self.source.is_dir():
             return read_image_folder(self.source, unlabelled="unlabelled" in about_labels)
-        where: dict[str, Any] = {"text_column" if kind == "text" else "path_column": column}
-        return read_item_table(self.source, id_column=self.id_column, **where, **about_labels)
+        about_labels["text_column" if kind == "text" else "path_column"] = column
+        return read_item_table(self.source, id_column=self.id_column, **about_labels)
 
     def read_extracted(self, path: Path) -> FeatureTable:
         """Return the table of extracted features in a file."""
@@ -243,8 +230,9 @@ class TableOptions(FeatureOptions):
 
     def read(self) -> FeatureTable:
         """Return the table, which must have labels; print notes on the labels."""
-        separate = {"labels": self.labels, "classes": self.classes}
-        return self._checked(self._read(missing=self.missing or (), **separate))
+        return self._checked(
+            self._read(missing=self.missing or (), labels=self.labels, classes=self.classes)
+        )
 
     def read_items(self, kind: str, column: str) -> LabelledItems:
         """Return the items of a source, which must have labels."""
@@ -262,12 +250,11 @@ class TableOptions(FeatureOptions):
 
     def read_extracted(self, path: Path) -> FeatureTable:
         """Return the table of these items, some of which have a label."""
-        separate: dict[str, Any] = {}
+        how: dict[str, Any] = {"missing": self.missing or ()}
         if self.labels is not None:
             columns = {"label_column": self.label_column, "id_column": self.id_column}
-            separate = {"labels": self.labels, **columns}
-        table = read_table(path, missing=self.missing or (), **separate)
-        return self._checked(table)
+            how |= {"labels": self.labels, **columns}
+        return self._checked(read_table(path, **how))
 
     def _labels_of_items(self) -> dict[str, Any]:
         if self.classes is not None:  # raised before features are extracted
@@ -323,8 +310,8 @@ class GroupedTableOptions(TableOptions):
         if table.groups is None:
             return None
         named = {"group_column": self.group_column}
-        cells = table.groups.tolist()
-        missing = [name for name, cell in zip(table.ids, cells, strict=True) if is_missing(cell)]
+        rows = zip(table.ids, table.groups.tolist(), strict=True)
+        missing = [name for name, cell in rows if is_missing(cell)]
         if missing:
             problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
             advice = "fill in the cells; give a row that belongs to no other its own group."
@@ -335,8 +322,8 @@ class GroupedTableOptions(TableOptions):
             raise ArgumentError(named, error.problem, error.advice, **error.mentions) from error
         return table.groups
 
-    def _columns(self) -> dict[str, Any]:
-        return {"group_column": self.group_column}
+    def _read(self, **others: Any) -> FeatureTable:
+        return super()._read(group_column=self.group_column, **others)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -368,10 +355,9 @@ def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -
     "'FONTS' as 'fonts' (2 rows), '␣fonts' as 'fonts'"
     """
     words = []
-    for pair in spellings.items():
-        old, new = told_apart(pair)
-        count = f" ({counted(sizes[pair[0]], 'row')})" if pair[0] in sizes else ""
-        words.append(f"{old} as {new}{count}")
+    for old, new in spellings.items():
+        count = f" ({counted(sizes[old], 'row')})" if old in sizes else ""
+        words.append(" as ".join(told_apart((old, new))) + count)
     return first_few(words, write=str)
 
 
@@ -379,9 +365,6 @@ def say_label_notes(labels: Labels, missing: str, merge: str) -> None:
     """Print notes on labels; `missing` and `merge` are the advice in them."""
     for note in label_notes(labels, missing=missing, merge=merge):
         say(f"Note: {note}", stderr=True)
-
-
-# Where image paths start --------------------------------------------------------------------------
 
 
 def image_root(

@@ -1,5 +1,6 @@
 """Output of the commands: lines, tables, and progress."""
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,6 +25,15 @@ Verbose: TypeAlias = Annotated[
     bool, Option("--verbose", "-v", help="Print the evidence and all tables.")
 ]
 Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Show no progress bar.")]
+Force: TypeAlias = Annotated[bool, Option("--force", help="Replace an existing output.")]
+ReportFolder: TypeAlias = Annotated[
+    Path | None, Option("--output", "-o", help="Folder for the result as JSON and the figures.")
+]
+
+
+def share(words: str) -> Any:
+    """Return an option for a share, from 0 to 1."""
+    return Option(min=0, max=1, help=words)
 
 
 def say(text: str, style: str = "", *, stderr: bool = False) -> None:
@@ -64,6 +74,11 @@ def print_table(
         cells = (cell if isinstance(cell, Text) else Text(seen(str(cell))) for cell in row)
         table.add_row(*cells, style="bold" if number in bold else "")
     Console().print(table)
+
+
+def number(value: float, form: str = ".3g") -> str:
+    """Return a number as text, "–" for NaN."""
+    return "–" if math.isnan(value) else f"{value:{form}}"
 
 
 def print_choice(choice: Choice) -> None:

@@ -19,6 +19,20 @@ def run(*arguments: object):
     return CliRunner().invoke(app, [*map(str, arguments)], env=WIDE)
 
 
+def done(*arguments: object):
+    """Run a command that must succeed; return its result."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*arguments: object) -> str:
+    """Run a command that must fail; return what it prints."""
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    return result.output
+
+
 def blobs(n_rows: int = 150, n_classes: int = 3, seed: int = 0):
     """Return features of well separated classes in turn, and the class of each row."""
     true = np.arange(n_rows) % n_classes

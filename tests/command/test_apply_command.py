@@ -5,22 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from audits import ANIMALS, audit_rows
 from twohot.audit.folder import write_audit_folder
 from twohot.review.records import ReviewSummary
 from twohot.tables.csv_file import read_csv, write_csv
-from twohot_command.commands import app
 
 COLUMNS = ["report", "id", "decision", "label"]
 ROWS = audit_rows(12, items=tuple(f"item, {i}" for i in range(12)), item_kind="text")
 REPORT = ROWS.report_id()
-WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
-
-
-def run(*arguments: object):
-    return CliRunner().invoke(app, ["apply", *map(str, arguments)], env=WIDE)
 
 
 @pytest.fixture
@@ -44,7 +37,7 @@ def everything(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.usefixtures("folder")
 def test_the_labels_follow_from_the_decisions() -> None:
-    result = run("decisions.csv", "--audit", "audit", "-o", "corrected.csv")
+    result = run("apply", "decisions.csv", "--audit", "audit", "-o", "corrected.csv")
     assert result.exit_code == 0, result.output
     expected = np.array(ROWS.given_labels)
     expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
@@ -54,29 +47,32 @@ def test_the_labels_follow_from_the_decisions() -> None:
         "4 rows decided: 1 suggestion accepted, 1 second candidate taken, 1 relabelled, "
         "1 given label kept."
     ) in result.output
-    assert "3 of 12 labels changed; 2 flagged rows without a decision" in result.output
+    assert (
+        "3 of 12 rows have a label of another class now; 2 flagged rows without a decision"
+        in result.output
+    )
     assert "corrected.csv" in result.output
 
 
 def test_the_audit_is_looked_for_beside_the_decisions_then_here(folder, monkeypatch) -> None:
     (folder / "decisions.csv").rename(folder / "audit" / "decisions.csv")
-    assert run("audit/decisions.csv").exit_code == 0
+    assert run("apply", "audit/decisions.csv").exit_code == 0
     assert (folder / "audit" / "reviewed.csv").exists()
     (folder / "audit" / "decisions.csv").rename(folder / "decisions.csv")
     monkeypatch.chdir(folder / "audit")
     (folder / "audit" / "reviewed.csv").unlink()
-    assert run("../decisions.csv").exit_code == 0
+    assert run("apply", "../decisions.csv").exit_code == 0
     assert (folder / "audit" / "reviewed.csv").exists()
 
 
 def test_an_output_is_replaced_only_when_asked(folder) -> None:
     (folder / "out.csv").write_text("mine")
     arguments = ("decisions.csv", "--audit", "audit", "-o", "out.csv")
-    result = run(*arguments)
+    result = run("apply", *arguments)
     assert result.exit_code == 1
     assert "out.csv already exists" in result.output
     assert (folder / "out.csv").read_text() == "mine"
-    assert run(*arguments, "--force").exit_code == 0
+    assert run("apply", *arguments, "--force").exit_code == 0
     assert (folder / "out.csv").read_text() != "mine"
 
 
@@ -85,13 +81,13 @@ def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> No
     is_clear = ROWS.is_label_issue & ~ROWS.is_undecided
     sure = is_clear & (ROWS.confidence >= 0.7)
     assert 0 < sure.sum() < ROWS.is_label_issue.sum()
-    result = run("--audit", "audit", "--accept-all", "0.7", "-o", "out.csv")
+    result = run("apply", "--audit", "audit", "--accept-all", "0.7", "-o", "out.csv")
     assert result.exit_code == 0, result.output
     expected = np.where(sure, ROWS.suggested_labels, ROWS.given_labels)
     assert [line[2] for line in read_csv("out.csv")[1:]] == [ANIMALS[k] for k in expected]
     assert f"{sure.sum()} rows decided: {sure.sum()} suggestions accepted" in result.output
     # What a person decided stays decided.
-    run("decisions.csv", "--audit", "audit", "--accept-all", "0", "-o", "all.csv")
+    run("apply", "decisions.csv", "--audit", "audit", "--accept-all", "0", "-o", "all.csv")
     expected = np.where(is_clear, ROWS.suggested_labels, ROWS.given_labels)
     expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
     assert [line[2] for line in read_csv("all.csv")[1:]] == [ANIMALS[k] for k in expected]
@@ -100,7 +96,7 @@ def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> No
 def test_a_users_own_file_is_written_again(folder) -> None:
     lines = [f"{i};'{i}';{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
     (folder / "own.csv").write_text("n;text;kind\n" + "\n".join([*lines, "12;;cat"]))
-    result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    result = run("apply", "decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert result.exit_code == 0, result.output
     assert "labels in column 'kind', old labels in 'given_label'. 1 row not in the" in (
         result.output
@@ -125,7 +121,7 @@ NEW_ACTIONS = [
 @pytest.mark.usefixtures("folder")
 def test_new_classes_exclusions_and_notes_are_written() -> None:
     write_csv("more.csv", [*COLUMNS, "note"], [[REPORT, *line] for line in NEW_ACTIONS])
-    result = run("more.csv", "--audit", "audit", "-o", "out.csv")
+    result = run("apply", "more.csv", "--audit", "audit", "-o", "out.csv")
     assert result.exit_code == 0, result.output
     assert "2 rows decided" in result.output
     assert "1 relabelled, new classes 'yak', 0 given labels kept, 1 row excluded" in result.output
@@ -135,7 +131,7 @@ def test_new_classes_exclusions_and_notes_are_written() -> None:
     assert [line[2:] for line in lines[:5]] == [
         ["yak", "a calf"], ["cat", ""], ["", ""], ["dog", ""], ["fox", "?"],
     ]  # fmt: skip
-    result = run("more.csv", "--audit", "audit", "-o", "less.csv", "--drop-excluded")
+    result = run("apply", "more.csv", "--audit", "audit", "-o", "less.csv", "--drop-excluded")
     assert "1 row excluded, left out." in result.output
     assert "excluded rows keep their label if you pass this file as --la" in result.output
     assert read_csv("less.csv")[1:] == [*lines[:2], *lines[3:]]
@@ -144,14 +140,14 @@ def test_new_classes_exclusions_and_notes_are_written() -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_new_class_that_is_another_spelling_is_said() -> None:
     write_csv("more.csv", COLUMNS, [[REPORT, "0", "new_class", "Dog"]])
-    result = run("more.csv", "--audit", "audit", "-o", "out.csv")
+    result = run("apply", "more.csv", "--audit", "audit", "-o", "out.csv")
     assert "the new class 'Dog' may be another spelling of 'dog'." in result.output
 
 
 def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
     lines = [f"{i},{ANIMALS[k]},owl" for i, k in enumerate(ROWS.given_labels)]
     (folder / "own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
-    result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    result = run("apply", "decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert result.exit_code == 0, result.output
     assert "old labels in 'given_label_2' ('given_label' already exists" in result.output
     assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
@@ -163,7 +159,7 @@ def test_a_users_own_file_has_new_classes_and_excluded_rows(folder, drop) -> Non
     own = [f"{i},{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
     (folder / "own.csv").write_text("\n".join(["n,kind", *own]))
     arguments = ["more.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv"]
-    result = run(*arguments, *["--drop-excluded"] * drop)
+    result = run("apply", *arguments, *["--drop-excluded"] * drop)
     assert ("left out" if drop else "without a label now") in result.output
     expected = [f"{i},{ANIMALS[k]},{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
     expected[0], expected[2] = "0,yak,cat", "2,,dog"
@@ -185,7 +181,7 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     own = [f"{i},{names[k]}" for i, k in enumerate(ROWS.given_labels)]
     (reviewed_twice / "own.csv").write_text("\n".join(["n,kind", *own]))
     where = ("--audit", "audit", "--to", "own.csv", "-o", "out.csv")
-    result = run("decisions.csv", "ben.csv", *where)
+    result = run("apply", "decisions.csv", "ben.csv", *where)
     assert result.exit_code == 0, result.output
     said = "Agreement of 2 reviewers ('decisions', 'Ben'): 50.0% of 2 rows decided by two; Cohen's"
     assert said in result.output
@@ -203,7 +199,7 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     assert command.strip() in Path("out.settle.html").read_text()
     # The line can be pasted: it replaces the output, and nothing is left to settle.
     write_csv(settled, COLUMNS, [[f"{REPORT}-settled", "2", "accept", ""]])
-    result = CliRunner().invoke(app, command.split()[1:], env=WIDE)
+    result = run(*command.split()[1:])
     assert result.exit_code == 0, result.output
     assert "Reviewers disagree on" not in result.output
     stale = "out.disagreements.csv and out.settle.html, of an earlier run"
@@ -218,7 +214,7 @@ def test_long_texts_are_settled(tmp_path, monkeypatch) -> None:
     report = write_audit_folder("audit", rows, ReviewSummary())
     for name, kind in (("a.csv", "accept"), ("b.csv", "reject")):
         write_csv(name, COLUMNS, [[report, "0", kind, ""]])
-    result = run("a.csv", "b.csv", "--audit", "audit", "-o", "out.csv")
+    result = run("apply", "a.csv", "b.csv", "--audit", "audit", "-o", "out.csv")
     assert result.exit_code == 0, result.output
     assert Path("out.settle.html").exists()
 
@@ -226,13 +222,13 @@ def test_long_texts_are_settled(tmp_path, monkeypatch) -> None:
 @pytest.mark.usefixtures("reviewed_twice")
 def test_nothing_is_written_where_a_list_to_settle_would_be_replaced() -> None:
     Path("out.settle.html").write_text("mine")
-    result = run("decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv")
+    result = run("apply", "decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv")
     assert result.exit_code == 1
     assert "out.settle.html already exists" in result.output
     assert not Path("out.csv").exists()
     arguments = ("decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv", "--force")
     # What is accepted unseen is not what reviewers disagree on.
-    assert run(*arguments, "--accept-all", "0").exit_code == 0
+    assert run("apply", *arguments, "--accept-all", "0").exit_code == 0
     assert read_csv("out.csv")[3][2] == "dog"
     assert "1 row to settle" in Path("out.settle.html").read_text()
 
@@ -246,9 +242,10 @@ def test_merged_spellings_are_written_into_every_row_of_a_users_file(tmp_path, m
     Path("own.csv").write_text("\n".join(["n,kind", *own, "12,CAT"]))
     line = ",".join([report, "", "CAT", "spelling", "cat"])
     Path("d.csv").write_text(f"report,id,given_label,decision,label\n{line}\n")
-    result = run("d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    result = run("apply", "d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert result.exit_code == 0, result.output
     assert "Spellings merged: 'CAT' as 'cat' (4 undecided rows)." in result.output
+    assert "0 of 12 rows have a label of another class now" in result.output
     assert Path("clean.csv").read_text().split("\n")[1:] == [
         f"{line.replace('CAT', 'cat')},{line.partition(',')[2]}" for line in [*own, "12,CAT"]
     ]
@@ -263,7 +260,7 @@ def test_a_file_is_corrected_whose_spellings_the_audit_merged(tmp_path, monkeypa
     lines = [f"{i},{name}" for i, name in enumerate(spelled)]
     Path("own.csv").write_text("\n".join(["n,kind", *lines]))
     write_csv("d.csv", COLUMNS, [[report, "0", "accept", ""]])
-    result = run("d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    result = run("apply", "d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert result.exit_code == 0, result.output
     assert "Spellings merged: '␣cat' as 'cat', 'CAT' as 'cat'." in result.output
     now = ["dog", *(ANIMALS[k] for k in ROWS.given_labels[1:])]

@@ -75,7 +75,9 @@ def test_a_corrected_copy_has_all_else_as_it_was(audit, decided, tmp_path, monke
     assert result.exit_code == 0, result.output
     assert "4 rows decided: 1 suggestion accepted, 0 second candidates taken" in result.output
     # Of 50 flagged rows, 46 are open; excluded ones are not counted as changed.
-    assert "2 of 600 labels changed; 46 flagged rows without a decision" in result.output
+    assert (
+        "2 of 600 rows have a label of another class now; 46 flagged rows without" in result.output
+    )
     assert "(5 parts): labels in column 'kind', old labels in 'given_label'" in result.output
     found, source = pq.read_table(tmp_path / "clean"), pq.read_table(audit / "embeddings")
     assert found["kind"].to_pylist() == expected_labels(accepted=False)

@@ -3,16 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from twohot import LinearProbe
 from twohot.judge.given import out_of_fold_probabilities
 from twohot.noise import corrupt_table, corrupt_table_at_boundary, corruption_for
 from twohot.tables import FeatureTable, read_features, write_features
-from twohot_command.commands import app
 
-# Wide enough that no cell is broken over two lines.
-WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
 
 TABLE = FeatureTable(
     features=np.arange(120.0).reshape(60, 2),
@@ -37,13 +33,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["corrupt", *arguments], env=WIDE)
-
-
 @pytest.mark.parametrize("kind", ["symmetric", "asymmetric", "pair_flip", "superclass"])
 def test_the_file_is_that_of_the_function(folder, kind):
     result = run(
+        "corrupt",
         "in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "out.features"
     )
     assert result.exit_code == 0, result.output
@@ -59,7 +52,7 @@ def test_the_file_is_that_of_the_function(folder, kind):
     assert cells == ["train", kind, "40", str(n_changed), "60.00%", f"{n_changed / 40:.2%}"]
     assert "20 other rows keep their labels." in result.output
     first = (folder / "out.features").read_bytes()
-    run("in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "same.features")
+    run("corrupt", "in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "same.features")
     assert (folder / "same.features").read_bytes() == first
 
 
@@ -72,7 +65,7 @@ def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
     table = FeatureTable(features=features, labels=labels, classes=("a", "b", "c", "d"))
     write_features("overlap.features", table)
     options = ("--kind", "boundary", "--rate", "0.3", "--seed", "1", "-o", "out.features")
-    result = run("overlap.features", *options)
+    result = run("corrupt", "overlap.features", *options)
     assert result.exit_code == 0, result.output
     noisy = read_features(folder / "out.features")
     record = noisy.provenance["corruption"]
@@ -100,7 +93,7 @@ def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
 
 def test_a_matrix_and_another_split(folder):
     options = ("--kind", "matrix", "--matrix", "m.csv", "--split", "all", "--exact")
-    result = run("in.features", *options, "-o", "out.features")
+    result = run("corrupt", "in.features", *options, "-o", "out.features")
     assert result.exit_code == 0, result.output
     noisy = read_features(folder / "out.features")
     np.testing.assert_array_equal(noisy.labels, (TABLE.labels + 1) % 3)
@@ -110,7 +103,7 @@ def test_a_matrix_and_another_split(folder):
 
 def test_other_formats_come_in(folder):
     options = ("--labels", "y.csv", "--label-column", "name", "--rate", "0.5", "-o", "out.features")
-    assert run("X.npy", *options).exit_code == 0
+    assert run("corrupt", "X.npy", *options).exit_code == 0
     noisy = read_features(folder / "out.features")
     np.testing.assert_array_equal(noisy.true_labels, TABLE.labels)
     pd.DataFrame(TABLE.features).assign(name=TABLE.given_labels).to_csv("t.csv", index=False)
@@ -120,6 +113,6 @@ def test_other_formats_come_in(folder):
         ["--feature-column", "0", "--feature-column", "1"],
     ):
         options = ("--label-column", "name", "--rate", "0.5", "-o", "out.features", "--force")
-        assert run("t.csv", *columns, *options).exit_code == 0
+        assert run("corrupt", "t.csv", *columns, *options).exit_code == 0
         n_features = len(columns) // 2 or 2
         assert read_features(folder / "out.features").n_features == n_features

@@ -7,15 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from typer.testing import CliRunner
 
 from twohot.describe import description
 from twohot.describe.description import describe_table
 from twohot.tables import FeatureTable, read_features, write_features
-from twohot_command.commands import app
 
-# Wide enough that no cell is broken over two lines.
-WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
 NAMES = ("zero [0]", *"12345678", "nine")
 
 
@@ -34,10 +30,6 @@ def source(digits, tmp_path):
     return tmp_path / "digits.features"
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["describe", *map(str, arguments)], env=WIDE)
-
-
 def cells(output):
     """Rows of all tables, as lists of cells."""
     rows = [re.split(r"\s*[│┃]\s*", line.strip()) for line in output.splitlines()]
@@ -45,7 +37,7 @@ def cells(output):
 
 
 def test_the_tables_are_those_of_the_description(source, digits):
-    result = run(source, "--verbose")
+    result = run("describe", source, "--verbose")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()[1:]  # after the columns
     assert lines[0] == "digits.features: 1797 rows of 64 features (float64), 10 classes"
@@ -67,7 +59,7 @@ def test_the_tables_are_those_of_the_description(source, digits):
 
 
 def test_the_first_screen_has_the_classes_that_are_most_alike(source, digits):
-    rows = cells(run(source).output)
+    rows = cells(run("describe", source).output)
     means = describe_table(digits).structure.correlation.means
     first = rows.index(["class", "with", "correlation"]) + 1
     shown = [float(row[2]) for row in rows[first:]]
@@ -78,7 +70,7 @@ def test_the_first_screen_has_the_classes_that_are_most_alike(source, digits):
 
 def test_pictures_and_json_are_written_to_a_folder(source, digits, tmp_path):
     for _ in range(2):  # writing again replaces them
-        result = run(source, "-o", tmp_path / "a" / "report", "--superclasses", 4)
+        result = run("describe", source, "-o", tmp_path / "a" / "report", "--superclasses", 4)
     assert result.exit_code == 0, result.output
     folder = tmp_path / "a" / "report"
     names = ["dendrogram.png", "description.json", "map.png"]
@@ -93,10 +85,10 @@ def test_superclasses_of_a_file_are_used_unless_a_clustering_is_asked_for(digits
     structure = describe_table(digits, n_superclasses=3).structure
     named = {"superclass": structure.superclass, "superclass_names": structure.superclass_names}
     write_features(target, replace(digits, **named))
-    assert "Superclasses (named in the file)" in run(target).output
-    assert "cut at 0.3" in run(target, "--cut", 0.3).output
+    assert "Superclasses (named in the file)" in run("describe", target).output
+    assert "cut at 0.3" in run("describe", target, "--cut", 0.3).output
     options = ["--kind", "superclass", "--rate", "0.6", "-o", str(noisy)]
-    result = CliRunner().invoke(app, ["corrupt", str(target), *options], env=WIDE)
+    result = run("corrupt", str(target), *options)
     assert result.exit_code == 0, result.output
     table = read_features(noisy)
     wrong = table.labels != table.true_labels
@@ -109,7 +101,7 @@ def test_superclasses_of_a_file_are_used_unless_a_clustering_is_asked_for(digits
 def test_a_table_of_one_class_is_described_without_correlations(tmp_path):
     table = FeatureTable(features=np.eye(3), labels=np.array([0, -1, 0]), classes=("cat",))
     write_features(tmp_path / "bare.features", table)
-    result = run(tmp_path / "bare.features", "-o", tmp_path / "report")
+    result = run("describe", tmp_path / "bare.features", "-o", tmp_path / "report")
     assert result.exit_code == 0, result.output
     assert "No correlations: fewer than two classes have rows." in result.output
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["description.json"]
@@ -121,7 +113,7 @@ def test_other_formats_and_separate_labels_are_read(tmp_path):
     text = "\n".join(["id,digit", *(f"{row},{label}" for row, label in enumerate(labels))])
     (tmp_path / "labels.csv").write_text(text)
     options = ("--labels", tmp_path / "labels.csv", "--label-column", "digit")
-    result = run(tmp_path / "rows.npy", *options)
+    result = run("describe", tmp_path / "rows.npy", *options)
     assert result.exit_code == 0, result.output
     assert "rows with a label: 1797, without: 0" in result.output
     assert "rows per class: 174 to 183, median 180" in result.output
@@ -134,7 +126,7 @@ def test_nan_in_the_features_is_named(digits, tmp_path):
         tmp_path / "bad.features",
         FeatureTable(features=X, labels=digits.labels, classes=digits.classes),
     )
-    result = run(tmp_path / "bad.features")
+    result = run("describe", tmp_path / "bad.features")
     assert result.exit_code == 1
     assert "X contains NaN at row 12, column 3" in result.output
 
@@ -149,11 +141,11 @@ def test_splits_are_listed_and_one_is_described(digits, tmp_path):
         (["--split", "test"], "the rows of test"),
         (["--split", "all"], "all rows"),
     ):
-        assert f"{sizes}; below are {shown}" in run(tmp_path / "split.features", *arguments).output
+        assert f"{sizes}; below are {shown}" in run("describe", tmp_path / "split.features", *arguments).output
 
 
 def test_many_features_have_means_without_a_spread(source, monkeypatch):
     monkeypatch.setattr(description, "MAX_FEATURES", 63)
-    output = run(source, "--verbose").output
+    output = run("describe", source, "--verbose").output
     assert "Too many features for the spread" in output
     assert {"same class", "other class"} <= {row[0] for row in cells(output)}

@@ -5,21 +5,13 @@ import re
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 import twohot
 from twohot import LinearProbe, PartialLabelProbe
 from twohot.audit.folder import read_audit_folder
 from twohot.describe import demo_data
-from twohot_command.commands import app
 from twohot_command.demo import check_demo_folder
 
-# Wide enough that no cell is broken over two lines.
-WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(arguments), env=WIDE)
 
 
 def table_rows(output):

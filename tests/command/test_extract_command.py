@@ -8,17 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import archives
 from pictures import write_photos
 from twohot.extract import load_backbone, read_image_folder
 from twohot.extract.backbones import load_torchvision
 from twohot.tables import read_features
-from twohot_command.commands import app
 
-# Wide enough that no line is broken in two.
-WIDE = {"COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 @pytest.fixture
@@ -28,13 +24,9 @@ def photos(tmp_path, monkeypatch):
     return write_photos(tmp_path / "photos", n_per_class=6)
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["extract", *arguments], env=WIDE)
-
-
 @pytest.mark.usefixtures("photos")
 def test_a_folder_with_real_weights():
-    result = run("photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
+    result = run("extract", "photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
     assert result.exit_code == 0
     columns, said, advice = result.stdout.splitlines()
     assert columns == "Columns: label: sub-folder; id: path below photos"
@@ -58,7 +50,7 @@ def test_a_csv_of_texts_with_real_weights(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.csv").write_text("q,intent\nWhere is my card?,card\nReset my PIN.,pin\n")
     options = ["--text-column", "q", "--label-column", "intent", "--dtype", "float32", "--quiet"]
-    result = run("texts.csv", "--backbone", "minilm", "-o", "texts.features", *options)
+    result = run("extract", "texts.csv", "--backbone", "minilm", "-o", "texts.features", *options)
     assert result.exit_code == 0
     assert result.stderr == ""
     table = read_features("texts.features")
@@ -71,8 +63,7 @@ def test_a_data_set_without_torch(tmp_path):
     """The digits as pixels need no extra: none is even imported."""
     script = """
         import sys
-        from twohot_command.commands import app
-        try:
+                try:
             app(["extract", "digits", "--backbone", "pixels", "-o", "digits.features"])
         except SystemExit as end:
             assert end.code == 0, end.code
@@ -90,7 +81,7 @@ def test_a_data_set_with_human_labels(tmp_path, monkeypatch):
     np.save(tmp_path / "root" / "CIFAR-100_human.npy", np.arange(7))
     output = tmp_path / "cifar.features"
     options = ["--root", str(tmp_path / "root"), "--labels", "human"]
-    assert run("cifar100", "--backbone", "pixels", "-o", str(output), *options).exit_code == 0
+    assert run("extract", "cifar100", "--backbone", "pixels", "-o", str(output), *options).exit_code == 0
     table = read_features(output)
     assert table.labels.tolist() == [*range(7), *labels["test"]]
     assert table.true_labels.tolist() == labels["train"] + labels["test"]
@@ -99,21 +90,21 @@ def test_a_data_set_with_human_labels(tmp_path, monkeypatch):
 
 def test_a_second_run_has_nothing_to_do(photos):
     arguments = ["photos", "--backbone", "pixels", "-o", "photos.features"]
-    run(*arguments)
-    result = run(*arguments)
+    run("extract", *arguments)
+    result = run("extract", *arguments)
     assert "photos.features is up to date and has 12 rows" in result.stdout
     assert "0 items went through the model" in result.stdout
     (photos / "cat" / "000.png").unlink()
-    refused = run(*arguments)
+    refused = run("extract", *arguments)
     assert refused.exit_code == 1
     assert "made from other content" in refused.stderr
-    assert "has 11 rows" in run(*arguments, "--force").stdout
+    assert "has 11 rows" in run("extract", *arguments, "--force").stdout
 
 
 def test_unreadable_files_are_listed_but_not_without_end(photos):
     for number in range(30):
         (photos / "dog" / f"bad{number:02d}.png").write_text("[red]no image[/red]")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features")
+    result = run("extract", "photos", "--backbone", "pixels", "-o", "photos.features")
     assert result.exit_code == 0
     assert "has 12 rows" in result.stdout
     assert "30 items skipped, which could not be read:" in result.stdout
@@ -125,7 +116,7 @@ def test_unreadable_files_are_listed_but_not_without_end(photos):
 
 def test_one_unreadable_file_is_all_that_is_listed(photos):
     (photos / "dog" / "003.png").write_text("no image")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features")
+    result = run("extract", "photos", "--backbone", "pixels", "-o", "photos.features")
     assert result.stdout.splitlines()[2:] == [
         "1 item skipped, which could not be read:",
         "  photos/dog/003.png: is not an image in a format that Pillow reads",
@@ -135,7 +126,7 @@ def test_one_unreadable_file_is_all_that_is_listed(photos):
 
 def test_strict(photos):
     (photos / "dog" / "003.png").write_text("no image")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--strict")
+    result = run("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--strict")
     assert result.exit_code == 1
     assert "photos/dog/003.png could not be read" in result.stderr
     assert not (photos.parent / "photos.features").exists()
@@ -157,8 +148,7 @@ def in_a_process(script, folder):
 KILLS = """
     import os, signal, sys
     import twohot.extract
-    from twohot_command.commands import app
-
+    
     def deadly(function, call, before):
         n_calls = 0
         def wrapped(*args, **options):
@@ -218,11 +208,11 @@ def killed(tmp_path_factory):
 def test_killed_at_any_point_and_run_again(killed, point, monkeypatch):
     folder, n_left = killed[point], KILL_POINTS[point][-1]
     monkeypatch.chdir(folder)
-    assert f"{n_left} items went through the model" in run(*PIXELS[1:]).stdout
+    assert f"{n_left} items went through the model" in run("extract", *PIXELS[1:]).stdout
     resumed = Path("photos.features").read_bytes()
     assert sorted(path.name for path in folder.iterdir()) == ["photos", "photos.features"]
     Path("photos.features").unlink()
-    assert "12 items went through the model" in run(*PIXELS[1:]).stdout
+    assert "12 items went through the model" in run("extract", *PIXELS[1:]).stdout
     assert Path("photos.features").read_bytes() == resumed
 
 
@@ -231,10 +221,10 @@ def test_killed_without_labels(photos):
     kills = {str(photos.parent): ("twohot.extract.run", "_embed", 3, False)}
     result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
     assert result.returncode == 0, result.stderr
-    assert "no labels. 3 items went through the model" in run(*arguments[1:]).stdout
+    assert "no labels. 3 items went through the model" in run("extract", *arguments[1:]).stdout
     resumed = Path("photos.features").read_bytes()
     Path("photos.features").unlink()
-    assert "no labels. 12 items went through the model" in run(*arguments[1:]).stdout
+    assert "no labels. 12 items went through the model" in run("extract", *arguments[1:]).stdout
     assert Path("photos.features").read_bytes() == resumed
 
 
@@ -245,17 +235,17 @@ def test_killed_with_a_real_model(photos):
     kills = {str(photos.parent): ("twohot.extract.run", "_embed", 2, False)}
     result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
     assert result.returncode == 0, result.stderr
-    assert "6 items went through the model" in run(*arguments[1:]).stdout
+    assert "6 items went through the model" in run("extract", *arguments[1:]).stdout
     resumed = Path("photos.features").read_bytes()
     Path("photos.features").unlink()
-    assert "12 items went through the model" in run(*arguments[1:]).stdout
+    assert "12 items went through the model" in run("extract", *arguments[1:]).stdout
     assert Path("photos.features").read_bytes() == resumed
 
 
 def test_files_that_are_not_taken_are_counted_and_named(photos):
     (photos / "cat" / "up").symlink_to("..")
     (photos / "cat" / "x.heic").write_bytes(b"any")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
+    result = run("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
         "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
@@ -268,10 +258,10 @@ def test_items_that_are_not_extracted_again_are_accounted_for(photos):
     (photos / "dog" / "000.png").write_bytes((photos / "cat" / "000.png").read_bytes())
     max(photos.rglob("*.png")).write_text("no image")
     arguments = ["photos", "--backbone", "pixels", "--batch-size", "4", "-o"]
-    result = run(*arguments, "photos.features")
+    result = run("extract", *arguments, "photos.features")
     assert "10 items went through the model, 1 duplicate skipped." in result.stdout
-    assert run(*arguments, "again.features", "--strict").exit_code == 1
-    result = run(*arguments, "again.features")
+    assert run("extract", *arguments, "again.features", "--strict").exit_code == 1
+    result = run("extract", *arguments, "again.features")
     assert (
         "2 items went through the model, 1 duplicate skipped, 8 extracted before." in result.stdout
     )

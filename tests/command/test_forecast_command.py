@@ -6,22 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from problems import digits
 from twohot import AutoProbe, LinearProbe, load
 from twohot.describe.forecast import forecast
-from twohot.tables import FeatureTable
-from twohot_command.commands import app
-from twohot_command.forecast import _superclass
+from twohot.tables import FeatureTable, write_features
 from twohot_command.sources import FeatureOptions, TableOptions
 
-# Wide enough that no cell is broken over two lines.
-WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["forecast", *map(str, arguments)], env=WIDE)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +26,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(folder):
-    return run(folder / "digits.npz", "-o", folder / "out")
+    return run("forecast", folder / "digits.npz", "-o", folder / "out")
 
 
 def test_the_first_screen_is_the_advice(folder, result):
@@ -65,7 +56,7 @@ def test_a_table_is_named_as_a_command_line_has_it():
 def test_evidence_and_tables_are_printed_where_asked(folder):
     data = digits(0.6)
     expected = forecast(data.X, data.given_labels)
-    output = run(folder / "digits.npz", "--verbose", "--quiet").output
+    output = run("forecast", folder / "digits.npz", "--verbose", "--quiet").output
     for sentence in (*expected.advice.evidence, *expected.advice.cautions):
         assert f"- {sentence}" in output
     assert f"{expected.theory.separation:.3g}" in output
@@ -100,23 +91,23 @@ def csv(tmp_path_factory):
 
 def test_rows_of_a_split_are_looked_at(csv):
     data = digits(0.6)
-    assert "d.csv: 600 rows" in run(csv, "--rounds", 2).output
-    chosen = run(csv, "--split", "test", "--folds", 3, "--seed", 1)
+    assert "d.csv: 600 rows" in run("forecast", csv, "--rounds", 2).output
+    chosen = run("forecast", csv, "--split", "test", "--folds", 3, "--seed", 1)
     assert "d.csv: 400 rows" in chosen.output
     expected = forecast(data.X[600:], data.given_labels[600:].astype(str), cv=3, random_state=1)
     assert f"Advice: {expected.advice.summary}" in chosen.output
     assert f"Labels: {expected.advice.wrong_labels}" in chosen.output
     assert f"twohot fit {csv} --split test" in chosen.output
     assert "--folds 3 --seed 1 -o probe.safetensors" in chosen.output
-    wrong = run(csv, "--split", "validation")
+    wrong = run("forecast", csv, "--split", "validation")
     assert wrong.exit_code == 1
     assert "split='validation' is not in this table, which has" in wrong.output
-    assert "d.csv: 1000 rows" in run(csv, "--split", "all", "--quiet").output
+    assert "d.csv: 1000 rows" in run("forecast", csv, "--split", "all", "--quiet").output
 
 
 def test_groups_are_held_out_together_and_named_in_the_next_command(csv):
     data = digits(0.6)
-    output = run(csv, "--split", "all", "--group-column", "patient", "--quiet").output
+    output = run("forecast", csv, "--split", "all", "--group-column", "patient", "--quiet").output
     groups = np.arange(1000) // 10
     expected = forecast(data.X, data.given_labels.astype(str), groups=groups)
     assert f"Advice: {expected.advice.summary}" in output
@@ -125,16 +116,24 @@ def test_groups_are_held_out_together_and_named_in_the_next_command(csv):
     assert f"twohot audit {csv} --split all --group-column patient -o audit/" in output
 
 
-def test_superclasses_are_those_of_the_classes_that_have_rows():
+def test_superclasses_of_classes_without_rows_are_left_out(tmp_path):
+    data = digits(0.6)
+    groups = np.array([2, 0] * 5 + [1])  # the last class has no row
     table = FeatureTable(
-        features=np.zeros((4, 2)),
-        labels=np.array([0, 2, 3, -1]),
-        classes=("pear", "fig", "cat", "apple"),
-        superclass=np.array([2, 2, 0, 2]),
-        superclass_names=("animal", "tool", "fruit"),
+        features=data.X,
+        labels=data.given_labels,
+        classes=(*"0123456789", "none"),
+        superclass=groups,
+        superclass_names=("odd", "unused", "even"),
     )
-    # pear, cat, apple
-    np.testing.assert_array_equal(_superclass(table), [1, 0, 1])
+    write_features(tmp_path / "d.features", table)
+    result = run("forecast", tmp_path / "d.features", "--quiet", "-o", tmp_path)
+    assert result.exit_code == 0, result.output
+    expected = forecast(data.X, data.given_labels, superclass=groups[:10] // 2)
+    record = json.loads((tmp_path / "forecast.json").read_text())
+    assert record["correlation"]["superclass"] == [1, 0] * 5
+    same = expected.correlation.same_superclass
+    assert record["correlation"]["same_superclass"] == pytest.approx(same)
 
 
 def test_features_and_classes_can_be_chosen(tmp_path):
@@ -142,7 +141,7 @@ def test_features_and_classes_can_be_chosen(tmp_path):
     np.savez(tmp_path / "d.npz", features=data.X[:, ::-1], mine=data.X, labels=data.given_labels)
     (tmp_path / "names.txt").write_text("\n".join(f"digit {k}" for k in range(10)))
     arguments = ["--feature-column", "mine", "--classes", tmp_path / "names.txt"]
-    result = run(tmp_path / "d.npz", *arguments, "-o", tmp_path)
+    result = run("forecast", tmp_path / "d.npz", *arguments, "-o", tmp_path)
     assert result.exit_code == 0, result.output
     record = json.loads((tmp_path / "forecast.json").read_text())
     assert record["classes"] == [f"digit {k}" for k in range(10)]
@@ -156,12 +155,12 @@ def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, cho
     monkeypatch.chdir(tmp_path)
     data = digits(noise, 1000 if noise else 1797)
     np.savez("digits.npz", X=data.X, y=data.given_labels)
-    said = run("digits.npz", "--quiet", *choice, "-o", ".").output
+    said = run("forecast", "digits.npz", "--quiet", *choice, "-o", ".").output
     advice = json.loads(Path("forecast.json").read_text())["advice"]
     assert advice["action"] == ("use AutoProbe" if noise else "use a plain probe")
     (line,) = (line for line in said.splitlines() if line.startswith("Next:"))
     _, _, *words = shlex.split(line)
-    made = CliRunner().invoke(app, [*words, "--quiet"], env=WIDE)
+    made = run(*words, "--quiet")
     assert made.exit_code == 0, made.output
     fitted = load("probe.safetensors")
     if noise:
@@ -179,7 +178,7 @@ def test_nothing_is_to_be_fitted_where_nothing_helps(tmp_path, monkeypatch):
     data = digits(0.6)
     shuffled = np.random.default_rng(1).permutation(data.given_labels)
     np.savez("digits.npz", X=data.X, y=shuffled)
-    said = run("digits.npz", "--quiet").output
+    said = run("forecast", "digits.npz", "--quiet").output
     assert "Advice: no linear method will help: " in said
     assert "Labels: The number of wrong labels cannot be estimated" in said
     assert "Next:   twohot describe digits.npz" in said
