@@ -114,7 +114,7 @@ class Gate:
             line += f" The estimate is more: {issues.noise_rate:.2%}."
         if self.junit is not None:
             with whole_file(self.junit) as file:
-                file.write(junit_xml(source, line, is_failed=is_failed).encode())
+                file.write(junit_xml(source, line, is_failed=is_failed))
         if self.annotations:
             say(annotation(line, is_failed=is_failed))
         say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
@@ -144,12 +144,12 @@ def share_of(name: str, text: str) -> float:
     return share
 
 
-def junit_xml(source: str, line: str, *, is_failed: bool) -> str:
+def junit_xml(source: str, line: str, *, is_failed: bool) -> bytes:
     """Return a result as JUnit XML: one test suite with one test.
 
     Examples
     --------
-    >>> print(junit_xml("a.csv", "about 7% are wrong.", is_failed=True))
+    >>> print(junit_xml("a.csv", "about 7% are wrong.", is_failed=True).decode())
     <?xml version='1.0' encoding='UTF-8'?>
     <testsuites>
       <testsuite name="twohot audit" tests="1" failures="1">
@@ -167,8 +167,8 @@ def junit_xml(source: str, line: str, *, is_failed: bool) -> str:
     if is_failed:
         ET.SubElement(case, "failure", {"message": message})
     ET.indent(suites)
-    content = ET.tostring(suites, encoding="UTF-8", xml_declaration=True)
-    return content.decode()
+    content: bytes = ET.tostring(suites, encoding="UTF-8", xml_declaration=True)
+    return content
 
 
 def annotation(line: str, *, is_failed: bool) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from label_tables import done, refused, run
 
 from audits import ANIMALS, audit_rows
 from twohot.audit.folder import write_audit_folder
@@ -37,8 +38,7 @@ def everything(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.usefixtures("folder")
 def test_the_labels_follow_from_the_decisions() -> None:
-    result = run("apply", "decisions.csv", "--audit", "audit", "-o", "corrected.csv")
-    assert result.exit_code == 0, result.output
+    result = done("apply", "decisions.csv", "--audit", "audit", "-o", "corrected.csv")
     expected = np.array(ROWS.given_labels)
     expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
     lines = [[str(i), f"item, {i}", ANIMALS[k]] for i, k in enumerate(expected)]
@@ -56,23 +56,22 @@ def test_the_labels_follow_from_the_decisions() -> None:
 
 def test_the_audit_is_looked_for_beside_the_decisions_then_here(folder, monkeypatch) -> None:
     (folder / "decisions.csv").rename(folder / "audit" / "decisions.csv")
-    assert run("apply", "audit/decisions.csv").exit_code == 0
+    done("apply", "audit/decisions.csv")
     assert (folder / "audit" / "reviewed.csv").exists()
     (folder / "audit" / "decisions.csv").rename(folder / "decisions.csv")
     monkeypatch.chdir(folder / "audit")
     (folder / "audit" / "reviewed.csv").unlink()
-    assert run("apply", "../decisions.csv").exit_code == 0
+    done("apply", "../decisions.csv")
     assert (folder / "audit" / "reviewed.csv").exists()
 
 
 def test_an_output_is_replaced_only_when_asked(folder) -> None:
     (folder / "out.csv").write_text("mine")
     arguments = ("decisions.csv", "--audit", "audit", "-o", "out.csv")
-    result = run("apply", *arguments)
-    assert result.exit_code == 1
-    assert "out.csv already exists" in result.output
+    result = refused("apply", *arguments)
+    assert "out.csv already exists" in result
     assert (folder / "out.csv").read_text() == "mine"
-    assert run("apply", *arguments, "--force").exit_code == 0
+    done("apply", *arguments, "--force")
     assert (folder / "out.csv").read_text() != "mine"
 
 
@@ -81,8 +80,7 @@ def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> No
     is_clear = ROWS.is_label_issue & ~ROWS.is_undecided
     sure = is_clear & (ROWS.confidence >= 0.7)
     assert 0 < sure.sum() < ROWS.is_label_issue.sum()
-    result = run("apply", "--audit", "audit", "--accept-all", "0.7", "-o", "out.csv")
-    assert result.exit_code == 0, result.output
+    result = done("apply", "--audit", "audit", "--accept-all", "0.7", "-o", "out.csv")
     expected = np.where(sure, ROWS.suggested_labels, ROWS.given_labels)
     assert [line[2] for line in read_csv("out.csv")[1:]] == [ANIMALS[k] for k in expected]
     assert f"{sure.sum()} rows decided: {sure.sum()} suggestions accepted" in result.output
@@ -96,8 +94,9 @@ def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> No
 def test_a_users_own_file_is_written_again(folder) -> None:
     lines = [f"{i};'{i}';{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
     (folder / "own.csv").write_text("n;text;kind\n" + "\n".join([*lines, "12;;cat"]))
-    result = run("apply", "decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
-    assert result.exit_code == 0, result.output
+    result = done(
+        "apply", "decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv"
+    )
     assert "labels in column 'kind', old labels in 'given_label'. 1 row not in the" in (
         result.output
     )
@@ -121,8 +120,7 @@ NEW_ACTIONS = [
 @pytest.mark.usefixtures("folder")
 def test_new_classes_exclusions_and_notes_are_written() -> None:
     write_csv("more.csv", [*COLUMNS, "note"], [[REPORT, *line] for line in NEW_ACTIONS])
-    result = run("apply", "more.csv", "--audit", "audit", "-o", "out.csv")
-    assert result.exit_code == 0, result.output
+    result = done("apply", "more.csv", "--audit", "audit", "-o", "out.csv")
     assert "2 rows decided" in result.output
     assert "1 relabelled, new classes 'yak', 0 given labels kept, 1 row excluded" in result.output
     assert "Note" not in result.output
@@ -147,8 +145,9 @@ def test_a_new_class_that_is_another_spelling_is_said() -> None:
 def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
     lines = [f"{i},{ANIMALS[k]},owl" for i, k in enumerate(ROWS.given_labels)]
     (folder / "own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
-    result = run("apply", "decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
-    assert result.exit_code == 0, result.output
+    result = done(
+        "apply", "decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv"
+    )
     assert "old labels in 'given_label_2' ('given_label' already exists" in result.output
     assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
 
@@ -181,8 +180,7 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     own = [f"{i},{names[k]}" for i, k in enumerate(ROWS.given_labels)]
     (reviewed_twice / "own.csv").write_text("\n".join(["n,kind", *own]))
     where = ("--audit", "audit", "--to", "own.csv", "-o", "out.csv")
-    result = run("apply", "decisions.csv", "ben.csv", *where)
-    assert result.exit_code == 0, result.output
+    result = done("apply", "decisions.csv", "ben.csv", *where)
     said = "Agreement of 2 reviewers ('decisions', 'Ben'): 50.0% of 2 rows decided by two; Cohen's"
     assert said in result.output
     assert "Reviewers disagree on 1 row, which keeps its given label: out.disagree" in result.output
@@ -199,8 +197,7 @@ def test_decisions_of_several_reviewers_are_merged_and_settled(reviewed_twice) -
     assert command.strip() in Path("out.settle.html").read_text()
     # The line can be pasted: it replaces the output, and nothing is left to settle.
     write_csv(settled, COLUMNS, [[f"{REPORT}-settled", "2", "accept", ""]])
-    result = run(*command.split()[1:])
-    assert result.exit_code == 0, result.output
+    result = done(*command.split()[1:])
     assert "Reviewers disagree on" not in result.output
     stale = "out.disagreements.csv and out.settle.html, of an earlier run"
     assert f"nothing is left to settle. Out of date: {stale}" in result.output
@@ -214,21 +211,19 @@ def test_long_texts_are_settled(tmp_path, monkeypatch) -> None:
     report = write_audit_folder("audit", rows, ReviewSummary())
     for name, kind in (("a.csv", "accept"), ("b.csv", "reject")):
         write_csv(name, COLUMNS, [[report, "0", kind, ""]])
-    result = run("apply", "a.csv", "b.csv", "--audit", "audit", "-o", "out.csv")
-    assert result.exit_code == 0, result.output
+    done("apply", "a.csv", "b.csv", "--audit", "audit", "-o", "out.csv")
     assert Path("out.settle.html").exists()
 
 
 @pytest.mark.usefixtures("reviewed_twice")
 def test_nothing_is_written_where_a_list_to_settle_would_be_replaced() -> None:
     Path("out.settle.html").write_text("mine")
-    result = run("apply", "decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv")
-    assert result.exit_code == 1
-    assert "out.settle.html already exists" in result.output
+    result = refused("apply", "decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv")
+    assert "out.settle.html already exists" in result
     assert not Path("out.csv").exists()
     arguments = ("decisions.csv", "ben.csv", "--audit", "audit", "-o", "out.csv", "--force")
     # What is accepted unseen is not what reviewers disagree on.
-    assert run("apply", *arguments, "--accept-all", "0").exit_code == 0
+    done("apply", *arguments, "--accept-all", "0")
     assert read_csv("out.csv")[3][2] == "dog"
     assert "1 row to settle" in Path("out.settle.html").read_text()
 
@@ -242,8 +237,7 @@ def test_merged_spellings_are_written_into_every_row_of_a_users_file(tmp_path, m
     Path("own.csv").write_text("\n".join(["n,kind", *own, "12,CAT"]))
     line = ",".join([report, "", "CAT", "spelling", "cat"])
     Path("d.csv").write_text(f"report,id,given_label,decision,label\n{line}\n")
-    result = run("apply", "d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
-    assert result.exit_code == 0, result.output
+    result = done("apply", "d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert "Spellings merged: 'CAT' as 'cat' (4 undecided rows)." in result.output
     assert "0 of 12 rows have a label of another class now" in result.output
     assert Path("clean.csv").read_text().split("\n")[1:] == [
@@ -260,8 +254,7 @@ def test_a_file_is_corrected_whose_spellings_the_audit_merged(tmp_path, monkeypa
     lines = [f"{i},{name}" for i, name in enumerate(spelled)]
     Path("own.csv").write_text("\n".join(["n,kind", *lines]))
     write_csv("d.csv", COLUMNS, [[report, "0", "accept", ""]])
-    result = run("apply", "d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
-    assert result.exit_code == 0, result.output
+    result = done("apply", "d.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
     assert "Spellings merged: '␣cat' as 'cat', 'CAT' as 'cat'." in result.output
     now = ["dog", *(ANIMALS[k] for k in ROWS.given_labels[1:])]
     assert [line[1:] for line in read_csv("clean.csv")[1:]] == [

@@ -6,7 +6,18 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import N_FEATURES, NAMES, blobs, column, everything, run, write_table, wrong_every
+from label_tables import (
+    N_FEATURES,
+    NAMES,
+    blobs,
+    column,
+    done,
+    everything,
+    refused,
+    run,
+    write_table,
+    wrong_every,
+)
 
 from pictures import write_picture
 from twohot import LinearProbe, load
@@ -24,10 +35,10 @@ def test_the_wrong_labels_are_found_and_corrected(work, true) -> None:
     assert column(tmp_path / "audit" / "corrected.csv", "label") == true
     assert "Of 150 labels, about 14.7% are wrong (between " in said
     accept = ["apply", "--audit", "audit", "--to", "table.csv", "-o", "table_clean.csv"]
-    assert run(*accept, "--accept-all", "0.9").exit_code == 0
+    done(*accept, "--accept-all", "0.9")
     # Of so few rows no label is wrong with the probability that is suggested: none is changed.
     assert column(table.with_name("table_clean.csv"), "label") == column(table, "label")
-    assert run(*accept, "--accept-all", "0.5", "--force").exit_code == 0
+    done(*accept, "--accept-all", "0.5", "--force")
     assert column(table.with_name("table_clean.csv"), "label") == true
     assert column(table.with_name("table_clean.csv"), "given_label") == column(table, "label")
     # Classes come in the order of numbers, and the noise in the order of the classes.
@@ -50,8 +61,7 @@ def test_a_feature_file_goes_all_the_way_to_reviewed_labels(tmp_path, monkeypatc
         ["audit", "noisy.features", "-o", "audit", "--quiet"],
     ]
     for step in steps:
-        result = run(*step)
-        assert result.exit_code == 0, result.output
+        done(*step)
     table = read_features("noisy.features")
     true = [table.classes[k] for k in table.true_labels]
     folder = tmp_path / "audit"
@@ -69,7 +79,7 @@ def test_a_feature_file_goes_all_the_way_to_reviewed_labels(tmp_path, monkeypatc
     report = json.loads((folder / "summary.json").read_text())["report"]
     decisions = [[report, str(rows[0]), "accept", ""], [report, str(rows[1]), "reject", ""]]
     write_csv(folder / "decisions.csv", ["report", "id", "decision", "label"], decisions)
-    assert run("apply", folder / "decisions.csv").exit_code == 0
+    done("apply", folder / "decisions.csv")
     expected = [table.classes[k] for k in table.labels]
     expected[rows[0]] = column(folder / "issues.csv", "predicted_label")[rows[0]]
     assert column(folder / "reviewed.csv", "label") == expected
@@ -85,8 +95,7 @@ def test_rows_of_a_split_keep_the_numbers_they_have_in_the_file(tmp_path) -> Non
         "test": ["--split", "test"],
         "all": ["--split", "all"],
     }.items():
-        result = run("audit", table, "-o", tmp_path / asked, "--quiet", *arguments)
-        assert result.exit_code == 0, result.output
+        done("audit", table, "-o", tmp_path / asked, "--quiet", *arguments)
         issues = tmp_path / asked / "issues.csv"
         outcomes[asked] = [int(row) for row in column(issues, "id")]
         flagged = column(issues, "is_label_issue")
@@ -108,9 +117,7 @@ def test_the_rows_are_mapped_as_asked_and_know_their_groups(noisy, tmp_path, mon
     assert 'need umap-learn: pip install "twohot[umap]"' in " ".join(refused.output.split())
     assert not (tmp_path / "audit").exists()
     for asked, is_there in (((), True), (("--map", "none"), False)):
-        assert (
-            run("audit", table, "-o", tmp_path / "audit", *judged, "--force", *asked).exit_code == 0
-        )
+        done("audit", table, "-o", tmp_path / "audit", *judged, "--force", *asked)
         page = (tmp_path / "audit" / "report.html").read_text(encoding="utf-8")
         assert ('"groups":["ward a","ward b"]' in page) == is_there
 
@@ -118,8 +125,7 @@ def test_the_rows_are_mapped_as_asked_and_know_their_groups(noisy, tmp_path, mon
 @pytest.mark.parametrize(("arguments", "n_flagged"), [(["--budget", 5], 5), (["--budget", 0], 0)])
 def test_a_budget_flags_so_many_rows(noisy, tmp_path, arguments, n_flagged) -> None:
     table, probe = noisy / "table.csv", noisy / "probe.safetensors"
-    result = run("audit", table, "--probe", probe, "-o", tmp_path / "audit", *arguments)
-    assert result.exit_code == 0, result.output
+    done("audit", table, "--probe", probe, "-o", tmp_path / "audit", *arguments)
     flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
     assert flagged.count("true") == n_flagged
 
@@ -132,8 +138,7 @@ def test_a_lower_precision_flags_more(tmp_path) -> None:
     counts = []
     for precision in ("0.2", "0.5", "1"):
         folder = tmp_path / precision
-        result = run("audit", table, "-o", folder, "--precision", precision)
-        assert result.exit_code == 0, result.output
+        done("audit", table, "-o", folder, "--precision", precision)
         counts.append(column(folder / "issues.csv", "is_label_issue").count("true"))
         assert (
             json.loads((folder / "summary.json").read_text())["details"]["precision"] == precision
@@ -147,15 +152,14 @@ def test_the_labels_of_an_audited_split_can_be_fitted_on(tmp_path) -> None:
     given = wrong_every(true, 7)
     split = ["test" if row % 5 == 0 else "train" for row in range(len(true))]
     table = write_table(tmp_path / "table.csv", features, label=given, split=split)
-    assert run("audit", table, "-o", tmp_path / "audit", "--quiet").exit_code == 0
+    done("audit", table, "-o", tmp_path / "audit", "--quiet")
     corrected = tmp_path / "audit" / "corrected.csv"
     # As a spreadsheet may leave it: by label.
     head, *lines = corrected.read_text().splitlines()
     by_label = sorted(lines, key=lambda line: line.split(",")[-1])
     corrected.write_text("\n".join([head, *by_label]) + "\n")
     output = tmp_path / "probe.safetensors"
-    result = run("fit", table, "--labels", corrected, "-o", output, "--quiet")
-    assert result.exit_code == 0, result.output
+    done("fit", table, "--labels", corrected, "-o", output, "--quiet")
     # The probe knows its columns, as if it had been fitted on a frame.
     frame = pd.DataFrame(features, columns=[f"x{i}" for i in range(features.shape[1])])
     assert (load(output).predict(frame) == np.array([NAMES[k] for k in true])).all()
@@ -163,8 +167,7 @@ def test_the_labels_of_an_audited_split_can_be_fitted_on(tmp_path) -> None:
 
 def test_a_probe_judges_in_place_of_a_choice(noisy, true, tmp_path) -> None:
     table, probe = noisy / "table.csv", noisy / "probe.safetensors"
-    result = run("audit", table, "--probe", probe, "-o", tmp_path / "audit")
-    assert result.exit_code == 0, result.output
+    result = done("audit", table, "--probe", probe, "-o", tmp_path / "audit")
     assert column(tmp_path / "audit" / "issues.csv", "predicted_label") == true
     assert "Judged by" not in result.output
     details = json.loads((tmp_path / "audit" / "summary.json").read_text())["details"]
@@ -177,8 +180,7 @@ def test_a_probe_may_know_classes_that_no_row_has_and_name_them_by_numbers(tmp_p
     LinearProbe().fit(features, np.array([2, 10, 30, 7])[true]).save(tmp_path / "p.safetensors")
     # Rows of the fourth class are given as the others: nobody calls them 7.
     table = write_table(tmp_path / "table.csv", features, label=[NAMES[k % 3] for k in true])
-    result = run("audit", table, "--probe", tmp_path / "p.safetensors", "-o", tmp_path / "audit")
-    assert result.exit_code == 0, result.output
+    done("audit", table, "--probe", tmp_path / "p.safetensors", "-o", tmp_path / "audit")
     names = [*NAMES, "7"]
     assert column(tmp_path / "audit" / "issues.csv", "predicted_label") == [names[k] for k in true]
     assert column(tmp_path / "audit" / "corrected.csv", "label") == [names[k] for k in true]
@@ -190,8 +192,7 @@ def test_a_class_with_one_row_and_rows_without_a_label_are_kept(tmp_path) -> Non
     labels = wrong_every(true, 7)
     labels[5], labels[11] = "lonely", ""
     table = write_table(tmp_path / "table.csv", features, label=labels)
-    result = run("audit", table, "-o", tmp_path / "audit", "--quiet")
-    assert result.exit_code == 0, result.output
+    result = done("audit", table, "-o", tmp_path / "audit", "--quiet")
     assert "Classes with one label only: 1 ('lonely')" in result.output
     assert "Rows without a label: 1" in result.output
     corrected = column(tmp_path / "audit" / "corrected.csv", "label")
@@ -219,8 +220,7 @@ def test_rows_of_a_group_do_not_vouch_for_each_other(tmp_path) -> None:
         "owner": ["--group-column", "owner", "--feature-column", "x*"],
         "half": ["--group-column", "half", "--feature-column", "x*"],
     }.items():
-        result = run("audit", table, "-o", tmp_path / name, "--quiet", *arguments)
-        assert result.exit_code == 0, result.output
+        result = done("audit", table, "-o", tmp_path / name, "--quiet", *arguments)
         assert (f"group: {name}" in result.output) == (name != "alone")
         flagged[name] = column(tmp_path / name / "issues.csv", "is_label_issue")
     assert flagged["owner"] == ["true" if row % 7 == 0 else "false" for row in rows]
@@ -233,8 +233,7 @@ def test_a_second_audit_goes_on_from_a_review(noisy, true, tmp_path) -> None:
     # Two wrong labels are corrected, and one that is wrong is said to be right.
     given = column(table, "label")
     write_decisions(checked, {"0": true[0], "7": given[7], "1": true[1]})
-    result = run("audit", table, "-o", tmp_path / "audit", "--checked", checked, "--quiet")
-    assert result.exit_code == 0, result.output
+    done("audit", table, "-o", tmp_path / "audit", "--checked", checked, "--quiet")
     issues = tmp_path / "audit" / "issues.csv"
     assert column(issues, "is_label_issue")[:8] == ["true", *["false"] * 7]
     assert [float(cell) for cell in column(issues, "probability_wrong")[:2]] == [1, 0]
@@ -249,13 +248,12 @@ def test_a_second_audit_goes_on_from_a_review(noisy, true, tmp_path) -> None:
 def test_an_audit_is_replaced_only_by_force(noisy, tmp_path) -> None:
     table, probe = noisy / "table.csv", noisy / "probe.safetensors"
     arguments = ["audit", table, "--probe", probe, "-o", tmp_path / "audit"]
-    assert run(*arguments).exit_code == 0
+    done(*arguments)
     before = everything(tmp_path)
-    result = run(*arguments, "--budget", 3)
-    assert result.exit_code == 1
-    assert "summary.json: choose another folder, or replace them by --force" in result.output
+    result = refused(*arguments, "--budget", 3)
+    assert "summary.json: choose another folder, or replace them by --force" in result
     assert everything(tmp_path) == before
-    assert run(*arguments, "--budget", 3, "--force").exit_code == 0
+    done(*arguments, "--budget", 3, "--force")
     flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
     assert flagged.count("true") == 3
 
@@ -277,11 +275,10 @@ def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, mo
     }
     for name, (folder, arguments) in audits.items():
         monkeypatch.chdir(folder)
-        result = run("audit", *arguments, "-o", tmp_path / name, "--quiet")
-        assert result.exit_code == 0, result.output
+        done("audit", *arguments, "-o", tmp_path / name, "--quiet")
         assert "could not be read" not in (tmp_path / name / "report.html").read_text()
     monkeypatch.chdir(tmp_path)
-    assert run("audit", elsewhere, "-o", tmp_path / "lost", "--quiet").exit_code == 0
+    done("audit", elsewhere, "-o", tmp_path / "lost", "--quiet")
     assert "pictures could not be read" in (tmp_path / "lost" / "report.html").read_text()
 
 
@@ -292,9 +289,8 @@ def test_an_audit_does_not_replace_what_it_reads(noisy, tmp_path, name) -> None:
     folder.mkdir()
     (folder / name).write_bytes(table.read_bytes())
     asked = ("audit", folder / name, "--probe", probe, "-o", folder, "--force")
-    result = run(*asked)
-    assert result.exit_code == 1
-    assert f"{name} is an input and would be replaced by the audit in {folder}" in result.output
+    result = refused(*asked)
+    assert f"{name} is an input and would be replaced by the audit in {folder}" in result
     assert (folder / name).read_bytes() == table.read_bytes()
     labels = run("audit", table, "--labels", folder / name, "-o", folder, "--force")
     assert "would be replaced" in labels.output
@@ -306,6 +302,6 @@ def test_an_audit_of_other_labels_has_the_classes_of_these(tmp_path) -> None:
     np.savez(path, X=features, y=true, classes=[f"class {k}" for k in range(26)])
     write_csv(tmp_path / "y.csv", ["label"], ([f"class {k}"] for k in true))
     asked = ("audit", path, "--labels", tmp_path / "y.csv", "-o", tmp_path / "audit", "--quiet")
-    assert run(*asked).exit_code == 0
+    done(*asked)
     summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
     assert summary["classes"] == ["class 0", "class 1", "class 2"]

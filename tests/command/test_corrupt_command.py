@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from label_tables import done, run
 
 from twohot import LinearProbe
 from twohot.judge.given import out_of_fold_probabilities
 from twohot.noise import corrupt_table, corrupt_table_at_boundary, corruption_for
 from twohot.tables import FeatureTable, read_features, write_features
-
 
 TABLE = FeatureTable(
     features=np.arange(120.0).reshape(60, 2),
@@ -35,11 +35,18 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["symmetric", "asymmetric", "pair_flip", "superclass"])
 def test_the_file_is_that_of_the_function(folder, kind):
-    result = run(
+    result = done(
         "corrupt",
-        "in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "out.features"
+        "in.features",
+        "--kind",
+        kind,
+        "--rate",
+        "0.6",
+        "--seed",
+        "3",
+        "-o",
+        "out.features",
     )
-    assert result.exit_code == 0, result.output
     expected = corrupt_table(TABLE, corruption_for(TABLE, kind, 0.6), seed=3, kind=kind, rate=0.6)
     noisy = read_features("out.features")
     np.testing.assert_array_equal(noisy.labels, expected.labels)
@@ -52,7 +59,18 @@ def test_the_file_is_that_of_the_function(folder, kind):
     assert cells == ["train", kind, "40", str(n_changed), "60.00%", f"{n_changed / 40:.2%}"]
     assert "20 other rows keep their labels." in result.output
     first = (folder / "out.features").read_bytes()
-    run("corrupt", "in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "same.features")
+    run(
+        "corrupt",
+        "in.features",
+        "--kind",
+        kind,
+        "--rate",
+        "0.6",
+        "--seed",
+        "3",
+        "-o",
+        "same.features",
+    )
     assert (folder / "same.features").read_bytes() == first
 
 
@@ -65,8 +83,7 @@ def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
     table = FeatureTable(features=features, labels=labels, classes=("a", "b", "c", "d"))
     write_features("overlap.features", table)
     options = ("--kind", "boundary", "--rate", "0.3", "--seed", "1", "-o", "out.features")
-    result = run("corrupt", "overlap.features", *options)
-    assert result.exit_code == 0, result.output
+    done("corrupt", "overlap.features", *options)
     noisy = read_features(folder / "out.features")
     record = noisy.provenance["corruption"]
     assert (record["kind"], record["rate"], record["seed"], record["n_rows"]) == (
@@ -93,8 +110,7 @@ def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
 
 def test_a_matrix_and_another_split(folder):
     options = ("--kind", "matrix", "--matrix", "m.csv", "--split", "all", "--exact")
-    result = run("corrupt", "in.features", *options, "-o", "out.features")
-    assert result.exit_code == 0, result.output
+    result = done("corrupt", "in.features", *options, "-o", "out.features")
     noisy = read_features(folder / "out.features")
     np.testing.assert_array_equal(noisy.labels, (TABLE.labels + 1) % 3)
     assert "100.00%" in result.output
@@ -103,7 +119,7 @@ def test_a_matrix_and_another_split(folder):
 
 def test_other_formats_come_in(folder):
     options = ("--labels", "y.csv", "--label-column", "name", "--rate", "0.5", "-o", "out.features")
-    assert run("corrupt", "X.npy", *options).exit_code == 0
+    done("corrupt", "X.npy", *options)
     noisy = read_features(folder / "out.features")
     np.testing.assert_array_equal(noisy.true_labels, TABLE.labels)
     pd.DataFrame(TABLE.features).assign(name=TABLE.given_labels).to_csv("t.csv", index=False)
@@ -113,6 +129,6 @@ def test_other_formats_come_in(folder):
         ["--feature-column", "0", "--feature-column", "1"],
     ):
         options = ("--label-column", "name", "--rate", "0.5", "-o", "out.features", "--force")
-        assert run("corrupt", "t.csv", *columns, *options).exit_code == 0
+        done("corrupt", "t.csv", *columns, *options)
         n_features = len(columns) // 2 or 2
         assert read_features(folder / "out.features").n_features == n_features

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from label_tables import done, refused, run
 from sklearn.datasets import load_digits
 
 from twohot.describe import description
@@ -37,8 +38,7 @@ def cells(output):
 
 
 def test_the_tables_are_those_of_the_description(source, digits):
-    result = run("describe", source, "--verbose")
-    assert result.exit_code == 0, result.output
+    result = done("describe", source, "--verbose")
     lines = result.output.splitlines()[1:]  # after the columns
     assert lines[0] == "digits.features: 1797 rows of 64 features (float64), 10 classes"
     assert lines[1] == "rows with a label: 1790, without: 7"
@@ -88,8 +88,7 @@ def test_superclasses_of_a_file_are_used_unless_a_clustering_is_asked_for(digits
     assert "Superclasses (named in the file)" in run("describe", target).output
     assert "cut at 0.3" in run("describe", target, "--cut", 0.3).output
     options = ["--kind", "superclass", "--rate", "0.6", "-o", str(noisy)]
-    result = run("corrupt", str(target), *options)
-    assert result.exit_code == 0, result.output
+    done("corrupt", str(target), *options)
     table = read_features(noisy)
     wrong = table.labels != table.true_labels
     assert 0.3 < wrong.mean() < 0.7
@@ -101,8 +100,7 @@ def test_superclasses_of_a_file_are_used_unless_a_clustering_is_asked_for(digits
 def test_a_table_of_one_class_is_described_without_correlations(tmp_path):
     table = FeatureTable(features=np.eye(3), labels=np.array([0, -1, 0]), classes=("cat",))
     write_features(tmp_path / "bare.features", table)
-    result = run("describe", tmp_path / "bare.features", "-o", tmp_path / "report")
-    assert result.exit_code == 0, result.output
+    result = done("describe", tmp_path / "bare.features", "-o", tmp_path / "report")
     assert "No correlations: fewer than two classes have rows." in result.output
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["description.json"]
 
@@ -113,8 +111,7 @@ def test_other_formats_and_separate_labels_are_read(tmp_path):
     text = "\n".join(["id,digit", *(f"{row},{label}" for row, label in enumerate(labels))])
     (tmp_path / "labels.csv").write_text(text)
     options = ("--labels", tmp_path / "labels.csv", "--label-column", "digit")
-    result = run("describe", tmp_path / "rows.npy", *options)
-    assert result.exit_code == 0, result.output
+    result = done("describe", tmp_path / "rows.npy", *options)
     assert "rows with a label: 1797, without: 0" in result.output
     assert "rows per class: 174 to 183, median 180" in result.output
 
@@ -126,9 +123,8 @@ def test_nan_in_the_features_is_named(digits, tmp_path):
         tmp_path / "bad.features",
         FeatureTable(features=X, labels=digits.labels, classes=digits.classes),
     )
-    result = run("describe", tmp_path / "bad.features")
-    assert result.exit_code == 1
-    assert "X contains NaN at row 12, column 3" in result.output
+    result = refused("describe", tmp_path / "bad.features")
+    assert "X contains NaN at row 12, column 3" in result
 
 
 def test_splits_are_listed_and_one_is_described(digits, tmp_path):
@@ -141,7 +137,10 @@ def test_splits_are_listed_and_one_is_described(digits, tmp_path):
         (["--split", "test"], "the rows of test"),
         (["--split", "all"], "all rows"),
     ):
-        assert f"{sizes}; below are {shown}" in run("describe", tmp_path / "split.features", *arguments).output
+        assert (
+            f"{sizes}; below are {shown}"
+            in run("describe", tmp_path / "split.features", *arguments).output
+        )
 
 
 def test_many_features_have_means_without_a_spread(source, monkeypatch):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from label_tables import done, refused, run
 from PIL import Image
 
 import twohot
@@ -13,7 +14,6 @@ from twohot.describe import demo_data
 from twohot_command.demo import check_demo_folder
 
 
-
 def table_rows(output):
     """Cells of the table, by method."""
     rows = [re.split(r"\s*[│┃]\s*", line.strip()) for line in output.splitlines()]
@@ -21,8 +21,7 @@ def table_rows(output):
 
 
 def test_version():
-    result = run("--version")
-    assert result.exit_code == 0
+    result = done("--version")
     assert result.output == f"twohot {twohot.__version__}\n"
 
 
@@ -133,7 +132,6 @@ def test_the_demo_replaces_nothing_but_a_demo(demo_folder, demo, tmp_path):
     check_demo_folder(tmp_path / "new")
     for content in ("{}", "[]", "half", '{"title": "Labels of mine"}'):
         (tmp_path / "summary.json").write_text(content)
-        result = run("demo", "-o", str(tmp_path))
-        assert result.exit_code == 1
-        assert "has files that are not from a demo" in result.output
+        result = refused("demo", "-o", str(tmp_path))
+        assert "has files that are not from a demo" in result
         assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_tables import NAMES, blobs, run, write_table, wrong_every
+from label_tables import NAMES, blobs, done, write_table, wrong_every
 
 from twohot import LinearProbe
 from twohot.base.labels import code_labels
@@ -29,8 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("folder")
 def test_accuracy_classes_confusions_and_a_picture():
-    result = run("evaluate", "p.safetensors", "trusted.csv", "-o", "found")
-    assert result.exit_code == 0, result.output
+    result = done("evaluate", "p.safetensors", "trusted.csv", "-o", "found")
     assert "Accuracy 90.0% (83.3% to 94.2%), on 120 rows" in result.output
     lines = [line.replace("│", " ").split() for line in result.output.splitlines()]
     assert ["2", "40", "90.0%", "90.0%", "90.0%"] in lines
@@ -46,8 +45,7 @@ def test_labels_that_the_probe_does_not_know_are_named_and_the_rest_evaluated(fo
     features, true = blobs(120)
     labels = [*["[yak]"] * 3, *(NAMES[label] for label in true[3:])]
     write_table(folder / "more.csv", features, label=labels)
-    result = run("evaluate", "p.safetensors", "more.csv")
-    assert result.exit_code == 0, result.output
+    result = done("evaluate", "p.safetensors", "more.csv")
     assert "on 117 rows" in result.output
     assert "Not counted: 3 rows of 1 class that the probe does not know ('[yak]')" in result.output
 
@@ -63,6 +61,5 @@ def test_labels_that_the_probe_does_not_know_are_named_and_the_rest_evaluated(fo
     ids=["default", "all", "train"],
 )
 def test_the_test_split_is_meant_where_there_is_one(arguments, said):
-    result = run("evaluate", "p.safetensors", "split.csv", *arguments)
-    assert result.exit_code == 0, result.output
+    result = done("evaluate", "p.safetensors", "split.csv", *arguments)
     assert said in result.output

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from label_tables import WIDE, done, refused, run
 
 import archives
 from pictures import write_photos
 from twohot.extract import load_backbone, read_image_folder
 from twohot.extract.backbones import load_torchvision
 from twohot.tables import read_features
-
 
 
 @pytest.fixture
@@ -26,8 +26,7 @@ def photos(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("photos")
 def test_a_folder_with_real_weights():
-    result = run("extract", "photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
-    assert result.exit_code == 0
+    result = done("extract", "photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
     columns, said, advice = result.stdout.splitlines()
     assert columns == "Columns: label: sub-folder; id: path below photos"
     assert said == (
@@ -50,8 +49,7 @@ def test_a_csv_of_texts_with_real_weights(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.csv").write_text("q,intent\nWhere is my card?,card\nReset my PIN.,pin\n")
     options = ["--text-column", "q", "--label-column", "intent", "--dtype", "float32", "--quiet"]
-    result = run("extract", "texts.csv", "--backbone", "minilm", "-o", "texts.features", *options)
-    assert result.exit_code == 0
+    result = done("extract", "texts.csv", "--backbone", "minilm", "-o", "texts.features", *options)
     assert result.stderr == ""
     table = read_features("texts.features")
     expected = load_backbone("minilm", "text").embed(["Where is my card?", "Reset my PIN."])
@@ -81,7 +79,7 @@ def test_a_data_set_with_human_labels(tmp_path, monkeypatch):
     np.save(tmp_path / "root" / "CIFAR-100_human.npy", np.arange(7))
     output = tmp_path / "cifar.features"
     options = ["--root", str(tmp_path / "root"), "--labels", "human"]
-    assert run("extract", "cifar100", "--backbone", "pixels", "-o", str(output), *options).exit_code == 0
+    done("extract", "cifar100", "--backbone", "pixels", "-o", str(output), *options)
     table = read_features(output)
     assert table.labels.tolist() == [*range(7), *labels["test"]]
     assert table.true_labels.tolist() == labels["train"] + labels["test"]
@@ -104,8 +102,7 @@ def test_a_second_run_has_nothing_to_do(photos):
 def test_unreadable_files_are_listed_but_not_without_end(photos):
     for number in range(30):
         (photos / "dog" / f"bad{number:02d}.png").write_text("[red]no image[/red]")
-    result = run("extract", "photos", "--backbone", "pixels", "-o", "photos.features")
-    assert result.exit_code == 0
+    result = done("extract", "photos", "--backbone", "pixels", "-o", "photos.features")
     assert "has 12 rows" in result.stdout
     assert "30 items skipped, which could not be read:" in result.stdout
     assert "  photos/dog/bad19.png: is not an image in a format that Pillow reads" in result.stdout
@@ -245,8 +242,7 @@ def test_killed_with_a_real_model(photos):
 def test_files_that_are_not_taken_are_counted_and_named(photos):
     (photos / "cat" / "up").symlink_to("..")
     (photos / "cat" / "x.heic").write_bytes(b"any")
-    result = run("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
-    assert result.exit_code == 0
+    result = done("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
     assert result.stderr.splitlines() == [
         "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
         "Note: 1 file not taken (not an image file name): 'photos/cat/x.heic'.",
@@ -260,7 +256,7 @@ def test_items_that_are_not_extracted_again_are_accounted_for(photos):
     arguments = ["photos", "--backbone", "pixels", "--batch-size", "4", "-o"]
     result = run("extract", *arguments, "photos.features")
     assert "10 items went through the model, 1 duplicate skipped." in result.stdout
-    assert run("extract", *arguments, "again.features", "--strict").exit_code == 1
+    refused("extract", *arguments, "again.features", "--strict")
     result = run("extract", *arguments, "again.features")
     assert (
         "2 items went through the model, 1 duplicate skipped, 8 extracted before." in result.stdout

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_tables import NAMES, blobs, column, run, write_table, wrong_every
+from label_tables import NAMES, blobs, column, done, refused, write_table, wrong_every
 
 from twohot import AutoProbe, LinearProbe
 from twohot.base.labels import code_labels
@@ -29,8 +29,7 @@ def noisy(tmp_path, monkeypatch):
 
 def test_what_is_fitted_is_what_auto_probe_chooses(noisy) -> None:
     features, given, _ = noisy
-    result = run("fit", "table.csv", "-o", "p.safetensors", "--quiet", "--seed", 3)
-    assert result.exit_code == 0, result.output
+    result = done("fit", "table.csv", "-o", "p.safetensors", "--quiet", "--seed", 3)
     assert "Fitted on 119 rows of 3 classes: p.safetensors" in result.output
     labelled = given != ""
     expected = AutoProbe(random_state=3).fit(features[labelled], code_labels(given[labelled]))
@@ -38,7 +37,7 @@ def test_what_is_fitted_is_what_auto_probe_chooses(noisy) -> None:
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
 
     # And it predicts as it does in memory, rows without labels too.
-    assert run("predict", "p.safetensors", "new.csv", "-o", "new_labels.csv").exit_code == 0
+    done("predict", "p.safetensors", "new.csv", "-o", "new_labels.csv")
     assert column("new_labels.csv", "id") == [str(row) for row in range(120)]
     assert column("new_labels.csv", "predicted_label") == expected.predict(features).tolist()
     outputs = np.sort(expected.predict_proba(features), axis=1)
@@ -50,7 +49,7 @@ def test_what_is_fitted_is_what_auto_probe_chooses(noisy) -> None:
 
 def test_a_probe_is_fitted_on_the_training_rows(noisy) -> None:
     features, given, split = noisy
-    assert run("fit", "split.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
+    done("fit", "split.csv", "-o", "p.safetensors", "--quiet")
     rows = (split == "train") & (given != "")
     expected = AutoProbe(random_state=0).fit(features[rows], code_labels(given[rows]))
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
@@ -69,8 +68,7 @@ def test_all_rows_are_predicted_unless_a_split_is_asked_for(noisy, arguments, ro
     features, _, _ = noisy
     probe = LinearProbe().fit(features, np.array([2.0, 10.0, 30.0])[np.arange(120) % 3])
     probe.save("p.safetensors")
-    result = run("predict", "p.safetensors", "split.csv", "-o", "out.csv", *arguments)
-    assert result.exit_code == 0, result.output
+    result = done("predict", "p.safetensors", "split.csv", "-o", "out.csv", *arguments)
     assert f"Predicted {len(rows)} rows" in result.output
     assert column("out.csv", "id") == [str(row) for row in rows]
     # Whole floats are the classes that a table names.
@@ -80,16 +78,15 @@ def test_all_rows_are_predicted_unless_a_split_is_asked_for(noisy, arguments, ro
 @pytest.mark.usefixtures("noisy")
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_a_picture_shows_what_was_tried(kind) -> None:
-    result = run("fit", "table.csv", "-o", "p.safetensors", "--figure", f"tried.{kind}", "--quiet")
-    assert result.exit_code == 0, result.output
+    done("fit", "table.csv", "-o", "p.safetensors", "--figure", f"tried.{kind}", "--quiet")
     assert (b"PNG" if kind == "png" else b"<?xml") in Path(f"tried.{kind}").read_bytes()[:8]
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "audit"])
 def test_features_of_another_backbone_are_refused_by_name(tmp_path, monkeypatch, command) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("extract", "digits", "--backbone", "pixels", "-o", "d.features").exit_code == 0
-    assert run("fit", "d.features", "-o", "p.safetensors", "--quiet").exit_code == 0
+    done("extract", "digits", "--backbone", "pixels", "-o", "d.features")
+    done("fit", "d.features", "-o", "p.safetensors", "--quiet")
     table = read_features("d.features")
     other = {**table.provenance, "backbone": "resnet50"}
     write_features("other.features", replace(table, provenance=other))
@@ -98,9 +95,8 @@ def test_features_of_another_backbone_are_refused_by_name(tmp_path, monkeypatch,
         "evaluate": ["p.safetensors", "other.features"],
         "audit": ["other.features", "--probe", "p.safetensors", "-o", "audit"],
     }
-    result = run(command, *arguments[command])
-    assert result.exit_code == 1
+    result = refused(command, *arguments[command])
     assert (
         "other.features has features of 'resnet50', and p.safetensors was fitted on features of "
         "'pixels': extract both with the same backbone."
-    ) in result.output
+    ) in result

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from label_tables import done, refused, run
 
 from problems import digits
 from twohot import AutoProbe, LinearProbe, load
 from twohot.describe.forecast import forecast
 from twohot.tables import FeatureTable, write_features
 from twohot_command.sources import FeatureOptions, TableOptions
-
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,8 @@ def test_rows_of_a_split_are_looked_at(csv):
     assert f"Labels: {expected.advice.wrong_labels}" in chosen.output
     assert f"twohot fit {csv} --split test" in chosen.output
     assert "--folds 3 --seed 1 -o probe.safetensors" in chosen.output
-    wrong = run("forecast", csv, "--split", "validation")
-    assert wrong.exit_code == 1
-    assert "split='validation' is not in this table, which has" in wrong.output
+    wrong = refused("forecast", csv, "--split", "validation")
+    assert "split='validation' is not in this table, which has" in wrong
     assert "d.csv: 1000 rows" in run("forecast", csv, "--split", "all", "--quiet").output
 
 
@@ -127,8 +126,7 @@ def test_superclasses_of_classes_without_rows_are_left_out(tmp_path):
         superclass_names=("odd", "unused", "even"),
     )
     write_features(tmp_path / "d.features", table)
-    result = run("forecast", tmp_path / "d.features", "--quiet", "-o", tmp_path)
-    assert result.exit_code == 0, result.output
+    done("forecast", tmp_path / "d.features", "--quiet", "-o", tmp_path)
     expected = forecast(data.X, data.given_labels, superclass=groups[:10] // 2)
     record = json.loads((tmp_path / "forecast.json").read_text())
     assert record["correlation"]["superclass"] == [1, 0] * 5
@@ -141,8 +139,7 @@ def test_features_and_classes_can_be_chosen(tmp_path):
     np.savez(tmp_path / "d.npz", features=data.X[:, ::-1], mine=data.X, labels=data.given_labels)
     (tmp_path / "names.txt").write_text("\n".join(f"digit {k}" for k in range(10)))
     arguments = ["--feature-column", "mine", "--classes", tmp_path / "names.txt"]
-    result = run("forecast", tmp_path / "d.npz", *arguments, "-o", tmp_path)
-    assert result.exit_code == 0, result.output
+    done("forecast", tmp_path / "d.npz", *arguments, "-o", tmp_path)
     record = json.loads((tmp_path / "forecast.json").read_text())
     assert record["classes"] == [f"digit {k}" for k in range(10)]
     expected = forecast(data.X, data.given_labels)
@@ -160,8 +157,7 @@ def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, cho
     assert advice["action"] == ("use AutoProbe" if noise else "use a plain probe")
     (line,) = (line for line in said.splitlines() if line.startswith("Next:"))
     _, _, *words = shlex.split(line)
-    made = run(*words, "--quiet")
-    assert made.exit_code == 0, made.output
+    done(*words, "--quiet")
     fitted = load("probe.safetensors")
     if noise:
         assert advice["code"] == "AutoProbe()"

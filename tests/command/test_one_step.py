@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import column, everything, run
+from label_tables import column, done, everything, refused, run
 from pyarrow import parquet
 
 from pictures import write_photos, write_picture
@@ -33,7 +33,7 @@ def photos(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_photos(tmp_path / "photos")
     arguments = ("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
-    assert run(*arguments).exit_code == 0
+    done(*arguments)
     table = read_features("photos.features")
     probe = LinearProbe(ridge=1).fit(np.array(table.features), table.coded)
     probe.feature_origin_ = FeatureOrigin.of_table(table).to_json()
@@ -62,18 +62,15 @@ def tickets(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("photos")
 def test_fit_writes_what_predict_needs():
-    result = run("fit", "photos.features", "-o", "fitted.safetensors", "--quiet")
-    assert result.exit_code == 0, result.output
+    done("fit", "photos.features", "-o", "fitted.safetensors", "--quiet")
     assert load("fitted.safetensors").feature_origin_["backbone"] == "pixels"
 
 
 def test_a_folder_is_predicted_as_its_features_are(photos):
-    made = run("extract", "new", "--unlabelled", "--backbone", "pixels", "-o", "new.features")
-    assert made.exit_code == 0, made.output
-    assert run("predict", "p.safetensors", "new.features", "-o", "two.csv").exit_code == 0
+    done("extract", "new", "--unlabelled", "--backbone", "pixels", "-o", "new.features")
+    done("predict", "p.safetensors", "new.features", "-o", "two.csv")
     before = set(everything(photos))
-    result = run("predict", "p.safetensors", "new", "-o", "one.csv", "--quiet")
-    assert result.exit_code == 0, result.output
+    result = done("predict", "p.safetensors", "new", "-o", "one.csv", "--quiet")
     assert read_csv("one.csv") == read_csv("two.csv")
     assert column("one.csv", "id") == ["0.png", "1.png", "2.png"]
     assert "1 item skipped, which could not be read:\n  new/broken.png" in result.output
@@ -83,8 +80,7 @@ def test_a_folder_is_predicted_as_its_features_are(photos):
 
 @pytest.mark.usefixtures("photos")
 def test_photos_by_class_are_evaluated():
-    result = run("evaluate", "p.safetensors", "photos", "--quiet")
-    assert result.exit_code == 0, result.output
+    result = done("evaluate", "p.safetensors", "photos", "--quiet")
     assert "Accuracy 100.0% (67.6% to 100.0%), on 8 rows" in result.output
 
 
@@ -109,8 +105,7 @@ def test_what_cannot_be_evaluated_is_refused_before_features_are_made(arguments,
 @pytest.mark.usefixtures("tickets")
 @pytest.mark.parametrize("columns", [["tickets.csv"], ["other.csv", "--item-column", "body"]])
 def test_a_table_of_texts_is_predicted_and_rows_keep_their_ids(columns):
-    result = run("predict", "p.safetensors", *columns, "-o", "out.csv", "--quiet")
-    assert result.exit_code == 0, result.output
+    result = done("predict", "p.safetensors", *columns, "-o", "out.csv", "--quiet")
     assert "id: ticket_id; not used: urgency" in result.output
     assert column("out.csv", "id") == ["t7", "t9"]
     assert column("out.csv", "predicted_label") == ["money", "bug"]
@@ -126,8 +121,7 @@ def test_a_probe_knows_the_column_of_its_texts(source):
     probe.feature_origin_ = {**probe.feature_origin_, "item_column": "body"}
     probe.save("p.safetensors")
     for path, predicted in [(source, ["money", "bug"]), ("both.csv", ["money", "money"])]:
-        result = run("predict", "p.safetensors", path, "-o", "out.csv", "--quiet", "--force")
-        assert result.exit_code == 0, result.output
+        done("predict", "p.safetensors", path, "-o", "out.csv", "--quiet", "--force")
         assert column("out.csv", "predicted_label") == predicted
 
 
@@ -135,8 +129,7 @@ def test_a_probe_knows_the_column_of_its_texts(source):
 @pytest.mark.parametrize("labels", [[], ["--labels", "labels.csv"]], ids=["own", "separate"])
 def test_a_table_of_texts_is_evaluated(labels):
     write_csv("labels.csv", ["ticket_id", "label"], [["t9", "bug"], ["t7", "money"]])
-    result = run("evaluate", "p.safetensors", "tickets.csv", "--quiet", *labels)
-    assert result.exit_code == 0, result.output
+    result = done("evaluate", "p.safetensors", "tickets.csv", "--quiet", *labels)
     accuracy = "100.0%" if labels else "50.0%"
     assert f"Accuracy {accuracy}" in result.output
     assert "on 2 rows" in result.output
@@ -150,8 +143,7 @@ def test_a_table_as_wide_as_the_probe_holds_features():
         [f"n_{letter}" for letter in LETTERS],
         [[str(number) for number in row] for row in features],
     )
-    result = run("predict", "p.safetensors", "wide.csv", "-o", "out.csv")
-    assert result.exit_code == 0, result.output
+    result = done("predict", "p.safetensors", "wide.csv", "-o", "out.csv")
     assert "Features by" not in result.output
     assert column("out.csv", "id") == ["0", "1"]
 
@@ -178,8 +170,7 @@ def test_a_parquet_file_lists_texts_unless_a_column_holds_lists(kind, monkeypatc
 @pytest.mark.usefixtures("tickets")
 def test_probabilities_of_all_classes_are_written():
     arguments = ("predict", "p.safetensors", "tickets.csv", "--quiet", "--probabilities")
-    result = run(*arguments, "-o", "out.csv")
-    assert result.exit_code == 0, result.output
+    done(*arguments, "-o", "out.csv")
     outputs = load("p.safetensors").predict_proba(count_letters(["pay bill", "boom"]))
     for place, name in enumerate(["bug", "money"]):
         said = np.array(column("out.csv", f"probability of {name}"), dtype=float)
@@ -204,9 +195,8 @@ def test_probabilities_of_all_classes_are_written():
 )
 def test_items_of_another_kind_are_refused(tickets, arguments, message):
     before = everything(tickets)
-    result = run("predict", "p.safetensors", *arguments, "-o", "out.csv", "--quiet")
-    assert result.exit_code == 1, result.output
-    assert message in result.output
+    result = refused("predict", "p.safetensors", *arguments, "-o", "out.csv", "--quiet")
+    assert message in result
     assert everything(tickets) == before
 
 
@@ -215,16 +205,14 @@ def test_a_probe_that_does_not_know_its_backbone_says_so():
     probe = load("p.safetensors")
     probe.feature_origin_ = {}
     probe.save("q.safetensors")
-    result = run("predict", "q.safetensors", "new", "-o", "out.csv")
-    assert result.exit_code == 1
-    assert "new is a folder, and q.safetensors does not store its backbone" in result.output
+    result = refused("predict", "q.safetensors", "new", "-o", "out.csv")
+    assert "new is a folder, and q.safetensors does not store its backbone" in result
 
 
 def test_images_of_another_size_have_other_pixels(photos):
     write_picture(photos / "large" / "0.png", 1, (48, 20))
-    result = run("predict", "p.safetensors", "large", "-o", "out.csv", "--quiet")
-    assert result.exit_code == 1
-    assert "large has 2880 features, but p.safetensors expects 1440" in result.output
+    result = refused("predict", "p.safetensors", "large", "-o", "out.csv", "--quiet")
+    assert "large has 2880 features, but p.safetensors expects 1440" in result
 
 
 @pytest.mark.usefixtures("photos")
@@ -233,18 +221,16 @@ def test_weights_that_changed_are_refused():
     origin = FeatureOrigin.from_json(probe.feature_origin_)
     probe.feature_origin_ = replace(origin, weights="old").to_json()
     probe.save("q.safetensors")
-    result = run("predict", "q.safetensors", "new", "-o", "out.csv", "--quiet")
-    assert result.exit_code == 1
-    assert "backbone='pixels' has other weights than those" in result.output
+    result = refused("predict", "q.safetensors", "new", "-o", "out.csv", "--quiet")
+    assert "backbone='pixels' has other weights than those" in result
 
 
 def test_a_probe_of_images_says_that_a_table_lists_texts(photos):
     write_csv("tickets.csv", ["ticket_id", "text"], [["t1", "pay"], ["t2", "boom"]])
-    result = run("predict", "p.safetensors", "tickets.csv", "-o", "out.csv")
-    assert result.exit_code == 1
+    result = refused("predict", "p.safetensors", "tickets.csv", "-o", "out.csv")
     assert (
         "tickets.csv lists texts in its column 'text', but p.safetensors was fitted on features "
         "of images, from 'pixels': pass a probe of texts, or name the column of the images by "
         "--item-column=…."
-    ) in result.output
+    ) in result
     assert not (photos / "out.csv").exists()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import NAMES, blobs, column, everything, run, write_table
+from label_tables import NAMES, blobs, column, done, everything, refused, run, write_table
 
 from twohot import load
 from twohot.tables.csv_file import write_csv
@@ -15,16 +15,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     features, true = blobs(90)
     write_table(tmp_path / "a.csv", features, label=[NAMES[label] for label in true])
-    result = run("fit", "a.csv", "-o", "p.safetensors", "--quiet")
-    assert result.exit_code == 0, result.output
+    done("fit", "a.csv", "-o", "p.safetensors", "--quiet")
     return tmp_path
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_columns_are_in_the_file_of_the_probe():
     assert load("p.safetensors").feature_names_in_.tolist() == [f"x{i}" for i in range(6)]
-    result = run("predict", "p.safetensors", "a.csv", "-o", "out.csv", "--quiet")
-    assert result.exit_code == 0, result.output
+    done("predict", "p.safetensors", "a.csv", "-o", "out.csv", "--quiet")
     assert column("out.csv", "predicted_label") == column("a.csv", "label")
 
 
@@ -47,11 +45,10 @@ def test_other_columns_are_refused_by_name(folder, names, message, command):
         "evaluate": ("evaluate", "p.safetensors", "other.csv"),
         "audit": ("audit", "other.csv", "--probe", "p.safetensors", "-o", "audit"),
     }
-    result = run(*arguments[command])
-    assert result.exit_code == 1, result.output
+    result = refused(*arguments[command])
     said = "p.safetensors was fitted on 6 columns 'x0', 'x1', 'x2' and 3 more, and "
-    assert said + message in result.output
-    assert "--feature-column" in result.output
+    assert said + message in result
+    assert "--feature-column" in result
     assert everything(folder) == before
 
 
@@ -75,8 +72,7 @@ def test_the_columns_of_a_probe_are_taken_by_name_from_a_table_with_others(folde
         "evaluate": ("evaluate", "p.safetensors", source),
         "audit": ("audit", source, "--probe", "p.safetensors", "-o", "audit"),
     }
-    result = run(*arguments[command])
-    assert result.exit_code == 0, result.output
+    result = done(*arguments[command])
     if kind != "folder":
         assert "features: 6 columns x0 … x5" in result.output
         assert "not used: age, height" in result.output
@@ -90,9 +86,8 @@ def test_the_columns_of_a_probe_are_taken_by_name_from_a_table_with_others(folde
 
 def test_columns_chosen_in_another_order_are_refused(folder):
     chosen = [part for i in (1, 0, 2, 3, 4, 5) for part in ("--feature-column", f"x{i}")]
-    result = run("predict", "p.safetensors", "a.csv", "-o", "out.csv", *chosen)
-    assert result.exit_code == 1
-    assert "a.csv has them in another order" in result.output
+    result = refused("predict", "p.safetensors", "a.csv", "-o", "out.csv", *chosen)
+    assert "a.csv has them in another order" in result
     assert not (folder / "out.csv").exists()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_tables import run
+from label_tables import done, refused, run
 
 import twohot
 from small_data import write_small_data
@@ -31,8 +31,7 @@ def runs(folder):
 
 
 def test_the_list_names_everything_with_what_it_needs():
-    printed = run("reproduce", "list")
-    assert printed.exit_code == 0
+    printed = done("reproduce", "list")
     ids = [exhibit.id for exhibit in exhibits()]
     assert all(name[:12] in printed.output for name in ids)
     assert "Figure 3a: Training" in printed.output
@@ -50,9 +49,8 @@ def test_a_list_in_a_narrow_terminal_has_titles_below_their_ids(monkeypatch):
 
 def test_a_missing_laboratory_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "twohot_paper.app", None)
-    printed = run("reproduce", "list", "--no-such-option")
-    assert printed.exit_code == 1
-    assert 'pip install "twohot[paper]"' in printed.output
+    printed = refused("reproduce", "list", "--no-such-option")
+    assert 'pip install "twohot[paper]"' in printed
 
 
 def test_a_figure_is_written_in_all_formats(made):
@@ -88,8 +86,7 @@ def test_finished_runs_are_skipped_and_counted(made):
     folder, features, _ = made
     before = runs(folder)
     options = ["--features", features, "-o", folder / "out", "--seeds", "1"]
-    printed = run("reproduce", FIGURE, *options)
-    assert printed.exit_code == 0
+    printed = done("reproduce", FIGURE, *options)
     assert "8 of 8 runs were already finished." in printed.output
     assert runs(folder) == before
     assert "8 of 8" in run("reproduce", "list", *options).output
@@ -97,8 +94,7 @@ def test_finished_runs_are_skipped_and_counted(made):
 
 def test_records_only_does_no_run(made, tmp_path):
     _, features, _ = made
-    printed = run("reproduce", FIGURE, "--features", features, "-o", tmp_path, "--records-only")
-    assert printed.exit_code == 0
+    done("reproduce", FIGURE, "--features", features, "-o", tmp_path, "--records-only")
     assert not (tmp_path / "runs.jsonl").exists()
 
 
@@ -115,16 +111,13 @@ def test_a_failed_run_is_told_and_tried_again(made, tmp_path, monkeypatch):
     assert printed.exit_code == 1
     assert "no luck" in printed.output
     assert "8 runs failed" in printed.output
-    assert run("reproduce", FIGURE, *options).exit_code == 0
+    done("reproduce", FIGURE, *options)
 
 
 def test_more_feature_files_may_follow(made, tmp_path):
     _, features, _ = made
     other = write_small_data(tmp_path, "cats", seed=1)
-    printed = run(
-        "reproduce", FIGURE, "--features", features, other, "-o", tmp_path, "--records-only"
-    )
-    assert printed.exit_code == 0
+    done("reproduce", FIGURE, "--features", features, other, "-o", tmp_path, "--records-only")
     assert "cats" in (tmp_path / "index.html").read_text()
 
 
@@ -169,17 +162,15 @@ def test_what_cannot_be_used_is_refused_and_the_log_untouched(
     logs = {"other.jsonl": '{"format": 99}\n', "notes.jsonl": "milk, eggs\n"}
     for name, text in logs.items():
         Path(name).write_text(text)
-    printed = run("reproduce", *arguments)
-    assert printed.exit_code == 1
-    assert message in printed.output
+    printed = refused("reproduce", *arguments)
+    assert message in printed
     assert {name: Path(name).read_text() for name in logs} == logs
     assert not Path("paper").exists()
 
 
 def test_features_that_nothing_needs_are_not_used_nor_read(tmp_path):
     given = ["--features", "digits.npz", "--records-only", "-o", tmp_path]
-    printed = run("reproduce", "fig:acc_gain", *given)
-    assert printed.exit_code == 0
+    printed = done("reproduce", "fig:acc_gain", *given)
     assert "fig:acc_gain needs no features: digits.npz is not used." in printed.output
     printed = run("reproduce", "fig:acc_gain", "synthetic", "other.npz", *given)
     assert "need no features: digits.npz, other.npz are not used." in printed.output

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from label_tables import blobs, column, run, write_table, wrong_every
+from label_tables import blobs, column, done, run, write_table, wrong_every
 from PIL import Image
 
 from twohot.extract import Backbone, extract, read_item_table
@@ -65,11 +65,9 @@ def test_tickets_with_empty_texts_end_with_their_own_labels(
     tickets = write_tickets(tmp_path / "tickets.csv", delimiter, ids=ids)
     extract(read_item_table(tickets, label_column="category"), BACKBONE, "tickets.features")
     labels = ["--labels", "tickets.csv"] if separate else []  # the features know "category"
-    result = run("audit", "tickets.features", *labels, "-o", "audit", "--quiet")
-    assert result.exit_code == 0, result.output
+    result = done("audit", "tickets.features", *labels, "-o", "audit", "--quiet")
     arguments = ["--audit", "audit", "--accept-all", "0.2", "--to", "tickets.csv"]
-    result = run("apply", *arguments, "-o", "clean.csv")
-    assert result.exit_code == 0, result.output
+    done("apply", *arguments, "-o", "clean.csv")
     before, after = rows_of(tickets, delimiter), rows_of(tmp_path / "clean.csv", delimiter)
     assert len(after) == N_TICKETS
     for row, (own, clean) in enumerate(zip(before, after, strict=True)):
@@ -82,10 +80,7 @@ def test_tickets_with_empty_texts_end_with_their_own_labels(
     names = [row.get("ticket_id", str(place)) for place, row in enumerate(before)]
     kept = [name for row, name in enumerate(names) if row not in SKIPPED]
     assert column(tmp_path / "audit" / "corrected.csv", "id") == kept
-    fitted = run(
-        "fit", "tickets.features", "--labels", "audit/corrected.csv", "-o", "p.st", "--quiet"
-    )
-    assert fitted.exit_code == 0, fitted.output
+    done("fit", "tickets.features", "--labels", "audit/corrected.csv", "-o", "p.st", "--quiet")
 
 
 def test_photos_end_in_the_folders_of_their_classes(tmp_path, monkeypatch):
@@ -108,8 +103,7 @@ def test_photos_end_in_the_folders_of_their_classes(tmp_path, monkeypatch):
         ["audit", "photos.features", "-o", "audit", "--quiet"],
         ["apply", "--audit", "audit", "--accept-all", "0.2", "--to", "photos", "-o", "clean"],
     ):
-        result = run(*command)
-        assert result.exit_code == 0, result.output
+        done(*command)
     assert "60 images, linked" in result.output
     found = {path.read_bytes(): path.parent.name for path in Path("clean").rglob("*.png")}
     assert found == content
@@ -139,15 +133,15 @@ CHOSEN = ["--label-column", "kind", "--id-column", "nr", "--item-column", "remar
 
 
 def test_what_was_said_is_in_the_record_of_the_run(table):
-    assert run("audit", table, *CHOSEN, "--quiet", "-o", "audit").exit_code == 0
+    done("audit", table, *CHOSEN, "--quiet", "-o", "audit")
     assert json.loads(Path("audit/summary.json").read_text())["details"]["columns"] == SAID
     assert "remark 9" in Path("audit/report.html").read_text()  # beside the user's own embeddings
-    assert run("forecast", table, *CHOSEN, "--quiet", "-o", "out").exit_code == 0
+    done("forecast", table, *CHOSEN, "--quiet", "-o", "out")
     assert json.loads(Path("out/forecast.json").read_text())["columns"] == SAID
-    assert run("describe", table, *CHOSEN, "-o", "about").exit_code == 0
+    done("describe", table, *CHOSEN, "-o", "about")
     about = json.loads(Path("about/description.json").read_text())
     assert about["provenance"]["columns"] == SAID
-    assert run("corrupt", table, *CHOSEN, "--rate", "0.1", "-o", "n.features").exit_code == 0
+    done("corrupt", table, *CHOSEN, "--rate", "0.1", "-o", "n.features")
     assert read_features("n.features").provenance["columns"] == SAID
     assert f"Columns: {SAID}" in run("describe", "n.features").output
 
@@ -161,9 +155,8 @@ def test_a_feature_file_says_what_it_knows(tmp_path):
 
 
 def test_predictions_carry_the_ids(table):
-    assert run("fit", table, *CHOSEN, "--quiet", "-o", "p.safetensors").exit_code == 0
-    result = run("predict", "p.safetensors", table, *CHOSEN, "-o", "new.csv")
-    assert result.exit_code == 0, result.output
+    done("fit", table, *CHOSEN, "--quiet", "-o", "p.safetensors")
+    result = done("predict", "p.safetensors", table, *CHOSEN, "-o", "new.csv")
     assert f"Columns: {SAID}" in result.stdout
     assert column(Path("new.csv"), "id") == [f"N{row}" for row in reversed(range(90))]
 
@@ -175,8 +168,7 @@ def test_own_embeddings_are_shown_with_the_texts_of_a_label_file(tmp_path, monke
     lines = [f"N{row},say {row},{label}" for row, label in enumerate(wrong_every(true, 9))]
     Path("y.csv").write_text("\n".join(["nr,message,kind", *lines]))
     chosen = ["--label-column", "kind", "--id-column", "nr", "--item-column", "message"]
-    result = run("audit", "X.npy", "--labels", "y.csv", *chosen, "--quiet", "-o", "audit")
-    assert result.exit_code == 0, result.output
+    result = done("audit", "X.npy", "--labels", "y.csv", *chosen, "--quiet", "-o", "audit")
     assert "y.csv: label: kind; item: message; id: nr" in result.stdout
     issues = Path("audit/issues.csv")
     assert column(issues, "id") == [f"N{row}" for row in range(90)]

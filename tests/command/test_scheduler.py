@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from label_tables import run
+from label_tables import done, run
 
 from twohot.probes.fitted import load
 from twohot.tables import FeatureTable, read_table, write_features
@@ -23,9 +23,8 @@ def source(tmp_path):
 
 def test_workers_fit_what_is_fitted_here(source, tmp_path, cluster):
     here, there = tmp_path / "here.safetensors", tmp_path / "there.safetensors"
-    assert run("fit", source, "-o", here, "--quiet").exit_code == 0
-    result = run("fit", source, "-o", there, "--quiet", "--scheduler", cluster.scheduler_address)
-    assert result.exit_code == 0, result.output
+    done("fit", source, "-o", here, "--quiet")
+    done("fit", source, "-o", there, "--quiet", "--scheduler", cluster.scheduler_address)
     found, expected = load(there), load(here)
     recipes = [[entry.recipe for entry in each.choice_.chosen] for each in (found, expected)]
     assert recipes[0] == recipes[1]

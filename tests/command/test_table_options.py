@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 import pytest
-from label_tables import NAMES, blobs, column, run, write_table, wrong_every
+from label_tables import NAMES, blobs, column, done, run, write_table, wrong_every
 
 from twohot.probes import load
 from twohot.tables import csv_columns, read_features, read_table
@@ -85,8 +85,7 @@ def odd(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("odd")
 def test_odd_labels_are_said():
-    result = run("describe", "table.csv")
-    assert result.exit_code == 0, result.output
+    result = done("describe", "table.csv")
     assert (
         "Note: 2 rows have a label that may be another spelling of a class: 'cat' (47 rows) / "
         "'Cat' (1), 'dog' (48 rows) / 'dog␣' (1). They are different classes here: pass "
@@ -99,8 +98,7 @@ def test_odd_labels_are_said():
     # Once, and in no other words.
     assert "another spelling" not in result.stdout
     assert "`missing`" not in result.output
-    quieter = run("describe", "table.csv", "--missing", "NaN", "--missing", "n/a")
-    assert quieter.exit_code == 0, quieter.output
+    quieter = done("describe", "table.csv", "--missing", "NaN", "--missing", "n/a")
     assert "another spelling" in quieter.stderr
     assert "--missing" not in quieter.stderr
 
@@ -108,8 +106,7 @@ def test_odd_labels_are_said():
 def test_spellings_are_merged_where_somebody_asks_for_it(odd) -> None:
     said = "Spellings merged: 'Cat' as 'cat' (1 row), 'dog␣' as 'dog' (1 row)"
     asked = ("table.csv", "--merge-spellings", "--missing", "NaN", "--missing", "n/a")
-    fitted = run("fit", *asked, "-o", "p.safetensors", "--quiet")
-    assert fitted.exit_code == 0, fitted.output
+    fitted = done("fit", *asked, "-o", "p.safetensors", "--quiet")
     assert said in fitted.stdout
     assert "another spelling" not in fitted.output
     assert load("p.safetensors").classes_.tolist() == ["cat", "dog", "fox"]
@@ -119,14 +116,13 @@ def test_spellings_are_merged_where_somebody_asks_for_it(odd) -> None:
     assert all(
         "--merge-spellings" in line for line in nexts if " fit " in line or " audit " in line
     )
-    audited = run("audit", *asked, "-o", "audit", "--quiet")
-    assert audited.exit_code == 0, audited.output
+    done("audit", *asked, "-o", "audit", "--quiet")
     assert "'Cat' as 'cat', 'dog␣' as 'dog'" in unescape(
         Path("audit/report.html").read_text("utf-8")
     )
     # The file itself is corrected: its spellings are known, and merged in it.
     accepted = ("--accept-all", "1", "--audit", "audit", "--to", "table.csv", "-o", "clean.csv")
-    assert run("apply", *accepted).exit_code == 0
+    done("apply", *accepted)
     columns = csv_columns(Path("clean.csv"))
     assert columns["given_label"].tolist() == odd
     assert {*columns["label"].tolist()} == {"cat", "dog", "fox", "NaN", "n/a"}
@@ -137,13 +133,13 @@ def test_blanks_at_the_end_of_a_class_are_seen_in_tables():
     described = run("describe", "table.csv", "--verbose").stdout
     assert "│ 'dog ' " in described
     assert "│ dog " in described
-    assert run("fit", "table.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
+    done("fit", "table.csv", "-o", "p.safetensors", "--quiet")
     assert "│ 'dog ' " in run("evaluate", "p.safetensors", "table.csv", "-v").stdout
 
 
 def test_texts_that_mean_no_label(odd):
     arguments = ["corrupt", "table.csv", "--rate", "0", "-o", "out.features", "--missing", "NaN"]
-    assert run(*arguments).exit_code == 0
+    done(*arguments)
     table = read_features("out.features")
     assert table.given_labels.tolist() == [None if name == "NaN" else name for name in odd]
     assert table.classes == ("Cat", "cat", "dog", "dog ", "fox", "n/a")
@@ -169,7 +165,7 @@ def test_classes_without_a_row_in_the_split_are_left_out_of_the_probe(tmp_path):
     probe = tmp_path / "p.safetensors"
     result = run("fit", source, "-o", probe, "--quiet")
     assert "Fitted on 100 rows of 2 classes" in result.output, result.output
-    assert run("predict", probe, source, "-o", tmp_path / "out.csv").exit_code == 0
+    done("predict", probe, source, "-o", tmp_path / "out.csv")
     assert set(column(tmp_path / "out.csv", "predicted_label")) == {"2", "10"}
 
 
@@ -179,7 +175,7 @@ def test_one_row_is_no_plural(tmp_path):
     labels = [NAMES[k] for k in true]
     source = write_table(tmp_path / "table.csv", features, label=labels, split=split)
     probe = tmp_path / "p.safetensors"
-    assert run("fit", source, "-o", probe, "--quiet").exit_code == 0
+    done("fit", source, "-o", probe, "--quiet")
     result = run("predict", probe, source, "--split", "one", "-o", tmp_path / "out.csv")
     assert "Predicted 1 row: " in result.output
     corrupted = run("corrupt", source, "--rate", "0.1", "-o", tmp_path / "noisy.features")
@@ -194,6 +190,5 @@ def test_text_that_is_no_feature_is_named_if_features_are_few(tmp_path) -> None:
     ]
     path = tmp_path / "tickets.csv"
     path.write_text("\n".join(["text,priority,label", *rows]))
-    result = run("describe", path)
-    assert result.exit_code == 0, result.output
+    result = done("describe", path)
     assert "1 feature for 3 classes; column 'text' is shown and is not a feature" in result.stderr

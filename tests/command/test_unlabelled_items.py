@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import column, everything, run
+from label_tables import column, done, everything, refused, run
 
 from pictures import encoded
 from twohot import load
@@ -36,23 +36,20 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def probe(folder):
-    assert run("extract", "photos", *PIXELS, "-o", "photos.features").exit_code == 0
-    result = run("fit", "photos.features", "-o", "p.safetensors", "--quiet")
-    assert result.exit_code == 0, result.output
+    done("extract", "photos", *PIXELS, "-o", "photos.features")
+    done("fit", "photos.features", "-o", "p.safetensors", "--quiet")
     return folder / "p.safetensors"
 
 
 def predicted(source):
-    result = run("predict", "p.safetensors", source, "-o", "predictions.csv", "--force")
-    assert result.exit_code == 0, result.output
+    done("predict", "p.safetensors", source, "-o", "predictions.csv", "--force")
     names = (column(Path("predictions.csv"), name) for name in ("item", "predicted_label"))
     return dict(zip(*names, strict=True))
 
 
 @pytest.mark.usefixtures("probe")
 def test_from_photos_to_predictions_on_new_photos():
-    result = run("extract", "new", "--unlabelled", *PIXELS, "-o", "new.features")
-    assert result.exit_code == 0, result.output
+    result = done("extract", "new", "--unlabelled", *PIXELS, "-o", "new.features")
     assert result.output.splitlines() == [
         "Columns: id: path below new",
         "new.features has 4 rows of 90 features, no labels. 4 items went through the model.",
@@ -73,11 +70,10 @@ def test_a_table_of_new_photos(kind):
     write = {"csv": frame.to_csv, "parquet": frame.to_parquet}[kind]
     write(f"list.{kind}", index=False)
     arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
-    refused = run("extract", *arguments)
-    assert refused.exit_code == 1
-    assert "name the label column by --label-column=…, or pass --unlabelled" in (refused.output)
+    refused = refused("extract", *arguments)
+    assert "name the label column by --label-column=…, or pass --unlabelled" in (refused)
     assert not Path("new.features").exists()
-    assert run("extract", *arguments, "--unlabelled").exit_code == 0
+    done("extract", *arguments, "--unlabelled")
     assert predicted("new.features") == {"new/1.png": "sky", "new/0.png": "brick"}
 
 
@@ -93,10 +89,9 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     arguments = ["extract", "new", "--unlabelled", *PIXELS, "--batch-size", "2", "-o"]
     (folder / "new" / "2.png").write_text("no image")
     # Stopped behind the first batch, which is not done again.
-    stopped = run(*arguments, "new.features", "--strict")
-    assert stopped.exit_code == 1
-    assert "new/2.png could not be read" in stopped.output
-    assert "or remove --strict" in stopped.output
+    stopped = refused(*arguments, "new.features", "--strict")
+    assert "new/2.png could not be read" in stopped
+    assert "or remove --strict" in stopped
     again = run(*arguments, "new.features")
     assert "has 3 rows of 90 features, no labels. 1 item went through" in again.output
     assert "  new/2.png: is not an image in a format that Pillow reads" in again.output
@@ -108,9 +103,8 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     assert "36 items went" in run(*labelled, "a.features").output
     bare = run(*labelled, "b.features", "--unlabelled")
     assert "36 rows of 90 features, no labels. 36 items went" in bare.output
-    refused = run(*labelled, "a.features", "--unlabelled")
-    assert refused.exit_code == 1
-    assert "made from other content: pass --force to replace it" in refused.output
+    refused = refused(*labelled, "a.features", "--unlabelled")
+    assert "made from other content: pass --force to replace it" in refused
     a, b = read_features("a.features"), read_features("b.features")
     np.testing.assert_array_equal(a.features, b.features)
     assert list(a.items) == list(b.items)
@@ -119,7 +113,7 @@ def test_cache_strict_and_what_cannot_be_read(folder):
 @pytest.fixture
 def bare(folder):
     """A feature file without labels, and labels for it."""
-    assert run("extract", "photos", "--unlabelled", *PIXELS, "-o", "bare.features").exit_code == 0
+    done("extract", "photos", "--unlabelled", *PIXELS, "-o", "bare.features")
     lines = [f"{name},{Path(name).parent.name}" for name in read_features("bare.features").ids]
     (folder / "labels.csv").write_text("\n".join(["id,label", *reversed(lines)]))
     return folder
@@ -134,8 +128,7 @@ def test_commands_that_need_labels_say_so_and_take_a_label_file(bare):
         "pass a label file by --labels=…, or predict labels with `twohot predict`."
     )
     assert everything(bare) == before
-    result = run("corrupt", "bare.features", *asked, "--labels", "labels.csv")
-    assert result.exit_code == 0, result.output
+    done("corrupt", "bare.features", *asked, "--labels", "labels.csv")
     assert read_features("noisy.features").classes == ("brick", "grass", "sky")
 
 
@@ -145,16 +138,13 @@ def test_what_means_no_label_is_said_once(folder):
     listed = pd.DataFrame({"path": files, "label": names, "id": range(100, 100 + len(files))})
     listed.to_csv("photos.csv", index=False)
     listed[["id", "label"]].to_csv("clean.csv", index=False)
-    extracted = run("extract", "photos.csv", *PIXELS, "--missing", "n/a", "-o", "photos.features")
-    assert extracted.exit_code == 0, extracted.output
+    done("extract", "photos.csv", *PIXELS, "--missing", "n/a", "-o", "photos.features")
     options = ["--labels", "clean.csv", "-o", "p.safetensors", "--quiet", "--force"]
-    result = run("fit", "photos.features", *options)
-    assert result.exit_code == 0, result.output
+    result = done("fit", "photos.features", *options)
     assert "no label: 'n/a'" in result.output
     assert set(load("p.safetensors").classes_) == set(COLOURS)
     # Others may be named later, next to it.
-    result = run("fit", "photos.features", *options, "--missing", "sky")
-    assert result.exit_code == 0, result.output
+    done("fit", "photos.features", *options, "--missing", "sky")
     assert set(load("p.safetensors").classes_) == {"brick", "grass"}
     # To say something else is to make another file.
     again = run("extract", "photos.csv", *PIXELS, "--missing", "-", "-o", "photos.features")
