@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from label_tables import column, done, everything, run
+from label_tables import column, done, everything, refused, run
 from parquet_source import (
     GIVEN,
     IDS,
