@@ -1,5 +1,8 @@
 """Small tables with wrong labels as CSV files, and the command line that reads them."""
 
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +34,15 @@ def refused(*arguments: object) -> str:
     result = run(*arguments)
     assert result.exit_code == 1, result.output
     return result.output
+
+
+def run_python(script: str, **options):
+    """Run a script in a process of its own, with the imports of this one."""
+    return subprocess.run(  # noqa: S603 (our own scripts)
+        [sys.executable, "-c", textwrap.dedent(script)],
+        check=False,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options,
+    )
 
 
 def blobs(n_rows: int = 150, n_classes: int = 3, seed: int = 0):
