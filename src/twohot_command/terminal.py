@@ -122,7 +122,12 @@ def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
 
 @contextmanager
 def counting(
-    what: str, total: int, *, quiet: bool, n_done: int = 0
+    what: str,
+    total: int,
+    *,
+    quiet: bool,
+    n_done: int = 0,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Callable[..., None]]:
     """Show how many steps of a task are done; yield a callback for a step and its description."""
     bar = Progress(
@@ -136,7 +141,7 @@ def counting(
         transient=True,
     )
     with shown(bar, quiet=quiet):
-        task, lines = bar.add_task("", total=total, completed=n_done), PacedLines()
+        task, lines = bar.add_task("", total=total, completed=n_done), PacedLines(clock)
 
         def done(line: str = "") -> None:
             bar.update(task, advance=1, description=line)
