@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import done, run
+from label_tables import done
 
 from twohot import LinearProbe
 from twohot.judge.given import out_of_fold_probabilities
@@ -28,25 +28,13 @@ def folder(tmp_path, monkeypatch):
     np.save("X.npy", TABLE.features)
     pd.DataFrame({"name": TABLE.given_labels, "z": 0}).to_csv("y.csv", index=False)
     (tmp_path / "m.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,0\n")
-    (tmp_path / "bad.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,1\n")
-    (tmp_path / "two.txt").write_text("a\nb\n")
     return tmp_path
 
 
 @pytest.mark.parametrize("kind", ["symmetric", "asymmetric", "pair_flip", "superclass"])
-def test_the_file_is_that_of_the_function(folder, kind):
-    result = done(
-        "corrupt",
-        "in.features",
-        "--kind",
-        kind,
-        "--rate",
-        "0.6",
-        "--seed",
-        "3",
-        "-o",
-        "out.features",
-    )
+def test_writes_the_table_of_the_function(folder, kind):
+    options = ("--kind", kind, "--rate", "0.6", "--seed", "3")
+    result = done("corrupt", "in.features", *options, "-o", "out.features")
     expected = corrupt_table(TABLE, corruption_for(TABLE, kind, 0.6), seed=3, kind=kind, rate=0.6)
     noisy = read_features("out.features")
     np.testing.assert_array_equal(noisy.labels, expected.labels)
@@ -59,18 +47,7 @@ def test_the_file_is_that_of_the_function(folder, kind):
     assert cells == ["train", kind, "40", str(n_changed), "60.00%", f"{n_changed / 40:.2%}"]
     assert "20 other rows keep their labels." in result.output
     first = (folder / "out.features").read_bytes()
-    run(
-        "corrupt",
-        "in.features",
-        "--kind",
-        kind,
-        "--rate",
-        "0.6",
-        "--seed",
-        "3",
-        "-o",
-        "same.features",
-    )
+    done("corrupt", "in.features", *options, "-o", "same.features")
     assert (folder / "same.features").read_bytes() == first
 
 
@@ -108,7 +85,7 @@ def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
     assert noisy.provenance == expected.provenance
 
 
-def test_a_matrix_and_another_split(folder):
+def test_a_matrix_corrupts_another_split(folder):
     options = ("--kind", "matrix", "--matrix", "m.csv", "--split", "all", "--exact")
     result = done("corrupt", "in.features", *options, "-o", "out.features")
     noisy = read_features(folder / "out.features")
@@ -117,18 +94,13 @@ def test_a_matrix_and_another_split(folder):
     assert "keep their labels" not in result.output
 
 
-def test_other_formats_come_in(folder):
-    options = ("--labels", "y.csv", "--label-column", "name", "--rate", "0.5", "-o", "out.features")
-    done("corrupt", "X.npy", *options)
+def test_reads_other_formats(folder):
+    options = ("--label-column", "name", "--rate", "0.5", "-o", "out.features", "--force")
+    done("corrupt", "X.npy", "--labels", "y.csv", *options)
     noisy = read_features(folder / "out.features")
     np.testing.assert_array_equal(noisy.true_labels, TABLE.labels)
     pd.DataFrame(TABLE.features).assign(name=TABLE.given_labels).to_csv("t.csv", index=False)
-    for columns in (
-        [],
-        ["--feature-column", "1"],
-        ["--feature-column", "0", "--feature-column", "1"],
-    ):
-        options = ("--label-column", "name", "--rate", "0.5", "-o", "out.features", "--force")
-        done("corrupt", "t.csv", *columns, *options)
-        n_features = len(columns) // 2 or 2
+    for columns, n_features in ([], 2), (["1"], 1), (["0", "1"], 2):
+        chosen = [word for name in columns for word in ("--feature-column", name)]
+        done("corrupt", "t.csv", *chosen, *options)
         assert read_features(folder / "out.features").n_features == n_features
