@@ -11,20 +11,20 @@ from typer.testing import CliRunner
 from twohot.tables.csv_file import read_csv, write_csv
 from twohot_command.commands import app
 
-# Wide enough that no message is broken over two lines.
-WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
 N_FEATURES = 6
 # As strings "10" sorts before "2"; as classes of a table it comes after.
 NAMES = ("2", "10", "30")
 
 
-def run(*arguments: object):
-    return CliRunner().invoke(app, [*map(str, arguments)], env=WIDE)
+def run(*arguments: object, columns: str = "400"):
+    """Run a command in a terminal, by default so wide that no message is broken."""
+    environment = {"COLUMNS": columns, "NO_COLOR": "1", "TERM": "dumb"}
+    return CliRunner().invoke(app, [*map(str, arguments)], env=environment)
 
 
-def done(*arguments: object):
+def done(*arguments: object, columns: str = "400"):
     """Run a command that must succeed; return its result."""
-    result = run(*arguments)
+    result = run(*arguments, columns=columns)
     assert result.exit_code == 0, result.output
     return result
 
