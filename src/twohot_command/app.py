@@ -176,6 +176,8 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
 OTHER_MODULES = {"review": "certify", "verify": "certify"}
 # Placeholders for the values of options in the help.
 WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
+# Arguments that must be local files or folders, not URLs.
+LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "matrix", "images")
 
 
 def command_function(name: str) -> Callable[..., None]:
@@ -183,23 +185,15 @@ def command_function(name: str) -> Callable[..., None]:
     command = with_option_record(_function(name))
     for parameter in inspect.signature(command).parameters.values():
         _name_value(parameter.annotation)
-    return errors_in_words(option_writer(command))(_with_local_files(command))
 
-
-# Arguments that must be local files or folders, not URLs.
-LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "matrix", "images")
-
-
-def _with_local_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with a check that refuses URLs for local files."""
-
+    @errors_in_words(option_writer(command))
     @wraps(command)
     def checked(**given: Any) -> None:
-        for name in LOCAL:
-            url = as_url(given.get(name) or "")
+        for argument in LOCAL:
+            url = as_url(given.get(argument) or "")
             if "://" in url:
                 problem = "is not a local path"
-                raise ArgumentError({name: url}, problem, "download it, and pass the copy.")
+                raise ArgumentError({argument: url}, problem, "download it, and pass the copy.")
         command(**given)
 
     return checked

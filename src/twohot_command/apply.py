@@ -47,7 +47,7 @@ from twohot.tables import (
 )
 from twohot_command.parts import check_apart, writing_parts
 from twohot_command.sources import SpreadsheetSafe, image_root, option_words, spellings_in_words
-from twohot_command.terminal import Force, Quiet, say, say_next, share
+from twohot_command.terminal import Force, Quiet, note, say, say_next, share
 
 # In the folder of the audit; corrected.csv there has the labels without a review.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -153,7 +153,7 @@ def apply(
     _say_spellings(applied, rows)
     if drop_excluded and to is None and applied.excluded.any():
         keep = "keep their label if you pass this file as --labels"
-        say(f"Note: excluded rows {keep}; without --drop-excluded they lose it.", stderr=True)
+        note(f"excluded rows {keep}; without --drop-excluded they lose it.")
 
 
 def _check_asked(
@@ -235,7 +235,7 @@ def _say_merged(
         stale = [str(path) for path in disputed if path.exists()]
         if stale:
             old = f"Out of date: {' and '.join(stale)}, of an earlier run."
-            say(f"Note: nothing is left to settle. {old}", stderr=True)
+            note(f"nothing is left to settle. {old}")
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
@@ -261,7 +261,7 @@ def _say_spellings(applied: Applied, rows: ReviewRows) -> None:
         *others, last = (applied.classes[code] for code in group)
         if group[-1] >= len(rows.classes):  # new classes come last
             likely = f"may be another spelling of {first_few(others)}"
-            say(f"Note: the new class {last!r} {likely}.", stderr=True)
+            note(f"the new class {last!r} {likely}.")
 
 
 def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:

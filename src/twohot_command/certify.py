@@ -27,8 +27,9 @@ from twohot.audit import (
     write_review_page,
 )
 from twohot.base import ArgumentError, check_output, counted
+from twohot.review import ReviewRows
 from twohot_command.gate import share_of
-from twohot_command.sources import SpreadsheetSafe, image_root, places_of_audit
+from twohot_command.sources import SpreadsheetSafe, image_root
 from twohot_command.terminal import Force, say, say_next, share
 
 
@@ -69,6 +70,11 @@ def _say_how_to_check(folder: Path) -> None:
     say_next("certify", folder, table, first="  ")
 
 
+def _image_root(audit: Path, rows: ReviewRows, images: Path | None) -> Path | None:
+    """Return the folder that image paths of an audit are relative to."""
+    return image_root(audit, rows, [Path(), audit, audit / "images", audit.parent], images)
+
+
 def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[
@@ -93,7 +99,7 @@ def certify(
         advice = "pass the finished check, or {extend} to draw more rows."
         raise ArgumentError("", problem, advice, extend=...)
     rows = read_audit_folder(audit)
-    root = image_root(audit, rows, places_of_audit(audit), images)
+    root = _image_root(audit, rows, images)
     if extend is not None:
         extended = extend_check(audit, rows, extend, image_root=root)
         more = counted(extend - extended.n_checked[-2], "more row")
@@ -175,7 +181,7 @@ def review(
         seed=seed,
         twice=share_of("twice", twice),
         n_wrong=None if noise_rate is None else noise_rate * (rows.n_rows - rows.n_unlabelled),
-        image_root=image_root(audit, rows, places_of_audit(audit), images),
+        image_root=_image_root(audit, rows, images),
     )
     say(f"Review until at most {until} of the labels are wrong: {page}")
     say("Save certificate.json and the decisions there, then run")

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,22 +58,21 @@ def describe(
     with Console(stderr=True).status("Reading features …"):
         found = describe_table(table, split=options.split, n_superclasses=superclasses, cut=cut)
     say("\n".join(_overview(options.source, found, verbose=verbose)))
-    if found.structure is not None:
-        _print_structure(found.structure, verbose=verbose)
-    draw = partial(_figures, found.structure)
+    structure = found.structure
+    if structure is not None:
+        _print_structure(structure, verbose=verbose)
+
+    def draw() -> dict[str, Any]:
+        if structure is None:
+            return {}
+        order = map_order(structure.clustering, structure.superclass)
+        means, classes = structure.correlation.means, structure.classes
+        return {
+            "map.png": correlation_map_figure(means, structure.superclass, order, classes),
+            "dendrogram.png": dendrogram_figure(structure.clustering, classes),
+        }
+
     write_report(output, "description.json", found.to_json(), draw)
-
-
-def _figures(structure: ClassStructure | None) -> dict[str, Any]:
-    """Return the figures by file name; empty without correlations."""
-    if structure is None:
-        return {}
-    order = map_order(structure.clustering, structure.superclass)
-    means, classes = structure.correlation.means, structure.classes
-    return {
-        "map.png": correlation_map_figure(means, structure.superclass, order, classes),
-        "dendrogram.png": dendrogram_figure(structure.clustering, classes),
-    }
 
 
 def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[str]:
@@ -96,8 +94,10 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
     if verbose:
         # The columns were printed when the table was read.
         said = ("columns", "label_column", "item_column", "stray_features")
-        known = {name: value for name, value in found.provenance.items() if name not in said}
-        yield from (f"{name}: {_short(value)}" for name, value in known.items())
+        for name, value in found.provenance.items():
+            if name not in said:
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                yield f"{name}: {text if len(text) < VALUE_LENGTH else text[:VALUE_LENGTH] + '…'}"
     if found.structure is None:
         yield "No correlations: fewer than two classes have rows."
 
@@ -108,10 +108,10 @@ def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
     np.fill_diagonal(between, -np.inf)  # a class is not its own nearest class
     if verbose:
         _print_pairs(structure)
-    _print_superclasses(structure, None if verbose else SHOWN)
-    if verbose:
+        _print_superclasses(structure, None)
         _print_classes(structure, between)
     else:
+        _print_superclasses(structure, SHOWN)
         _print_closest(structure, between)
         say_more("all classes and correlations")
 
@@ -182,9 +182,3 @@ def _print_closest(structure: ClassStructure, between: FloatArray) -> None:
 
 def _mean(value: float) -> str:
     return number(value, ".3f")
-
-
-def _short(value: Any) -> str:
-    """Return a value of the provenance on one line."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"

@@ -35,7 +35,7 @@ from twohot_command.sources import (
     say_columns,
     say_label_notes,
 )
-from twohot_command.terminal import Force, PacedLines, Quiet, say, say_next, shown
+from twohot_command.terminal import Force, PacedLines, Quiet, note, say, say_next, shown
 
 # Number of unreadable items that are listed.
 N_LISTED = 20
@@ -85,8 +85,8 @@ def extracting(
 def _say_items(items: LabelledItems) -> None:
     """Print the roles of the columns, and which files of a folder are not items."""
     say_columns(items.columns)
-    for note in not_taken_notes(items.not_taken):
-        say(f"Note: {note}", stderr=True)
+    for line in not_taken_notes(items.not_taken):
+        note(line)
 
 
 def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:

@@ -41,7 +41,7 @@ from twohot.tables import (
     parts_in_words,
     source_parts,
 )
-from twohot_command.terminal import choosing, counting, say
+from twohot_command.terminal import choosing, counting, note, say
 
 # Workers of a cluster -----------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
         kept = f"the progress is in {path}" if path.exists() else "there is no progress to keep"
         raise ArgumentError("", error.problem, f"start one and run this again: {kept}.") from error
     except OtherFitError:
-        say(f"Note: {path} belongs to another fit and is replaced.", stderr=True)
+        note(f"{path} belongs to another fit and is replaced.")
         path.unlink()
         return fit(path)
     if was_there:

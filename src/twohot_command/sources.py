@@ -26,7 +26,7 @@ from twohot.probes import FittedProbe
 from twohot.review import ReviewRows
 from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, read_table, table_header
 from twohot_command.app import option_writer
-from twohot_command.terminal import say
+from twohot_command.terminal import note, say
 
 # Whether a table holds the features that a probe was fitted on ------------------------------------
 
@@ -161,11 +161,11 @@ class FeatureOptions:
         say_columns(table.columns_in_words)
         stray = table.stray_features
         if stray is not None:
-            say(f"Note: {stray.note(option_writer(type(self)))}", stderr=True)
+            note(stray.note(option_writer(type(self))))
         if table.item_kind == "text" and table.n_features < len(table.classes):
             only = f"{counted(table.n_features, 'feature')} for {len(table.classes)} classes"
             unused = f"column {table.item_column!r} is shown and is not a feature"
-            say(f"Note: {only}; {unused}: run `twohot extract` to use it.", stderr=True)
+            note(f"{only}; {unused}: run `twohot extract` to use it.")
         return table
 
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
@@ -363,8 +363,8 @@ def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -
 
 def say_label_notes(labels: Labels, missing: str, merge: str) -> None:
     """Print notes on labels; `missing` and `merge` are the advice in them."""
-    for note in label_notes(labels, missing=missing, merge=merge):
-        say(f"Note: {note}", stderr=True)
+    for line in label_notes(labels, missing=missing, merge=merge):
+        note(line)
 
 
 def image_root(
@@ -386,8 +386,3 @@ def image_root(
     first = next(iter(rows.items or ()), "")
     near = (place for place in places if not on_other_host(first, place))
     return images or next((place for place in near if (place / first).is_file()), default)
-
-
-def places_of_audit(audit: Path) -> list[Path]:
-    """Return where paths of images in an audit may start."""
-    return [Path(), audit, audit / "images", audit.parent]

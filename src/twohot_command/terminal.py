@@ -42,6 +42,11 @@ def say(text: str, style: str = "", *, stderr: bool = False) -> None:
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """Print a note, apart from the result."""
+    say(f"Note: {text}", stderr=True)
+
+
 def say_next(*words: object, first: str = "Next: ") -> None:
     """Print the next command, ready to be pasted into a shell."""
     say(f"{first}twohot {join(map(as_url, words))}")

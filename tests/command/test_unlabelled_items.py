@@ -13,6 +13,7 @@ from twohot.tables import read_features
 
 # The colour that images of a class have, but for noise.
 COLOURS = {"sky": (70, 120, 220), "grass": (60, 180, 50), "brick": (170, 60, 50)}
+NEW = ("brick", "sky", "grass", "sky")  # colours of the new photos
 PIXELS = ["--backbone", "pixels", "--quiet"]
 
 
@@ -29,7 +30,7 @@ def folder(tmp_path, monkeypatch):
     for name in COLOURS:
         for number in range(12):
             write_photo(Path("photos", name, f"{number}.png"), name, number)
-    for number, name in enumerate(("brick", "sky", "grass", "sky")):
+    for number, name in enumerate(NEW):
         write_photo(Path("new", f"{number}.png"), name, 100 + number)
     return tmp_path
 
@@ -41,48 +42,38 @@ def probe(folder):
     return folder / "p.safetensors"
 
 
-def predicted(source):
-    done("predict", "p.safetensors", source, "-o", "predictions.csv", "--force")
-    names = (column(Path("predictions.csv"), name) for name in ("item", "predicted_label"))
-    return dict(zip(*names, strict=True))
+def predicted(probe, features):
+    done("predict", probe, features, "-o", "out.csv")
+    return dict(zip(column("out.csv", "item"), column("out.csv", "predicted_label"), strict=True))
 
 
-@pytest.mark.usefixtures("probe")
-def test_predicts_new_photos_from_their_features():
-    result = done("extract", "new", "--unlabelled", *PIXELS, "-o", "new.features")
-    assert result.output.splitlines() == [
+def test_predicts_new_photos_from_their_features(probe):
+    said = done("extract", "new", "--unlabelled", *PIXELS, "-o", "new.features").output
+    assert said.splitlines() == [
         "Columns: id: path below new",
         "new.features has 4 rows of 90 features, no labels. 4 items went through the model.",
         "Next: predict its rows with `twohot predict` and a probe of this backbone.",
     ]
-    assert predicted("new.features") == {
-        "new/0.png": "brick",
-        "new/1.png": "sky",
-        "new/2.png": "grass",
-        "new/3.png": "sky",
-    }
+    names = [f"new/{number}.png" for number in range(4)]
+    assert predicted(probe, "new.features") == dict(zip(names, NEW, strict=True))
 
 
-@pytest.mark.usefixtures("probe")
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_predicts_a_table_of_new_photos(kind):
-    frame = pd.DataFrame({"file": ["new/1.png", "new/0.png"], "taken": [2023, 2024]})
-    write = {"csv": frame.to_csv, "parquet": frame.to_parquet}[kind]
-    write(f"list.{kind}", index=False)
-    arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
-    message = "name the label column by --label-column=…, or pass --unlabelled"
-    assert message in refused("extract", *arguments)
-    assert not Path("new.features").exists()
-    done("extract", *arguments, "--unlabelled")
-    assert predicted("new.features") == {"new/1.png": "sky", "new/0.png": "brick"}
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_column_of_empty_labels_has_no_labels():
-    Path("list.csv").write_text("path,label\nnew/1.png,\n")
-    result = run("extract", "list.csv", *PIXELS, "-o", "new.features")
-    assert "no labels" in result.output
-    assert "Next: predict its rows with `twohot predict`" in result.output
+@pytest.mark.parametrize("kind", ["csv", "parquet", "empty labels"])
+def test_predicts_a_table_of_new_photos(probe, kind):
+    frame, source = pd.DataFrame({"path": ["new/1.png", "new/0.png"]}), "list.csv"
+    if kind == "parquet":
+        source = "list.parquet"
+        frame.to_parquet(source, index=False)
+    else:
+        labels = {"label": ""} if kind == "empty labels" else {"taken": 2023}
+        frame.assign(**labels).to_csv(source, index=False)
+    arguments = ["extract", source, *PIXELS, "-o", "new.features"]
+    if kind != "empty labels":  # these need no option
+        message = "name the label column by --label-column=…, or pass --unlabelled"
+        assert message in refused(*arguments)
+        arguments.append("--unlabelled")
+    assert "no labels" in done(*arguments).output
+    assert predicted(probe, "new.features") == {"new/1.png": "sky", "new/0.png": "brick"}
 
 
 def test_continues_after_an_unreadable_file_and_shares_features(folder):
