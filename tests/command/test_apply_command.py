@@ -140,19 +140,6 @@ def test_keeps_the_column_of_an_earlier_correction() -> None:
     assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
 
 
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("drop", [False, True])
-def test_a_users_file_gets_new_classes_and_excluded_rows(drop) -> None:
-    own = write_own()
-    options = ["--drop-excluded"] if drop else []
-    done("apply", "more.csv", *AUDIT, "--to", "own.csv", "-o", "clean.csv", *options)
-    lines = [f"{line},{line.partition(',')[2]}" for line in own]
-    lines[0], lines[2] = "0,yak,cat", "2,,dog"
-    if drop:
-        del lines[2]
-    assert Path("clean.csv").read_text().split("\n")[1:] == lines
-
-
 @pytest.fixture
 def reviewed_twice(folder) -> Path:
     """Next to decisions.csv, those of Ben, who disagrees on row 2."""
