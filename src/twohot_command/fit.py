@@ -40,9 +40,7 @@ def fit(
     options: GroupedTableOptions,
     method: Annotated[
         Literal["auto", "plain"],
-        Option(
-            help="auto: the label model; plain: a plain probe, if `twohot forecast` advises it."
-        ),
+        Option(help="auto: the label model; plain: a probe that `twohot forecast` may advise."),
     ] = "auto",
     figure: Annotated[Path | None, Option(help="Figure of the candidates, .png or .svg.")] = None,
     folds: Folds = None,

@@ -44,11 +44,7 @@ def predict(
     *,
     output: Annotated[
         Path,
-        Option(
-            "--output",
-            "-o",
-            help="The predictions: .csv, .parquet, or a folder, for one Parquet file per part.",
-        ),
+        Option("--output", "-o", help="Predictions: .csv, .parquet, or a folder of Parquet files."),
     ],
     options: NewRowsOptions,
     split: Annotated[str | None, Option(help="Split to predict; by default all rows.")] = None,

@@ -69,8 +69,7 @@ Missing: TypeAlias = Annotated[
 ]
 
 Folds: TypeAlias = Annotated[
-    int | None,
-    Option(min=2, help="Number of folds for cross-validation; five by default."),
+    int | None, Option(min=2, help="Number of folds for cross-validation; five by default.")
 ]
 
 SpreadsheetSafe: TypeAlias = Annotated[
@@ -81,10 +80,7 @@ SpreadsheetSafe: TypeAlias = Annotated[
 # A source for a probe, which stores how features of images and texts are extracted.
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
-    Argument(
-        help="A folder of images, a CSV or Parquet file of image paths or texts, or features "
-        "from `twohot extract`."
-    ),
+    Argument(help="A folder of images, a table of image paths or texts, or a table of features."),
 ]
 
 
@@ -112,17 +108,12 @@ class FeatureOptions:
 
     source: Annotated[
         Path,
-        Argument(
-            help="Features: .features, .npz, .npy, .parquet, .csv or .tsv, or a folder of Parquet "
-            "files."
-        ),
+        Argument(help="Features: .features, .npz, .npy, .parquet, .csv, .tsv or a Parquet folder."),
     ]
     others: Annotated[
         list[Path] | None, Argument(help="More rows of the same table, in Parquet files.")
     ] = None
-    label_column: Annotated[str | None, Option(help="Column or array that holds the labels.")] = (
-        None
-    )
+    label_column: Annotated[str | None, Option(help="Column or array of the labels.")] = None
     feature_column: Annotated[
         list[str] | None,
         Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
@@ -206,22 +197,14 @@ class NewRowsOptions(FeatureOptions):
 class TableOptions(FeatureOptions):
     """The features, labels and rows of a table."""
 
-    labels: Annotated[Path | None, Option(help="Separate label file: .csv, .parquet or .npy.")] = (
-        None
-    )
+    labels: Annotated[Path | None, Option(help="Label file: .csv, .parquet or .npy.")] = None
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Missing = None
     merge_spellings: Annotated[
         bool,
-        Option(
-            "--merge-spellings",
-            help="Merge labels that differ only in case, blanks or the encoding of accents; the "
-            "most frequent spelling is used.",
-        ),
+        Option("--merge-spellings", help="Merge labels that differ in case, blanks or encoding."),
     ] = False
-    split: Annotated[str | None, Option(help="Split to use, or all; by default train, if any.")] = (
-        None
-    )
+    split: Annotated[str | None, Option(help="Split to use, or all; train by default.")] = None
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:
@@ -299,10 +282,7 @@ class GroupedTableOptions(TableOptions):
 
     group_column: Annotated[
         str | None,
-        Option(
-            help="Column of groups, such as patients or documents. Rows of a group stay in one "
-            "fold. It is not a feature."
-        ),
+        Option(help="Column of groups, such as patients; rows of a group stay in one fold."),
     ] = None
 
     def groups_of(self, table: FeatureTable) -> NDArray[Any] | None:
@@ -331,9 +311,7 @@ class TrustedRowsOptions(TableOptions):
     """Rows with trusted labels that the probe was not fitted on."""
 
     source: ItemsOrFeatures
-    split: Annotated[str | None, Option(help="Split to use, or all; by default test, if any.")] = (
-        None
-    )
+    split: Annotated[str | None, Option(help="Split to use, or all; test by default.")] = None
 
     def chosen_split(self, table: FeatureTable) -> str:
         """Return the split to use: by default the test split, if any."""
