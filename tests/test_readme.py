@@ -21,17 +21,15 @@ def shown_table(mark: str) -> str:
     return DEMO.read_text(encoding="utf-8").split(f"<!-- {mark} -->")[1].split("```")[1]
 
 
-def shown_rows(mark: str) -> dict[str, list[float]]:
-    """Return the rows of a table: method, then accuracy and counts."""
-    pattern = re.compile(r"^(\S.*?)  +([\d.]+)%\s+(\d+)\s+(\d+)\s+([\d.]+)$", re.MULTILINE)
-    found = pattern.findall(shown_table(mark))
-    return {name: [float(cell) for cell in cells] for name, *cells in found}
-
-
 @pytest.mark.parametrize("mark", DEMOS)
-def test_the_demo_tables_are_those_that_the_demo_prints(mark: str) -> None:
-    data = demo_data(*DEMOS[mark])
-    shown = shown_rows(mark)
+def test_the_tables_are_those_of_the_demo(mark: str) -> None:
+    data, text = demo_data(*DEMOS[mark]), shown_table(mark)
+    n_wrong = (data.given_labels != data.true_labels).sum()
+    assert f"{len(data.true_labels)} images to train on, {n_wrong} of them" in text
+    assert f"{len(data.test_labels)} to test on" in text
+    # A row is the method, then accuracy and counts.
+    pattern = re.compile(r"^(\S.*?)  +([\d.]+)%\s+(\d+)\s+(\d+)\s+([\d.]+)$", re.MULTILINE)
+    shown = {name: list(map(float, cells)) for name, *cells in pattern.findall(text)}
     rows = list(demo_rows(data, AutoProbe().fit(data.features, data.given_labels)))
     assert list(shown) == [row.method for row in rows]
     for row in rows:
@@ -48,16 +46,7 @@ def test_the_demo_tables_are_those_that_the_demo_prints(mark: str) -> None:
         assert accuracy == pytest.approx(100 * (1 - test_errors / len(data.test_labels)), abs=0.06)
 
 
-@pytest.mark.parametrize("mark", DEMOS)
-def test_the_shares_of_wrong_labels_are_those_stated(mark: str) -> None:
-    data = demo_data(*DEMOS[mark])
-    n_wrong = (data.given_labels != data.true_labels).sum()
-    text = shown_table(mark)
-    assert f"{len(data.true_labels)} images to train on, {n_wrong} of them" in text
-    assert f"{len(data.test_labels)} to test on" in text
-
-
-def test_the_chart_has_the_numbers_of_the_records() -> None:
+def test_the_chart_has_the_numbers_of_the_runs() -> None:
     spec = importlib.util.spec_from_file_location("readme_figures", ROOT / "docs/readme_figures.py")
     assert spec is not None
     assert spec.loader is not None
@@ -70,7 +59,7 @@ def test_the_chart_has_the_numbers_of_the_records() -> None:
     assert rows == figures.chart_rows()
 
 
-def test_what_the_readme_says_of_its_chart_is_in_the_numbers() -> None:
+def test_the_numbers_support_the_text_on_the_chart() -> None:
     with (ROOT / "docs/figures/readme_comparison.csv").open(encoding="utf-8") as file:
         rows = {(row["setting"], row["method"]): row for row in csv.DictReader(file)}
 

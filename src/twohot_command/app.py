@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
-from functools import partial, wraps
+from functools import wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -20,13 +20,12 @@ from twohot_command import INTERRUPTED, NOTHING_LOST
 from twohot_command.commands import OF_EXTRAS, PlainCommand
 from twohot_command.terminal import say
 
-# A record of options as parameters of a command ---------------------------------------------------
-# A command has the record as one parameter, such as `options: TableOptions`. `with_option_record`
-# replaces it by one argument or option per field.
-
 
 def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the fields of its record of options as separate parameters."""
+    """Return the command with the fields of its record of options as separate parameters.
+
+    The record is one parameter, such as `options: TableOptions`.
+    """
     parameters = list(inspect.signature(command).parameters.values())
     names = [entry.name for entry in parameters]
     if "options" not in names:
@@ -47,21 +46,18 @@ def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(entry: "Field[Any]") -> inspect.Parameter:
     """Return a field as a parameter: an argument if it is declared as one, else an option."""
-    make = partial(inspect.Parameter, entry.name, annotation=entry.type)
-    if entry.default is MISSING:
-        return make(inspect.Parameter.POSITIONAL_OR_KEYWORD)
     declared: Any = entry.type
     is_argument = isinstance(declared.__metadata__[0], ArgumentInfo)
-    kind = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(
+        entry.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if entry.default is MISSING else entry.default,
+        annotation=declared,
     )
-    return make(kind, default=entry.default)
 
 
 # The examples at the end of each help, tested together as one session. `tickets.csv` has the
 # columns text and label, `photos/` a sub-folder of images per class.
-
-
 EXAMPLES = {
     "extract": (
         "twohot extract tickets.csv --backbone minilm -o tickets.features",
@@ -95,13 +91,11 @@ EXAMPLES = {
 }
 
 
-# Errors with the names of options -----------------------------------------------------------------
-# `label_column='y'` of the library is written as `--label-column='y'`, `force=True` as `--force`.
-# An error stores its arguments, so its text is not searched for them.
+# Errors with the names of options: an error stores the arguments of the library that it mentions --
 
 
 # Errors that a user can fix. Other errors are bugs and keep their traceback.
-USER_ERRORS = (ValueError, OSError, ImportError)
+USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
 # Arguments of the library, and their options with other names.
 OTHER_NAMES = {
     "corruption": "matrix",
@@ -121,11 +115,11 @@ def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator
     try:
         yield
     except USER_ERRORS as error:
-        say(f"Error: {_in_words(error, write)}", "red", stderr=True)
-        raise typer.Exit(1) from error
-    except MemoryError as error:
-        advice = "pass fewer rows or features, or use a machine with more memory."
-        say(f"Error: out of memory ({error}): {advice}", "red", stderr=True)
+        message = _message(error, write)
+        if SHORT_URL.search(message):
+            known = load_extra("fsspec", "parquet", "URLs").available_protocols()
+            message = SHORT_URL.sub(lambda url: url[0] + "/" * (url[1] in known), message)
+        say(f"Error: {message}", "red", stderr=True)
         raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
         say(NOTHING_LOST, "red", stderr=True)
@@ -134,15 +128,6 @@ def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator
 
 # The start of a URL that was an argument of type Path, with one slash left.
 SHORT_URL = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+]+):/(?=[^/\s])")
-
-
-def _in_words(error: Exception, write: Callable[[str, object], str]) -> str:
-    """Return the message of an error, with both slashes in URLs."""
-    message = _message(error, write)
-    if not SHORT_URL.search(message):
-        return message
-    known = load_extra("fsspec", "parquet", "URLs").available_protocols()
-    return SHORT_URL.sub(lambda url: url[0] + "/" * (url[1] in known), message)
 
 
 def _message(error: Exception, write: Callable[[str, object], str]) -> str:
@@ -154,6 +139,9 @@ def _message(error: Exception, write: Callable[[str, object], str]) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         what = "a file or the output" if error.filename is None else error.filename
         return f"{what} cannot be read or written: {error.strerror}."
+    if isinstance(error, MemoryError):
+        advice = "pass fewer rows or features, or use a machine with more memory."
+        return f"out of memory ({error}): {advice}"
     return str(error)
 
 
@@ -185,56 +173,43 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
 
 
 # Commands that share a module with another one.
-OTHER_MODULES = {"verify": "certify"}
+OTHER_MODULES = {"review": "certify", "verify": "certify"}
 # Placeholders for the values of options in the help.
 WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
-
-
-def command_function(name: str) -> Callable[..., None]:
-    """Return the function of a command, with all options as parameters, and its errors as text."""
-    function = _from_extra(name) if name in OF_EXTRAS else _own_command(name)
-    command = with_option_record(function)
-    for parameter in inspect.signature(command).parameters.values():
-        _name_value(parameter.annotation)
-    return errors_in_words(option_writer(command))(_with_local_files(command))
-
-
 # Arguments that must be local files or folders, not URLs.
 LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "matrix", "images")
 
 
-def _with_local_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with a check that refuses URLs for local files."""
+def command_function(name: str) -> Callable[..., None]:
+    """Return the function of a command, with all options as parameters, and its errors as text."""
+    command = with_option_record(_function(name))
+    for parameter in inspect.signature(command).parameters.values():
+        _name_value(parameter.annotation)
 
+    @errors_in_words(option_writer(command))
     @wraps(command)
     def checked(**given: Any) -> None:
-        for name in LOCAL:
-            url = as_url(given.get(name) or "")
+        for argument in LOCAL:
+            url = as_url(given.get(argument) or "")
             if "://" in url:
                 problem = "is not a local path"
-                raise ArgumentError({name: url}, problem, "download it, and pass the copy.")
+                raise ArgumentError({argument: url}, problem, "download it, and pass the copy.")
         command(**given)
 
     return checked
 
 
-def _own_command(name: str) -> Callable[..., None]:
-    """Return the function of a command of this package."""
-    module = import_module(f"twohot_command.{OTHER_MODULES.get(name, name)}")
-    command: Callable[..., None] = getattr(module, name)
-    return command
-
-
-def _from_extra(name: str) -> Callable[..., None]:
-    """Return the command of an entry point; raise with install advice if it is missing."""
-    advice = f'pip install "twohot[{OF_EXTRAS[name]}]"'
+def _function(name: str) -> Any:
+    """Return the function of a command, of this package or of an extra."""
+    if name not in OF_EXTRAS:
+        return getattr(import_module(f"twohot_command.{OTHER_MODULES.get(name, name)}"), name)
     try:
         (entry,) = entry_points(group="twohot.commands", name=name)
-        command: Callable[..., None] = entry.load()
+        return entry.load()
     except (ModuleNotFoundError, ValueError) as error:
         needed = getattr(error, "name", None) or "a package that is not installed"
+        advice = f'pip install "twohot[{OF_EXTRAS[name]}]"'
         raise ImportError(f"twohot {name} needs {needed}: {advice}") from error
-    return command
 
 
 def _name_value(declared: Any) -> None:

@@ -1,6 +1,6 @@
 """`twohot apply`: apply the decisions of a review to labels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from shlex import join
@@ -47,7 +47,7 @@ from twohot.tables import (
 )
 from twohot_command.parts import check_apart, writing_parts
 from twohot_command.sources import SpreadsheetSafe, image_root, option_words, spellings_in_words
-from twohot_command.terminal import Quiet, say, say_next
+from twohot_command.terminal import Force, Quiet, note, say, say_next, share
 
 # In the folder of the audit; corrected.csv there has the labels without a review.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -61,10 +61,7 @@ AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 def apply(
     decisions: Annotated[
         list[Path] | None,
-        Argument(
-            help="Decisions exported from the report (CSV), one file per reviewer; optional with "
-            "--accept-all."
-        ),
+        Argument(help="Exported decisions, one CSV file per reviewer; optional with --accept-all."),
     ] = None,
     *,
     output: Annotated[
@@ -72,8 +69,7 @@ def apply(
         Option(
             "--output",
             "-o",
-            help="File or folder to write; without --to, corrected labels as CSV, by default "
-            f"{DEFAULT_OUTPUT} in the audit.",
+            help=f"What to write; without --to labels as CSV, {DEFAULT_OUTPUT} in the audit.",
         ),
     ] = None,
     audit: Annotated[
@@ -82,40 +78,29 @@ def apply(
     ] = None,
     accept_all: Annotated[
         float | None,
-        Option(
-            min=0,
-            max=1,
-            help="Also accept suggestions without a decision if the label is wrong and the "
-            "suggestion right with at least this probability.",
-        ),
+        share("Also accept suggestions that correct a wrong label with this probability or more."),
     ] = None,
     to: Annotated[
         Path | None,
-        Option(
-            help="Your data to copy and correct: a CSV or Parquet file, or a folder of images or "
-            "Parquet files."
-        ),
+        Option(help="Your data to copy and correct: a CSV or Parquet file, or a folder."),
     ] = None,
     label_column: Annotated[
         str | None,
         Option(help="With --to a file: column of its labels; by default the audited one."),
     ] = None,
     drop_excluded: Annotated[
-        bool,
-        Option(
-            "--drop-excluded", help="Remove excluded rows; by default they only lose their label."
-        ),
+        bool, Option("--drop-excluded", help="Remove excluded rows, not only their labels.")
     ] = False,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
+    force: Force = False,
 ) -> None:
     """Write the decisions of a review into a copy of your data."""
     files = decisions or []
-    _check_asked(files, accept_all, to, spreadsheet_safe=spreadsheet_safe)
+    _check_asked(files, accept_all, to, output, spreadsheet_safe=spreadsheet_safe)
     beside = files[0].parent if files else Path()
     folder = audit or (beside if (beside / "summary.json").exists() else Path())
-    target = _target(to, output, folder)
+    target = output or folder / DEFAULT_OUTPUT
     reviews = {str(file): read_decisions(file) for file in files}
     fields = read_summary(folder / "summary.json")
     # Ids that are paths mean a folder of images, even if it has Parquet files.
@@ -132,15 +117,17 @@ def apply(
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
     merged = merge_reviews(rows, reviews)
-    disputed = _disputed_files(target, folder)
+    # Disagreements are written next to the output, or into the audit if the output is remote.
+    place = folder / target.name if "://" in as_url(target) else target
+    disputed = [place.with_name(f"{place.stem}{end}") for end in (DISPUTED, SETTLE_PAGE)]
     for path in disputed if merged.disputed else []:
         check_output(path, inputs, force=force)
     made = list(merged.decisions)
     if accept_all is not None:
         made += accept_above(rows, accept_all, chain.from_iterable(reviews.values()))
     applied = apply_decisions(rows, made)
-    done = ""
     columns: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
+    done = ""
     if to is None:
         guard = {"spreadsheet_safe": spreadsheet_safe}
         write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
@@ -148,15 +135,14 @@ def apply(
         source = open_files([to])
         parts = CorrectedParts(open_own_parts(source, to), rows, applied, **columns)
         about = {"report": fields["report"], "accept_all": accept_all, **columns}
-        about["source"] = source.digest()
-        about["decisions"] = [file_digest(file) for file in files]
+        about |= {"source": source.digest(), "decisions": [file_digest(file) for file in files]}
         # The name of a report in parts depends only on the rows that it shows.
         about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
         done = _correct_parts(parts, target, about, force=force, quiet=quiet)
     elif is_sorted:
         done = _sort_folder(to, target, rows, applied)
     else:
-        done = _correct_file(to, target, rows, applied, columns)
+        done = _columns(write_corrected_file(to, target, rows, applied, **columns), applied, rows)
     say(_account(applied, rows, left_out=drop_excluded or is_sorted))
     say(f"Written to {target}{done}")
     # A folder of images cannot be replaced.
@@ -164,56 +150,49 @@ def apply(
     asked = {"audit": folder, "to": to, "output": again, "force": not is_sorted, **columns}
     asked |= {"accept_all": accept_all, "spreadsheet_safe": spreadsheet_safe}
     _say_merged(disputed, rows, merged, files, asked)
-    for note in _notes(applied, rows, joined=drop_excluded and to is None):
-        say(f"Note: {note}", stderr=True)
+    _say_spellings(applied, rows)
+    if drop_excluded and to is None and applied.excluded.any():
+        keep = "keep their label if you pass this file as --labels"
+        note(f"excluded rows {keep}; without --drop-excluded they lose it.")
 
 
 def _check_asked(
-    files: Sequence[Path], accept_all: float | None, to: Path | None, *, spreadsheet_safe: bool
+    files: Sequence[Path],
+    accept_all: float | None,
+    to: Path | None,
+    output: Path | None,
+    *,
+    spreadsheet_safe: bool,
 ) -> None:
-    """Raise if there is nothing to apply, or if options contradict each other."""
+    """Raise if there is nothing to apply, or if it cannot be applied to the user's data."""
     if not files and accept_all is None:
         problem, advice = "there is nothing to apply", "pass decisions or {accept_all}."
         raise ArgumentError("", problem, advice, accept_all=...)
-    if to is not None and spreadsheet_safe:
+    if to is None:
+        return
+    if spreadsheet_safe:
         problem, advice = "copies your own file unchanged", "leave {spreadsheet_safe} out."
         raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
-
-
-def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
-    """Return the path to write to."""
-    if to is None:
-        return output or folder / DEFAULT_OUTPUT
     if not to.exists() and "://" not in as_url(to):
         raise ArgumentError({"to": to}, "does not exist", "pass your own file or folder of images.")
     if output is None:
         problem, advice = "is copied to another path", "pass {output}."
         raise ArgumentError({"to": to}, problem, advice, output=...)
-    return output
-
-
-def _correct_file(
-    to: Path, target: Path, rows: ReviewRows, applied: Applied, columns: Mapping[str, Any]
-) -> str:
-    """Write a user's file with the labels; return text on the columns."""
-    written = write_corrected_file(to, target, rows, applied, **columns)
-    return _where(written, applied, rows)
 
 
 def _correct_parts(
     parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
 ) -> str:
     """Write a user's Parquet files with the labels; return text on parts and columns."""
-    n_parts = len(parts.parts)
-    folder = begin_parts(target, {"kind": "corrected", **about}, n_parts, force=force)
+    folder = begin_parts(target, {"kind": "corrected", **about}, len(parts.parts), force=force)
     n_missing = len(folder.missing())
-    with writing_parts(n_parts, n_there=n_parts - n_missing, quiet=quiet) as done:
+    with writing_parts(folder, quiet=quiet) as done:
         parts.write_missing(folder, done)
     words = parts_in_words(folder, n_missing)
-    return f" ({words}){_where(parts.about(), parts.applied, parts.rows)}"
+    return f" ({words}){_columns(parts.about(), parts.applied, parts.rows)}"
 
 
-def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
+def _columns(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
     """Return text on the columns with the new and old labels."""
     done = f": labels in column {written.label_column!r}, old labels in {written.before_column!r}"
     if written.before_column != BEFORE:
@@ -232,19 +211,13 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> 
     """Sort a user's images by class; return text on the result."""
     made = write_sorted_folder(to, target, rows, applied)
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
-    done = f": {counted(made.n_images, 'image')}, {how}; {applied.n_changed} in another class"
+    done = f": {counted(made.n_images, 'image')}, {how}"
     if made.left_out:
         few = first_few(made.left_out)
         done += f". Left out (no label, excluded, or not audited): {few}"
     if made.unusual:
         done += f". Windows cannot hold folders named {first_few(made.unusual)}"
     return done
-
-
-def _disputed_files(target: Path, audit: Path) -> list[Path]:
-    """Return the paths for disagreements: next to the output, or in the audit if that is remote."""
-    place = audit / target.name if "://" in as_url(target) else target
-    return [place.with_name(f"{place.stem}{end}") for end in (DISPUTED, SETTLE_PAGE)]
 
 
 def _say_merged(
@@ -262,7 +235,7 @@ def _say_merged(
         stale = [str(path) for path in disputed if path.exists()]
         if stale:
             old = f"Out of date: {' and '.join(stale)}, of an earlier run."
-            say(f"Note: nothing is left to settle. {old}", stderr=True)
+            note(f"nothing is left to settle. {old}")
         return
     table, page = disputed
     settled = f"decisions-{rows.report_id()}{SETTLED}.csv"
@@ -282,15 +255,13 @@ def _say_merged(
     say_next(*words, first="  ")
 
 
-def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:
-    """Yield warnings; `joined`: excluded rows are left out of a file for --labels."""
+def _say_spellings(applied: Applied, rows: ReviewRows) -> None:
+    """Print which new classes may be another spelling of a class."""
     for group in other_spellings(applied.classes):
         *others, last = (applied.classes[code] for code in group)
         if group[-1] >= len(rows.classes):  # new classes come last
-            yield f"the new class {last!r} may be another spelling of {first_few(others)}."
-    if joined and applied.excluded.any():
-        keep = "keep their label if you pass this file as --labels"
-        yield f"excluded rows {keep}; without --drop-excluded they lose it."
+            likely = f"may be another spelling of {first_few(others)}"
+            note(f"the new class {last!r} {likely}.")
 
 
 def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
@@ -310,8 +281,9 @@ def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
     spelled = spellings_in_words({**rows.spellings, **applied.spellings}, {})
     respelt = f" ({counted(applied.n_respelt, 'undecided row')})" if applied.spellings else ""
     merged = f"Spellings merged: {spelled}{respelt}.\n" if spelled else ""
+    now = "has" if applied.n_changed == 1 else "have"
     return merged + (
         f"{counted(sum(counts.values()), 'row')} decided: {', '.join(done)}.\n"
-        f"{applied.n_changed} of {counted(rows.n_rows, 'label')} changed; "
+        f"{applied.n_changed} of {counted(rows.n_rows, 'row')} {now} a label of another class now; "
         f"{counted(applied.n_open, 'flagged row')} without a decision {kept}."
     )

@@ -21,17 +21,16 @@ from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
-from twohot.tables import FeatureTable, with_used_classes
+from twohot.tables import with_used_classes
 from twohot_command.app import errors_in_words, option_writer
 from twohot_command.certify import check_draw, draw_for_check
-from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, JUnit, gate_of
+from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, Gate, JUnit
 from twohot_command.parts import (
     Scheduler,
     audit_in_parts,
     check_apart,
     connected,
     exceeds_memory,
-    held_bytes,
 )
 from twohot_command.sources import (
     GroupedTableOptions,
@@ -39,7 +38,7 @@ from twohot_command.sources import (
     image_root,
     spellings_in_words,
 )
-from twohot_command.terminal import Quiet, choosing, print_table, say, say_next
+from twohot_command.terminal import Force, Quiet, choosing, print_table, say, say_next, share
 
 # Number of corrections that are printed.
 SHOWN_CONFUSIONS = 5
@@ -54,30 +53,18 @@ def audit(
     output: Annotated[Path, Option("--output", "-o", help="Folder for the report and the tables.")],
     options: GroupedTableOptions,
     probe: Annotated[
-        Path | None,
-        Option(help="Probe file to judge the labels with; by default, one is chosen."),
+        Path | None, Option(help="Probe file that judges the labels; by default, one is chosen.")
     ] = None,
     checked: Annotated[
-        Path | None,
-        Option(help="Decisions of an earlier review; they are kept and used."),
+        Path | None, Option(help="Decisions of an earlier review; they are kept and used.")
     ] = None,
     budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
     precision: Annotated[
-        float | None,
-        Option(
-            min=0,
-            max=1,
-            help="Flag labels while at least this share of them is expected to be wrong.",
-        ),
+        float | None, share("Flag labels while this share of them is expected to be wrong.")
     ] = None,
     draw_check: Annotated[
         float | None,
-        Option(
-            min=0,
-            max=1,
-            help="Draw random rows to check, to certify a list with at most this share of right "
-            "labels on average; see `twohot certify`.",
-        ),
+        share("Draw rows for `twohot certify`, for a list with this share of right labels."),
     ] = None,
     fail_above: FailAbove = None,
     fail_on: FailOn = "lower",
@@ -92,44 +79,47 @@ def audit(
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace an existing audit.")] = False,
+    force: Force = False,
 ) -> None:
     """Find wrong labels, suggest corrections, and write a report for the review."""
     # Before the work, so that no result is lost.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
-    check_draw(output, draw_check, seed)
-    gate = gate_of(
-        fail_above,
-        fail_on,
-        junit,
-        (*options.inputs, certificate),
-        output,
+    gate = Gate(
+        fail_above=fail_above,
+        fail_on=fail_on,
+        junit=junit,
         annotations=annotations,
         certificate=certificate,
-        force=force,
     )
+    gate.check(output, options.inputs, force=force)
     judge = None if probe is None else load(probe)
     whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
     if options.labels is not None and options.classes is None:
         whole = with_used_classes(whole)
-    rows = options.rows_of(whole)
-    table = whole.take(rows)
-    source = options.source.name
-    groups = options.groups_of(table)
+    table = whole.take(options.rows_of(whole))
+    n_labels = int(table.coded.labelled.sum())
+    check_draw(output, draw_check, seed, n_labels if budget is None else min(n_labels, budget))
+    source, groups = options.source.name, options.groups_of(table)
     # A table names images as seen from its own folder, `twohot extract` from where it was run.
     beside = options.source.parent
     root = image_root(options.source, table, [beside, Path()], images, default=beside)
-    details = {"source": source, "columns": table.columns_in_words, **_merged(table)}
-    details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
-    details |= {} if checked is None else {"checked": checked.name}
-    limits = {"budget": budget, "precision": precision}
-    details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
+    details = {
+        "source": source,
+        "columns": table.columns_in_words,
+        "spellings merged": spellings_in_words(table.spellings, {}) or None,
+        "seed": str(seed) if probe is None else None,
+        "probe": None if probe is None else probe.name,
+        "checked": None if checked is None else checked.name,
+        "budget": None if budget is None else str(budget),
+        "precision": None if precision is None else f"{precision:g}",
+    }
+    details = {name: value for name, value in details.items() if value is not None}
     about |= {"title": f"Labels of {source}", "details": details}
-    asked: dict[str, Any] = limits | {"random_state": seed}
+    asked = {"budget": budget, "precision": precision, "random_state": seed}
     known: dict[str, Any] = {"groups": groups, "checked": checked}
-    if scheduler is not None or exceeds_memory(held_bytes(table)):
+    if scheduler is not None or exceeds_memory(table):
         if probe is not None:
             problem = "judges rows in memory, but these are read in parts"
             raise ArgumentError({"probe": probe}, problem, "leave it out: a probe is then chosen.")
@@ -140,26 +130,13 @@ def audit(
                 table, output, asked, client=client, **known
             )
     else:
+        known |= {"probe": judge, "ids": table.ids, **asked}
         with naming_cells(table):
             with choosing(quiet=quiet or judge is not None) as callback:
-                issues = find_label_issues(
-                    table.features,
-                    table.coded,
-                    probe=judge,
-                    ids=table.ids,
-                    callback=callback,
-                    **known,
-                    **asked,
-                )
+                issues = find_label_issues(table.features, table.coded, callback=callback, **known)
             summary = review_summary(table.features, issues, groups=groups, **about)
-        name = write_audit_folder(
-            output,
-            review_rows(table, issues),
-            summary,
-            image_root=root,
-            spreadsheet_safe=spreadsheet_safe,
-            force=force,
-        )
+        rows, guard = review_rows(table, issues), {"spreadsheet_safe": spreadsheet_safe}
+        name = write_audit_folder(output, rows, summary, image_root=root, force=force, **guard)
         said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
     # Notes on the labels were printed when they were read.
     _print_findings(issues, summary, noted=label_notes(table.coded))
@@ -167,19 +144,12 @@ def audit(
     say(f"All rows: {said}")
     if issues.n_issues:
         made_of = table.provenance.get("source")
-        of_features = None if made_of is None else Path(made_of)
-        sources = (options.labels, of_features, options.source)
+        sources = (options.labels, None if made_of is None else Path(made_of), options.source)
         some_sure = bool((issues.is_label_issue & ~issues.is_undecided).any())
         _say_how_to_apply(name, output, sources, some_sure=some_sure)
-    # A draw may be impossible.
+    # A draw may be impossible because few labels are flagged.
     with gate.closing(issues, source, output), errors_in_words(option_writer(audit)):
         draw_for_check(output, draw_check, seed, root)
-
-
-def _merged(table: FeatureTable) -> dict[str, str]:
-    """Return the merged spellings as a detail of the report."""
-    merged = spellings_in_words(table.spellings, {})
-    return {"spellings merged": merged} if merged else {}
 
 
 def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:
@@ -192,20 +162,24 @@ def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collecti
             say(message)
     flagged = issues.is_label_issue
     pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
-    frequent = Counter(pairs).most_common(SHOWN_CONFUSIONS)
+    frequent = [(*pair, n) for pair, n in Counter(pairs).most_common(SHOWN_CONFUSIONS)]
     if frequent:
         names, title = ("given", "suggested"), "Most frequent corrections"
-        print_table(
-            (*names, "rows"), ((*pair, n) for pair, n in frequent), names=names, title=title
-        )
+        print_table((*names, "rows"), frequent, names=names, title=title)
 
 
 def _say_how_to_apply(
     report: str, audit: Path, sources: Iterable[Path | None], *, some_sure: bool
 ) -> None:
     """Print how to correct the labels in the first source that is the user's own data."""
-    known = filter(None, sources)
-    own = next((path for path in known if path.is_dir() or _is_corrected(path)), None)
+    own = next(
+        (
+            path
+            for path in filter(None, sources)
+            if path.is_dir() or (path.suffix in CORRECTED_SUFFIXES and path.is_file())
+        ),
+        None,
+    )
     where: list[object] = ["--audit", audit]
     if own is not None:
         where += ["--to", own, "-o", own.with_name(f"{own.stem}_clean{own.suffix}")]
@@ -214,7 +188,3 @@ def _say_how_to_apply(
     if some_sure:
         say("or accept probable suggestions without a review:")
         say_next("apply", "--accept-all", TAKEN_UNSEEN, *where, first="  ")
-
-
-def _is_corrected(path: Path) -> bool:
-    return path.suffix in CORRECTED_SUFFIXES and path.is_file()

@@ -1,7 +1,11 @@
-"""`twohot certify` and `twohot verify`: lists of wrong labels with a guarantee."""
+"""Guarantees: `twohot certify` lists wrong labels, `twohot review` bounds how many remain.
 
+`twohot verify` computes a certificate of either again.
+"""
+
+import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -16,22 +20,32 @@ from twohot.audit import (
     kept_sheets,
     read_audit_folder,
     read_check,
+    read_summary,
     rows_needed,
     verify_certificate,
     write_check,
+    write_review_page,
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot.review import ReviewRows
-from twohot_command.sources import SpreadsheetSafe, image_root, places_of_audit
-from twohot_command.terminal import say, say_next
+from twohot_command.gate import share_of
+from twohot_command.sources import SpreadsheetSafe, image_root
+from twohot_command.terminal import Force, say, say_next, share
 
 
-def check_draw(folder: Path, fdr: float | None, seed: int) -> None:
-    """Raise if the requested draw is impossible, before the work of an audit."""
-    if fdr is not None:
-        check_seed(seed)
-        rows_needed(1, fdr, 1)  # raises if the rate is invalid
-        check_no_draw(folder)
+def check_draw(folder: Path, fdr: float | None, seed: int, n_flagged: int) -> None:
+    """Raise if a draw is impossible even if an audit flags as many labels as it may."""
+    if fdr is None:
+        return
+    check_seed(seed)
+    # The pool of the draw has three rows for two flagged labels.
+    needed = rows_needed(3 * max(n_flagged, 1), fdr, 2 * max(n_flagged, 1)).advised
+    check_no_draw(folder)
+    if 0 < n_flagged <= needed:
+        most = f"at most {counted(n_flagged, 'label')} can be flagged"
+        problem = f"needs {counted(needed, 'checked row')}, and {most}"
+        advice = "review all flagged labels, or pass a larger rate."
+        raise ArgumentError({"fdr": fdr}, problem, advice)
 
 
 def draw_for_check(folder: Path, fdr: float | None, seed: int, image_root: Path | None) -> None:
@@ -49,10 +63,16 @@ def draw_for_check(folder: Path, fdr: float | None, seed: int, image_root: Path 
 
 
 def _say_how_to_check(folder: Path) -> None:
+    """Print the next step after a draw."""
     table, _, page = (folder / name for name in CHECK_FILES)
     say(f"Next: give verdicts in {page}, which saves check_done.csv,")
     say(f"or fill in right, wrong or unsure in {table}, then run")
     say_next("certify", folder, table, first="  ")
+
+
+def _image_root(audit: Path, rows: ReviewRows, images: Path | None) -> Path | None:
+    """Return the folder that image paths of an audit are relative to."""
+    return image_root(audit, rows, [Path(), audit, audit / "images", audit.parent], images)
 
 
 def certify(
@@ -64,36 +84,29 @@ def certify(
     *,
     extend: Annotated[
         int | None,
-        Option(
-            min=1,
-            help="After an empty list: draw more rows, up to this number in total. The next list "
-            "has half the rate.",
-        ),
+        Option(min=1, help="After an empty list: draw up to this many rows; the rate is halved."),
     ] = None,
     fdr: Annotated[
-        float | None,
-        Option(
-            min=0,
-            max=1,
-            help="Allowed share of right labels in the list; by default that of the draw.",
-        ),
+        float | None, share("Allowed share of right labels in the list, as in the draw.")
     ] = None,
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[
-        bool, Option("--force", help="Replace an existing list and certificate.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """List wrong labels with a guarantee, from the rows that you checked."""
     if (checked is None) == (extend is None):
+        problem = "a finished check or an extension is needed, not both"
         advice = "pass the finished check, or {extend} to draw more rows."
-        raise ArgumentError(
-            "", "a finished check or an extension is needed, not both", advice, extend=...
-        )
+        raise ArgumentError("", problem, advice, extend=...)
     rows = read_audit_folder(audit)
-    root = image_root(audit, rows, places_of_audit(audit), images)
+    root = _image_root(audit, rows, images)
     if extend is not None:
-        _extend(audit, rows, extend, root)
+        extended = extend_check(audit, rows, extend, image_root=root)
+        more = counted(extend - extended.n_checked[-2], "more row")
+        say(f"Drawn: {more}. The next list has a rate of {extended.level:.4g}.")
+        for sheet in kept_sheets(audit)[-1:]:
+            say(f"Your sheet so far is kept: {sheet}")
+        _say_how_to_check(audit)
         return
     check = read_check(audit, rows)
     if fdr not in (None, check.fdr):
@@ -105,9 +118,8 @@ def certify(
     is_replaced = force or check.replaces(made)
     for path in (table, made, page):
         check_output(path, (checked,), force=is_replaced)
-    listed = certify_folder(
-        check, checked, audit, spreadsheet_safe=spreadsheet_safe, image_root=root
-    )
+    how: dict[str, Any] = {"spreadsheet_safe": spreadsheet_safe, "image_root": root}
+    listed = certify_folder(check, checked, audit, **how)
     say(str(listed))
     if len(listed.rows):
         say(f"List, most suspicious first: {table}")
@@ -116,23 +128,11 @@ def certify(
     say(f"Certificate, also with {found} found wrong: {made}")
 
 
-def _extend(audit: Path, rows: ReviewRows, n_checked: int, root: Path | None) -> None:
-    check = extend_check(audit, rows, n_checked, image_root=root)
-    more = n_checked - check.n_checked[-2]
-    say(f"Drawn: {counted(more, 'more row')}. The next list has a rate of {check.level:.4g}.")
-    for sheet in kept_sheets(audit)[-1:]:
-        say(f"Your sheet so far is kept: {sheet}")
-    _say_how_to_check(audit)
-
-
 def verify(
     certificate: Annotated[Path, Argument(help="A certificate.json, of a list or of a review.")],
     source: Annotated[
         Path | None,
-        Argument(
-            help="Folder of the audit, or file of the labels; by default the folder of the "
-            "certificate."
-        ),
+        Argument(help="Folder of the audit, or file of labels; by default the certificate's."),
     ] = None,
 ) -> None:
     """Compute a certificate again from its audit, and report any difference."""
@@ -155,3 +155,36 @@ def verify(
             f"Second looks differ in {rate:.1%}. Corrected for reviewer errors, at most "
             f"{counted(most, 'label')} are wrong, if the error rate is the same for all rows."
         )
+
+
+def review(
+    audit: Annotated[Path, Argument(help="Folder of the audit.")],
+    *,
+    until: Annotated[
+        str, Option(metavar="<share>", help="Share of the labels that may stay wrong: 1% or 0.01.")
+    ],
+    twice: Annotated[
+        str,
+        Option(metavar="<share>", help="Rows to show twice, to correct for reviewer errors."),
+    ] = "0%",
+    images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,
+    no_open: Annotated[bool, Option("--no-open", help="Do not open the page.")] = False,
+) -> None:
+    """Review until at most a share of the labels is wrong, in a page that shows the bound."""
+    rows = read_audit_folder(audit)
+    noise_rate = read_summary(audit / "summary.json")["noise_rate"]
+    page = write_review_page(
+        audit,
+        rows,
+        until=share_of("until", until),
+        seed=seed,
+        twice=share_of("twice", twice),
+        n_wrong=None if noise_rate is None else noise_rate * (rows.n_rows - rows.n_unlabelled),
+        image_root=_image_root(audit, rows, images),
+    )
+    say(f"Review until at most {until} of the labels are wrong: {page}")
+    say("Save certificate.json and the decisions there, then run")
+    say_next("verify", "certificate.json", audit, first="  ")
+    if not no_open:
+        webbrowser.open(page.resolve().as_uri())

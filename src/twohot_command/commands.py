@@ -47,29 +47,26 @@ OF_EXTRAS = {"reproduce": "paper"}
 COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.items()}
 
 
-class PlainCommand(TyperCommand):
-    """A command whose help shows no Python types."""
+class _Plain:
+    """A mixin whose help shows no Python types."""
 
     def get_params(self, ctx: Any) -> Any:
         """Return the arguments and options, including `--help`."""
-        return _plain(super().get_params(ctx))
+        entries = super().get_params(ctx)  # type: ignore[misc]
+        for entry in entries:
+            if getattr(entry, "is_flag", False):  # a flag takes no value
+                entry.metavar = ""
+            elif entry.param_type_name == "argument":  # its help text describes it
+                entry.display_type_rich = lambda **_: ""
+        return entries
 
 
-class PlainGroup(TyperGroup):
+class PlainCommand(_Plain, TyperCommand):
+    """A command whose help shows no Python types."""
+
+
+class PlainGroup(_Plain, TyperGroup):
     """A group of commands whose help shows no Python types."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """Return the options, including `--help`."""
-        return _plain(super().get_params(ctx))
-
-
-def _plain(entries: Any) -> Any:
-    for entry in entries:
-        if getattr(entry, "is_flag", False):  # a flag takes no value
-            entry.metavar = ""
-        elif entry.param_type_name == "argument":  # its help text describes it
-            entry.display_type_rich = lambda **_: ""
-    return entries
 
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, cls=PlainGroup)
@@ -88,14 +85,10 @@ class DeferredCommand(TyperCommand):
         return parser.make_context(*args, **kwargs)
 
 
-def _import_first() -> None:
-    raise AssertionError("a deferred command was run itself")
-
-
 for panel, commands in PANELS.items():
     for name, line in commands.items():
-        listed = app.command(name, cls=DeferredCommand, help=line, rich_help_panel=panel)
-        listed(_import_first)
+        # `make_context` returns the context of another command, so this function is never called.
+        app.command(name, cls=DeferredCommand, help=line, rich_help_panel=panel)(lambda: None)
 
 
 def _show_version(wanted: Any) -> None:

@@ -18,7 +18,7 @@ from twohot.noise import (
 from twohot.probes import LinearProbe
 from twohot.tables import FeatureTable, write_features
 from twohot_command.sources import TableOptions
-from twohot_command.terminal import print_table, say, say_next
+from twohot_command.terminal import Force, print_table, say, say_next
 
 Kind: TypeAlias = Literal[
     "symmetric", "asymmetric", "pair_flip", "superclass", "boundary", "matrix"
@@ -41,7 +41,7 @@ def corrupt(
         bool, Option("--exact", help="Make exactly this share wrong, not only on average.")
     ] = False,
     seed: Annotated[int, Option(min=0, help="Seed of the noise.")] = 0,
-    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
+    force: Force = False,
 ) -> None:
     """Make labels wrong on purpose, for experiments; the file keeps the right ones."""
     inputs = (*options.inputs, matrix)

@@ -85,15 +85,13 @@ def _png(grey: np.ndarray) -> bytes:
 def demo(
     *,
     output: Annotated[
-        Path,
-        Option("--output", "-o", help="Folder for the audit; an earlier demo is replaced."),
+        Path, Option("--output", "-o", help="Folder for the audit; an earlier demo is replaced.")
     ] = Path("demo-audit"),
     noise: Annotated[
         float, Option(min=0, max=1, help="Share of the training labels made wrong.")
     ] = 0.3,
     kind: Annotated[
-        DemoNoise,
-        Option(help="mixed: half any digit, half the next one; symmetric: any digit."),
+        DemoNoise, Option(help="mixed: half any digit, half the next one; symmetric: any digit.")
     ] = "mixed",
     seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
 ) -> None:

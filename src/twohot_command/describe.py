@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +20,10 @@ from twohot.describe import (
 )
 from twohot_command.sources import TableOptions
 from twohot_command.terminal import (
+    ReportFolder,
     Verbose,
     check_report,
+    number,
     print_table,
     say,
     say_more,
@@ -41,17 +42,13 @@ NAMES = ("pairs", "superclass", "names", "class", "closest", "with")
 
 def describe(
     *,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Folder for description.json and the figures."),
-    ] = None,
+    output: ReportFolder = None,
     options: TableOptions,
     superclasses: Annotated[
         int | None, Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
     cut: Annotated[
-        float | None,
-        Option(help="Cluster with this cut, a share of the largest distance (paper: 0.8)."),
+        float | None, Option(help="Cluster with this share of the largest distance (paper: 0.8).")
     ] = None,
     verbose: Verbose = False,
 ) -> None:
@@ -61,22 +58,21 @@ def describe(
     with Console(stderr=True).status("Reading features …"):
         found = describe_table(table, split=options.split, n_superclasses=superclasses, cut=cut)
     say("\n".join(_overview(options.source, found, verbose=verbose)))
-    if found.structure is not None:
-        _print_structure(found.structure, verbose=verbose)
-    draw = partial(_figures, found.structure)
+    structure = found.structure
+    if structure is not None:
+        _print_structure(structure, verbose=verbose)
+
+    def draw() -> dict[str, Any]:
+        if structure is None:
+            return {}
+        order = map_order(structure.clustering, structure.superclass)
+        means, classes = structure.correlation.means, structure.classes
+        return {
+            "map.png": correlation_map_figure(means, structure.superclass, order, classes),
+            "dendrogram.png": dendrogram_figure(structure.clustering, classes),
+        }
+
     write_report(output, "description.json", found.to_json(), draw)
-
-
-def _figures(structure: ClassStructure | None) -> dict[str, Any]:
-    """Return the figures by file name; empty without correlations."""
-    if structure is None:
-        return {}
-    order = map_order(structure.clustering, structure.superclass)
-    means, classes = structure.correlation.means, structure.classes
-    return {
-        "map.png": correlation_map_figure(means, structure.superclass, order, classes),
-        "dendrogram.png": dendrogram_figure(structure.clustering, classes),
-    }
 
 
 def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[str]:
@@ -98,8 +94,10 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
     if verbose:
         # The columns were printed when the table was read.
         said = ("columns", "label_column", "item_column", "notes")
-        known = {name: value for name, value in found.provenance.items() if name not in said}
-        yield from (f"{name}: {_short(value)}" for name, value in known.items())
+        for name, value in found.provenance.items():
+            if name not in said:
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                yield f"{name}: {text if len(text) < VALUE_LENGTH else text[:VALUE_LENGTH] + '…'}"
     if found.structure is None:
         yield "No correlations: fewer than two classes have rows."
 
@@ -110,10 +108,10 @@ def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
     np.fill_diagonal(between, -np.inf)  # a class is not its own nearest class
     if verbose:
         _print_pairs(structure)
-    _print_superclasses(structure, None if verbose else SHOWN)
-    if verbose:
+        _print_superclasses(structure, None)
         _print_classes(structure, between)
     else:
+        _print_superclasses(structure, SHOWN)
         _print_closest(structure, between)
         say_more("all classes and correlations")
 
@@ -124,7 +122,7 @@ def _print_pairs(structure: ClassStructure) -> None:
     if statistics is None:
         caption = "Too many features for the spread and for superclasses."
         means = {"same class": correlation.same_class, "other class": correlation.other_class}
-        rows = [(name, "", _number(mean), "") for name, mean in means.items()]
+        rows = [(name, "", _mean(mean), "") for name, mean in means.items()]
     else:
         groups = {
             "same class": statistics.same_class,
@@ -132,7 +130,7 @@ def _print_pairs(structure: ClassStructure) -> None:
             "other superclass": statistics.elsewhere,
         }
         rows = [
-            (name, str(group.n_pairs), _number(group.mean), _number(group.std))
+            (name, str(group.n_pairs), _mean(group.mean), _mean(group.std))
             for name, group in groups.items()
         ]
     title = "Correlations of rows, centred and of unit norm"
@@ -161,9 +159,9 @@ def _print_classes(structure: ClassStructure, between: FloatArray) -> None:
         structure.classes,
         structure.correlation.class_sizes,
         [structure.superclass_names[group] for group in structure.superclass],
-        map(_number, np.diag(structure.correlation.means)),
+        map(_mean, np.diag(structure.correlation.means)),
         [structure.classes[k] for k in between.argmax(axis=1)],
-        map(_number, between.max(axis=1)),
+        map(_mean, between.max(axis=1)),
         strict=True,
     )
     print_table(headings, rows, names=NAMES, title="Classes")
@@ -175,18 +173,12 @@ def _print_closest(structure: ClassStructure, between: FloatArray) -> None:
     best = np.argsort(-between[first, second], kind="stable")[:SHOWN]
     names = structure.classes
     rows = [
-        (names[k], names[other], _number(between[k, other]))
+        (names[k], names[other], _mean(between[k, other]))
         for k, other in zip(first[best], second[best], strict=True)
     ]
     title = "Most similar classes"
     print_table(("class", "with", "correlation"), rows, names=NAMES, title=title)
 
 
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.3f}"
-
-
-def _short(value: Any) -> str:
-    """Return a value of the provenance on one line."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"
+def _mean(value: float) -> str:
+    return number(value, ".3f")

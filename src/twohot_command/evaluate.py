@@ -4,18 +4,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from typer import Argument, Option
+from typer import Argument
 
 from twohot.base import counted, first_few
 from twohot.describe import ProbeEvaluation, confusion_figure, evaluate_probe
 from twohot.judge import naming_cells
 from twohot.probes import load
-from twohot_command.items import features_for
+from twohot_command.extract import features_for
 from twohot_command.sources import TrustedRowsOptions
 from twohot_command.terminal import (
     Quiet,
+    ReportFolder,
     Verbose,
     check_report,
+    number,
     print_table,
     say,
     say_more,
@@ -30,10 +32,7 @@ SHOWN_CONFUSIONS = 4
 def evaluate(
     probe: Annotated[Path, Argument(help="A probe file, from `twohot fit` or `probe.save`.")],
     *,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Folder for evaluation.json and a figure of the confusions."),
-    ] = None,
+    output: ReportFolder = None,
     options: TrustedRowsOptions,
     verbose: Verbose = False,
     quiet: Quiet = False,
@@ -70,8 +69,8 @@ def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
     weakest = np.argsort(found.recall, kind="stable")[: None if verbose else SHOWN_CLASSES]
     shares = ("recall", "precision", "f1")
     cells = [
-        (records[k]["class"], records[k]["rows"], *(_share(records[k][name]) for name in shares))
-        for k in weakest
+        (record["class"], record["rows"], *(number(record[name], ".1%") for name in shares))
+        for record in (records[k] for k in weakest)
     ]
     more = f" (the {len(weakest)} weakest of {len(records)})" if len(weakest) < len(records) else ""
     print_table(("class", "rows", *shares), cells, names=("class",), title=f"Classes{more}")
@@ -82,7 +81,3 @@ def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
         print_table((*pair, "rows"), few, names=pair, title=title)
     if len(weakest) < len(records) or len(few) < len(confusions):
         say_more("all classes and confusions")
-
-
-def _share(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.1%}"

@@ -1,9 +1,10 @@
-"""`twohot extract`: extract features of images or texts to a file."""
+"""`twohot extract`: extract features of images or texts, to a file or for a probe."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,11 +13,12 @@ from rich.console import Console
 from rich.text import Text
 from typer import Argument, Option
 
-from twohot.base import ArgumentError, Labels, counted
+from twohot.base import ArgumentError, Labels, counted, first_few
 from twohot.extract import (
     NAMES,
     Extraction,
     ExtractionProgress,
+    FeatureOrigin,
     LabelledItems,
     load_data_set,
     not_taken_notes,
@@ -24,8 +26,16 @@ from twohot.extract import (
     read_item_table,
 )
 from twohot.extract import extract as extract_features
-from twohot_command.sources import Missing, say_columns, say_label_notes
-from twohot_command.terminal import PacedLines, Quiet, say, say_next, shown
+from twohot.probes import FittedProbe
+from twohot.tables import FeatureTable, is_parquet_source, table_header
+from twohot_command.sources import (
+    FeatureOptions,
+    Missing,
+    check_same_features,
+    say_columns,
+    say_label_notes,
+)
+from twohot_command.terminal import Force, PacedLines, Quiet, note, say, say_next, shown
 
 # Number of unreadable items that are listed.
 N_LISTED = 20
@@ -72,13 +82,14 @@ def extracting(
         yield show
 
 
-def say_not_taken(items: LabelledItems) -> None:
-    """Print which files of a folder are not items."""
-    for note in not_taken_notes(items.not_taken):
-        say(f"Note: {note}", stderr=True)
+def _say_items(items: LabelledItems) -> None:
+    """Print the roles of the columns, and which files of a folder are not items."""
+    say_columns(items.columns)
+    for line in not_taken_notes(items.not_taken):
+        note(line)
 
 
-def say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
+def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
     """Print which items could not be read, and why; `others` is where the rest is listed."""
     if not extraction.skipped:
         return
@@ -94,18 +105,15 @@ def say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") 
 def extract(
     source: Annotated[
         str,
-        Argument(
-            help="A folder with a sub-folder of images per class, a CSV or Parquet file, or a data "
-            "set: " + ", ".join(NAMES) + "."
-        ),
+        Argument(help=f"A folder of images, a CSV or Parquet file, or one of {', '.join(NAMES)}."),
     ],
     *,
     output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
     backbone: Annotated[
         str,
         Option(
-            help="pixels, efficientnet_lite0, resnet34, resnet50, vit_b_16, any name of "
-            "torchvision or timm; for texts minilm or any name of sentence-transformers."
+            help="pixels, efficientnet_lite0, vit_b_16, any name of torchvision or timm; for texts "
+            "minilm or any name of sentence-transformers."
         ),
     ],
     path_column: Annotated[
@@ -130,9 +138,7 @@ def extract(
     ] = "float16",
     strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
     quiet: Quiet = False,
-    force: Annotated[
-        bool, Option("--force", help="Replace an output that was made differently.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Compute features of images or texts; run it again to continue after an interruption."""
     of_tables = {
@@ -144,25 +150,17 @@ def extract(
     }
     chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
-    say_columns(items.columns)
+    _say_items(items)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
     # --missing works here for a table, and for a folder only when the feature file is read.
     is_table = source not in NAMES and Path(source).is_file()
     later = "" if is_table else " where the feature file is read"
     merge = "pass --merge-spellings where the feature file is read"
     say_label_notes(coded, f"by --missing{later}", merge)
-    say_not_taken(items)
-    with extracting(backbone, len(items), quiet=quiet) as progress:
-        extraction = extract_features(
-            items,
-            backbone,
-            output,
-            batch_size=batch_size,
-            dtype=dtype,
-            strict=strict,
-            force=force,
-            progress=progress,
-        )
+    how: dict[str, Any] = {"batch_size": batch_size, "dtype": dtype}
+    how |= {"strict": strict, "force": force}
+    with extracting(backbone, len(items), quiet=quiet) as show:
+        extraction = extract_features(items, backbone, output, progress=show, **how)
     _print_summary(items, extraction)
 
 
@@ -187,27 +185,98 @@ def _items(
     raise ArgumentError({"SOURCE": source}, problem, advice)
 
 
-def _others(extraction: Extraction) -> str:
-    """Return why fewer items were extracted than there are rows."""
-    n_same = extraction.n_duplicates
-    n_known = extraction.n_rows - extraction.n_extracted - n_same
-    if extraction.up_to_date:
-        return ""
-    same = f", {counted(n_same, 'duplicate')} skipped" if n_same else ""
-    return same + (f", {n_known} extracted before" if n_known else "")
-
-
 def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     """Print the contents of the file, skipped items, and the next step."""
     contents = counted(len(items.classes), "class", "classes") if items.classes else "no labels"
-    verb = "is up to date and has" if extraction.up_to_date else "has"
+    verb, others, n_same = "has", "", extraction.n_duplicates
+    if extraction.up_to_date:
+        verb = "is up to date and has"
+    else:
+        n_known = extraction.n_rows - extraction.n_extracted - n_same
+        others += f", {counted(n_same, 'duplicate')} skipped" if n_same else ""
+        others += f", {n_known} extracted before" if n_known else ""
     say(
         f"{extraction.output} {verb} {counted(extraction.n_rows, 'row')} of "
         f"{counted(extraction.n_features, 'feature')}, {contents}. "
-        f"{counted(extraction.n_extracted, 'item')} went through the model{_others(extraction)}."
+        f"{counted(extraction.n_extracted, 'item')} went through the model{others}."
     )
-    say_skipped(items, extraction, ", all listed in the file's provenance")
+    _say_skipped(items, extraction, ", all listed in the file's provenance")
     if items.classes:
         say_next("audit", extraction.output, "-o", "audit/")
     else:
         say("Next: predict its rows with `twohot predict` and a probe of this backbone.")
+
+
+# The features that a probe needs: read from a table, or extracted from images or texts ------------
+
+# Default names of the column with the items.
+USUAL_NAMES = {"image": "path", "text": "text"}
+
+
+@contextmanager
+def features_for(
+    fitted: FittedProbe, probe: Path, options: FeatureOptions, *, quiet: bool
+) -> Iterator[FeatureTable]:
+    """Yield the table of a source with the features of a probe; temporary files are removed.
+
+    A folder has images. A CSV or Parquet file lists images or texts if it has fewer columns than
+    the probe has features, and no column of lists. The backbone is stored in the probe.
+    """
+    origin = FeatureOrigin.from_json(fitted.feature_origin_)
+    columns = _columns_of_items(options, fitted.n_features_in_)
+    if columns is None or (origin is None and not options.source.is_dir()):
+        yield options.read_for(fitted, probe)
+        return
+    if origin is None:
+        problem = f"{options.source} is a folder, and {probe} does not store its backbone"
+        advice = "run `twohot extract` with the backbone of the features that it was fitted on"
+        raise ValueError(f"{problem}: {advice}.")
+    items = _items_for(options, origin, probe, columns)
+    with TemporaryDirectory(prefix="twohot-") as folder:
+        output = Path(folder) / "items.features"
+        say(f"Extracting features with {origin.backbone}, the backbone of {probe}")
+        _say_items(items)
+        with extracting(origin.backbone, len(items), quiet=quiet) as show:
+            how: dict[str, Any] = {"dtype": origin.dtype, "progress": show}
+            extraction = extract_features(items, origin.load(), output, **how)
+        _say_skipped(items, extraction)
+        table = options.read_extracted(output)
+        check_same_features(table, options.source, fitted, probe)
+        yield table
+
+
+def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | None:
+    """Return the columns of a list of items, [] for a folder, None for a table of features."""
+    if options.source.is_dir() and not is_parquet_source(options.source):
+        return []
+    if options.feature_column or is_parquet_source(options.source):
+        return None
+    columns = table_header([options.source])
+    is_list = 0 < len(columns) < n_features and not any(columns.values())
+    return list(columns) if is_list else None
+
+
+def _items_for(
+    options: FeatureOptions, origin: FeatureOrigin, probe: Path, columns: list[str]
+) -> LabelledItems:
+    """Return the images or texts of a source, as the backbone needs them."""
+    source, usual = options.source, origin.item_column
+    if usual not in columns:
+        usual = USUAL_NAMES[origin.kind]
+    of_probe = f"{probe} was fitted on features of {origin.kind}s, from {origin.backbone!r}"
+    if source.is_dir():
+        if origin.kind != "image":
+            raise ValueError(f"{source} is a folder of images, and {of_probe}: pass a table.")
+    elif options.item_column is not None and options.item_column not in columns:
+        known = f"the columns are {first_few(columns)}."
+        raise ArgumentError({"item_column": options.item_column}, "is missing", known)
+    elif options.item_column is None and usual not in columns:
+        problem = f"{of_probe}, and {source} has the columns {first_few(columns)}"
+        advice = f"name the column of the {origin.kind}s by {{item_column}}."
+        (other,) = (kind for kind in USUAL_NAMES if kind != origin.kind)
+        if USUAL_NAMES[other] in columns:
+            listed = f"{other}s in its column {USUAL_NAMES[other]!r}"
+            problem = f"{source} lists {listed}, but {of_probe}"
+            advice = f"pass a probe of {other}s, or {advice}"
+        raise ArgumentError("", problem, advice, item_column=...)
+    return options.read_items(origin.kind, options.item_column or usual)

@@ -1,23 +1,22 @@
 """`twohot forecast`: which probe to fit, and whether it will help."""
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from typer import Option
 
 from twohot.base import counted
 from twohot.describe import Action, Forecast, forecast_figure
 from twohot.describe import forecast as make_forecast
 from twohot.judge import naming_cells
-from twohot.tables import FeatureTable
 from twohot_command.sources import Folds, GroupedTableOptions, TableOptions
 from twohot_command.terminal import (
     Quiet,
+    ReportFolder,
     Verbose,
     check_report,
     choosing,
+    number,
     print_choice,
     print_table,
     say,
@@ -32,10 +31,7 @@ WEAKEST_CLASSES = 5
 
 def forecast(
     *,
-    output: Annotated[
-        Path | None,
-        Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
-    ] = None,
+    output: ReportFolder = None,
     options: GroupedTableOptions,
     ridge: Annotated[float, Option(help="Penalty that the theory uses.")] = 10.0,
     rounds: Annotated[int, Option(min=2, help="Number of rounds that the theory uses.")] = 3,
@@ -49,11 +45,14 @@ def forecast(
     whole = options.read()
     table = whole.take(options.rows_of(whole))
     groups = options.groups_of(table)
+    superclass = None
+    if table.superclass is not None:  # of classes with rows, numbered consecutively
+        _, superclass = np.unique(table.superclass[table.coded.sizes > 0], return_inverse=True)
     with naming_cells(table), choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
             table.coded,
-            superclass=_superclass(table),
+            superclass=superclass,
             ridge=ridge,
             n_rounds=rounds,
             cv=folds,
@@ -68,14 +67,6 @@ def forecast(
         say_more("the evidence, its limits and the tables")
     record = {**found.to_json(), "columns": table.columns_in_words}
     write_report(output, "forecast.json", record, lambda: {"forecast.png": forecast_figure(found)})
-
-
-def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
-    """Return the superclasses of classes with rows, numbered consecutively."""
-    if table.superclass is None:
-        return None
-    found = table.superclass[table.coded.sizes > 0]
-    return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
 def _print_advice(
@@ -105,15 +96,16 @@ def _print_details(found: Forecast) -> None:
     for sentence in (*found.advice.evidence, *found.advice.cautions):
         say(f"- {sentence}")
     correlation, noise, theory = found.correlation, found.noise, found.theory
+    rounds = theory.rounds_needed.overall
     right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in theory.guarantees)
     entries = {
-        "correlation, same class": _number(correlation.same_class),
-        "correlation, same superclass": _number(correlation.same_superclass),
-        "correlation, elsewhere": _number(correlation.elsewhere),
-        "eigengap": _number(theory.eigengap),
-        f"separation q/p at ridge {theory.ridge:g}": _number(theory.separation),
+        "correlation, same class": number(correlation.same_class),
+        "correlation, same superclass": number(correlation.same_superclass),
+        "correlation, elsewhere": number(correlation.elsewhere),
+        "eigengap": number(theory.eigengap),
+        f"separation q/p at ridge {theory.ridge:g}": number(theory.separation),
         "theory: training labels right, by round": right,
-        "theory: rounds until all are": _number(theory.rounds_needed.overall),
+        "theory: rounds until all are": "never" if np.isinf(rounds) else number(rounds),
     }
     about = ("quantity", "estimate")
     print_table(about, entries.items(), names=about, title="Estimated from the given labels")
@@ -124,17 +116,10 @@ def _print_details(found: Forecast) -> None:
             found.classes[k],
             found.given_sizes[k],
             f"{noise.corruption[k, k]:.0%}",
-            _number(first[k]),
-            _number(last[k]),
+            number(first[k]),
+            number(last[k]),
         )
         for k in np.argsort(last, kind="stable")[:WEAKEST_CLASSES]
     ]
     headings = ("class", "rows", "labels right", "margin, round 1", "margin, last round")
     print_table(headings, rows, names=headings, title="Weakest classes in theory")
-
-
-def _number(value: float) -> str:
-    """Return a number with three significant digits, "–" for NaN, or "never" for infinity."""
-    if np.isnan(value):
-        return "–"
-    return "never" if np.isinf(value) else f"{value:.3g}"

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
-from xml.sax.saxutils import quoteattr
+from typing import Annotated, Literal
+from xml.etree import ElementTree as ET
 
 import typer
 from typer import Option
@@ -28,7 +28,7 @@ from twohot.audit import (
     read_certificate,
     share_wrong_bounds,
 )
-from twohot.base import ArgumentError, check_choice, check_output, whole_file
+from twohot.base import ArgumentError, check_output, whole_file
 from twohot_command.terminal import say
 
 FAILED = 3  # exit code
@@ -44,11 +44,8 @@ FailAbove = Annotated[
     ),
 ]
 FailOn = Annotated[
-    str,
-    Option(
-        metavar=f"<{'|'.join(COMPARED)}>",
-        help="With --fail-above: compare the estimate, or the lower or upper end of its range.",
-    ),
+    Literal["estimate", "lower", "upper"],
+    Option(help="With --fail-above: compare the estimate, or the lower or upper end of its range."),
 ]
 JUnit = Annotated[
     Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
@@ -63,15 +60,37 @@ Annotations = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Gate:
-    """The condition that an audit must meet; none if no share is given."""
+    """The condition that an audit must meet, as the options say it; none without `fail_above`."""
 
-    fail_above: float | None  # largest allowed share of wrong labels
+    fail_above: str | None  # largest allowed share of wrong labels
     fail_on: str  # a key of COMPARED
     junit: Path | None  # file for the result
     annotations: bool  # whether to print a GitHub annotation
-    certificate: Path | None = None  # bounds to compare, instead of the model's
+    certificate: Path | None  # bounds to compare, instead of the model's
+
+    def check(self, audit: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
+        """Raise if the options contradict each other, or if a file would be replaced."""
+        for name in ("junit", "annotations", "certificate"):
+            value = getattr(self, name)
+            if self.fail_above is None and value:
+                advice = "pass {fail_above} too."
+                raise ArgumentError({name: value}, "needs a gate", advice, fail_above=...)
+        if self.fail_above is not None:
+            share_of("fail_above", self.fail_above)
+        if self.certificate is not None:
+            if self.fail_on == "estimate":
+                problem = "is not in a certificate"
+                raise ArgumentError({"fail_on": self.fail_on}, problem, "pass lower or upper.")
+            read_certificate(self.certificate)
+        if self.junit is not None:
+            names = (*FILES, ISSUE_PARTS, *CHECK_FILES, *CERTIFICATE_FILES, REVIEW_FILE)
+            path = self.junit.resolve()
+            if any(path.is_relative_to((audit / name).resolve()) for name in names):
+                problem = "is a file of the audit"
+                raise ArgumentError({"junit": self.junit}, problem, "choose another name.")
+            check_output(self.junit, (*inputs, self.certificate), force=force, name="junit")
 
     @contextmanager
     def closing(self, issues: LabelIssues, source: str, audit: Path) -> Iterator[None]:
@@ -82,20 +101,20 @@ class Gate:
         if self.fail_above is None:
             yield
             return
+        allowed, sure = share_of("fail_above", self.fail_above), ""
         low, high = issues.noise_interval
-        sure = ""
         if self.certificate is not None:
             low, high = share_wrong_bounds(self.certificate, read_audit_folder(audit))
             sure = f" (95% confidence, by {self.certificate})"
         share = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
-        is_failed = share > self.fail_above
+        is_failed = share > allowed
         found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong{sure}"
-        line = f"{found}, {'more than' if is_failed else 'within'} {self.fail_above:.2%}."
-        if not is_failed and self.fail_on == "lower" and issues.noise_rate > self.fail_above:
+        line = f"{found}, {'more than' if is_failed else 'within'} {allowed:.2%}."
+        if not is_failed and self.fail_on == "lower" and issues.noise_rate > allowed:
             line += f" The estimate is more: {issues.noise_rate:.2%}."
         if self.junit is not None:
             with whole_file(self.junit) as file:
-                file.write(junit_xml(source, line, is_failed=is_failed).encode())
+                file.write(junit_xml(source, line, is_failed=is_failed))
         if self.annotations:
             say(annotation(line, is_failed=is_failed))
         say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
@@ -106,40 +125,6 @@ class Gate:
                 raise
         if is_failed:
             raise typer.Exit(FAILED)
-
-
-def gate_of(
-    fail_above: str | None,
-    fail_on: str,
-    junit: Path | None,
-    inputs: Iterable[Path | None],
-    audit: Path,
-    *,
-    annotations: bool,
-    certificate: Path | None,
-    force: bool,
-) -> Gate:
-    """Return the gate of some options for an audit in a folder."""
-    check_choice("fail_on", fail_on, tuple(COMPARED))
-    if certificate is not None:
-        if fail_on == "estimate":
-            problem = "is not in a certificate"
-            raise ArgumentError({"fail_on": fail_on}, problem, "pass lower or upper.")
-        read_certificate(certificate)
-    asked = {"junit": junit, "annotations": annotations or None, "certificate": certificate}
-    for name, value in asked.items():
-        if fail_above is None and value is not None:
-            advice = "pass {fail_above} too."
-            raise ArgumentError({name: value}, "needs a gate", advice, fail_above=...)
-    if junit is not None:
-        names = (*FILES, ISSUE_PARTS, *CHECK_FILES, *CERTIFICATE_FILES, REVIEW_FILE)
-        taken = [(audit / name).resolve() for name in names]
-        if any(junit.resolve().is_relative_to(path) for path in taken):
-            advice = "choose another name."
-            raise ArgumentError({"junit": junit}, "is a file of the audit", advice)
-        check_output(junit, inputs, force=force, name="junit")
-    allowed = None if fail_above is None else share_of("fail_above", fail_above)
-    return Gate(allowed, fail_on, junit, annotations, certificate)
 
 
 def share_of(name: str, text: str) -> float:
@@ -159,35 +144,31 @@ def share_of(name: str, text: str) -> float:
     return share
 
 
-def junit_xml(source: str, line: str, *, is_failed: bool) -> str:
+def junit_xml(source: str, line: str, *, is_failed: bool) -> bytes:
     """Return a result as JUnit XML: one test suite with one test.
 
     Examples
     --------
-    >>> print(junit_xml("a.csv", "about 7% are wrong.", is_failed=True))
-    <?xml version="1.0" encoding="UTF-8"?>
+    >>> print(junit_xml("a.csv", "about 7% are wrong.", is_failed=True).decode())
+    <?xml version='1.0' encoding='UTF-8'?>
     <testsuites>
-     <testsuite name="twohot audit" tests="1" failures="1">
-      <testcase classname="twohot" name="labels of a.csv">
-       <failure message="about 7% are wrong."/>
-      </testcase>
-     </testsuite>
+      <testsuite name="twohot audit" tests="1" failures="1">
+        <testcase classname="twohot" name="labels of a.csv">
+          <failure message="about 7% are wrong." />
+        </testcase>
+      </testsuite>
     </testsuites>
-    <BLANKLINE>
     """
-    name, said = (quoteattr(NOT_IN_XML.sub("�", text)) for text in (f"labels of {source}", line))
-    failure = [f"   <failure message={said}/>"] if is_failed else []
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        "<testsuites>",
-        f' <testsuite name="twohot audit" tests="1" failures="{len(failure)}">',
-        f'  <testcase classname="twohot" name={name}>',
-        *failure,
-        "  </testcase>",
-        " </testsuite>",
-        "</testsuites>",
-    ]
-    return "\n".join(lines) + "\n"
+    name, message = (NOT_IN_XML.sub("�", text) for text in (f"labels of {source}", line))
+    suites = ET.Element("testsuites")
+    about = {"name": "twohot audit", "tests": "1", "failures": str(int(is_failed))}
+    suite = ET.SubElement(suites, "testsuite", about)
+    case = ET.SubElement(suite, "testcase", {"classname": "twohot", "name": name})
+    if is_failed:
+        ET.SubElement(case, "failure", {"message": message})
+    ET.indent(suites)
+    content: bytes = ET.tostring(suites, encoding="UTF-8", xml_declaration=True)
+    return content
 
 
 def annotation(line: str, *, is_failed: bool) -> str:

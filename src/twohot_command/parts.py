@@ -3,15 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer import Option
 
 from twohot.audit import (
@@ -34,9 +32,16 @@ from twohot.base import SURELY_HELD, ArgumentError, as_url, load_extra, memory_l
 from twohot.judge import SAMPLE_CELLS, naming_cells
 from twohot.probes import OtherFitError
 from twohot.review import ReviewSummary
-from twohot.rows import ClusterLostError, ClusterTasks
-from twohot.tables import FeatureTable, as_dask, known_by, parts_in_words, source_parts
-from twohot_command.terminal import PacedLines, choosing, say, shown
+from twohot.rows import ClusterLostError
+from twohot.tables import (
+    FeatureTable,
+    PartFolder,
+    as_dask,
+    known_by,
+    parts_in_words,
+    source_parts,
+)
+from twohot_command.terminal import choosing, counting, note, say
 
 # Workers of a cluster -----------------------------------------------------------------------------
 
@@ -48,8 +53,6 @@ Scheduler: TypeAlias = Annotated[
 ]
 # Seconds to wait for a scheduler.
 PATIENCE = 10
-# Largest share of the memory that a command may use.
-HELD_SHARE = 0.5
 
 
 @contextmanager
@@ -66,20 +69,8 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         advice = "run `dask scheduler` and `dask worker`, or leave it out."
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
+        workers_of(client)  # raises if there are none
         yield client
-
-
-def exceeds_memory(n_bytes: int) -> bool:
-    """Return whether a number of bytes is more than this process should use."""
-    return n_bytes > SURELY_HELD and n_bytes > HELD_SHARE * memory_limit()
-
-
-def tasks_of(client: Any) -> ClusterTasks | None:
-    """Return the runner of tasks on the workers of a client; None without a client."""
-    if client is None:
-        return None
-    workers_of(client)
-    return ClusterTasks(client)
 
 
 def workers_of(client: Any) -> list[dict[str, Any]]:
@@ -94,46 +85,24 @@ def workers_of(client: Any) -> list[dict[str, Any]]:
 # Outputs in parts: a folder of Parquet files ------------------------------------------------------
 
 
-def is_part_folder(output: Path) -> bool:
-    """Return whether an output is a folder: it exists as one, or its name has no suffix."""
-    return output.is_dir() or not output.suffix
-
-
 def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
     """Raise if an output is inside a source folder."""
-    target = _absolute(output)
+
+    def absolute(path: Path) -> Path:
+        return path if "://" in as_url(path) else path.resolve()
+
     for source in filter(None, sources):
-        place = _absolute(source)
-        if target == place or place in target.parents:
+        if absolute(output).is_relative_to(absolute(source)):
             problem = f"is in the source {source}, and would be read as a part of it"
             raise ArgumentError({"output": output}, problem, "choose a folder next to it.")
 
 
-def _absolute(path: Path) -> Path:
-    return path if "://" in as_url(path) else path.resolve()
-
-
-@contextmanager
-def writing_parts(n_parts: int, *, n_there: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Show how many parts are written; yield a callback for each part."""
-    bar = Progress(
-        TextColumn("Writing parts"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with shown(bar, quiet=quiet):
-        task, lines = bar.add_task("", total=n_parts, completed=n_there), PacedLines()
-
-        def done() -> None:
-            bar.update(task, advance=1)
-            if not quiet:
-                lines.say(f"{bar.tasks[0].completed:.0f} of {n_parts} parts written")
-
-        yield done
+def writing_parts(
+    folder: PartFolder, *, quiet: bool
+) -> AbstractContextManager[Callable[..., None]]:
+    """Show how many parts of a folder are written; yield a callback for each part."""
+    n_done = folder.n_parts - len(folder.missing())
+    return counting("Writing parts", folder.n_parts, quiet=quiet, n_done=n_done)
 
 
 # Checkpoints: an interrupted fit continues when the command is run again --------------------------
@@ -154,7 +123,7 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
         kept = f"the progress is in {path}" if path.exists() else "there is no progress to keep"
         raise ArgumentError("", error.problem, f"start one and run this again: {kept}.") from error
     except OtherFitError:
-        say(f"Note: {path} belongs to another fit and is replaced.", stderr=True)
+        note(f"{path} belongs to another fit and is replaced.")
         path.unlink()
         return fit(path)
     if was_there:
@@ -167,16 +136,19 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
 
 # The checkpoint in the folder of an audit, until the audit is finished.
 CHECKPOINT = ".fit.checkpoint"
+# Largest share of the memory that an audit may use.
+HELD_SHARE = 0.5
 # Arrays of logits in the label model: members, their targets and its posteriors.
 HELD_MEMBERS = 16
 # Most rows of a report: more than a person reviews in a day, and small enough for a page.
 MOST_SHOWN = 2000
 
 
-def held_bytes(table: FeatureTable) -> int:
-    """Return about how many bytes an audit in memory needs, for logits and prepared features."""
+def exceeds_memory(table: FeatureTable) -> bool:
+    """Return whether the logits and prepared features of an audit need too much memory."""
     cells = min(table.n_rows * len(table.classes), SAMPLE_CELLS)
-    return int(4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features))
+    n_bytes = 4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features)
+    return n_bytes > SURELY_HELD and n_bytes > HELD_SHARE * memory_limit()
 
 
 def audit_in_parts(
@@ -197,15 +169,17 @@ def audit_in_parts(
     `asked` are arguments of `find_label_issues`: budget, precision, random_state. Returns the
     issues, the summary, the name of the report, and text on where all rows are.
     """
-    if client is not None:
-        workers_of(client)  # raises if there are no workers
+
+    def digest(values: object) -> str:
+        return hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest()
+
     parts = source_parts(table.features)
     decisions = None if checked is None else read_checked(checked)
     known = {**known_by(table, parts), "labels": labels_digest(table.coded), **asked}
     if groups is not None:
-        known["groups"] = _digest(groups.tolist())
+        known["groups"] = digest(groups.tolist())
     if decisions is not None:
-        known["checked"] = _digest(decisions)
+        known["checked"] = digest(decisions)
     bounds = np.unique(parts.bounds)  # of parts with rows of the split
     where: dict[str, Any] = {"about": known, "n_parts": len(bounds) - 1, "force": force}
     # Check before the work; an earlier audit stays until the new one is written.
@@ -228,13 +202,11 @@ def audit_in_parts(
         raise
     folder = begin_audit_parts(output, **where)
     n_missing = len(folder.missing())
-    n_there = folder.n_parts - n_missing
-    with writing_parts(folder.n_parts, n_there=n_there, quiet=quiet) as done:
+    with writing_parts(folder, quiet=quiet) as done:
         write_issue_parts(issues, folder, bounds, items=table.items, done=done)
     chosen = np.sort(issues.rows[:MOST_SHOWN])
-    shown, items = issues[chosen], None
-    if table.items is not None:
-        items = [table.items[row] for row in chosen.tolist()]
+    shown = issues[chosen]
+    items = None if table.items is None else [table.items[row] for row in chosen.tolist()]
     counts = replace(row_counts(issues), full_table=ISSUE_PARTS)
     summary = replace(
         review_summary(None, shown, counts=counts, **about),
@@ -244,8 +216,3 @@ def audit_in_parts(
     rows = rows_of_issues(shown, items, table.item_kind, table.spellings)
     name = write_parts_report(output, rows, summary, checkpoint=checkpoint, image_root=image_root)
     return issues, summary, name, f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."
-
-
-def _digest(rows: object) -> str:
-    """Return a digest of values."""
-    return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()

@@ -21,6 +21,7 @@ from twohot.rows import ClusterTasks
 from twohot.tables import (
     SUFFIX,
     FeatureTable,
+    PartFolder,
     begin_parts,
     features_opener,
     known_by,
@@ -30,17 +31,10 @@ from twohot.tables import (
     write_part,
     write_parts,
 )
-from twohot_command.items import features_for
-from twohot_command.parts import (
-    Scheduler,
-    check_apart,
-    connected,
-    is_part_folder,
-    tasks_of,
-    writing_parts,
-)
+from twohot_command.extract import features_for
+from twohot_command.parts import Scheduler, check_apart, connected, writing_parts
 from twohot_command.sources import NewRowsOptions, SpreadsheetSafe
-from twohot_command.terminal import Quiet, say, say_next
+from twohot_command.terminal import Force, Quiet, counting, say, say_next
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
@@ -50,11 +44,7 @@ def predict(
     *,
     output: Annotated[
         Path,
-        Option(
-            "--output",
-            "-o",
-            help="The predictions: .csv, .parquet, or a folder, for one Parquet file per part.",
-        ),
+        Option("--output", "-o", help="Predictions: .csv, .parquet, or a folder of Parquet files."),
     ],
     options: NewRowsOptions,
     split: Annotated[str | None, Option(help="Split to predict; by default all rows.")] = None,
@@ -64,11 +54,11 @@ def predict(
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
-    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Predict labels of images, texts or features, with their probabilities."""
     sources = (options.source, *(options.others or ()))
-    in_parts = is_part_folder(output)
+    in_parts = output.is_dir() or not output.suffix
     if in_parts:
         check_apart(output, sources)
         if "://" not in as_url(output):
@@ -85,14 +75,17 @@ def predict(
     ):
         table = whole if split is None else whole.take(whole.rows_of_split(split))
         done = ""
-        writer = _PartWriter(predictor, table)
         with naming_cells(table):
             if in_parts:
-                about = {"probe": file_digest(probe), "probabilities": probabilities}
-                tasks = tasks_of(client)
-                done = writer.write_folder(output, about, tasks, force=force, quiet=quiet)
+                parts = source_parts(table.features)
+                about = {"kind": "predictions", "probabilities": probabilities}
+                about |= {"probe": file_digest(probe), **known_by(table, parts)}
+                folder = begin_parts(output, about, parts.n_parts, force=force)
+                n_missing = len(folder.missing())
+                _write_missing(folder, predictor, table, client, quiet=quiet)
+                done = f" ({parts_in_words(folder, n_missing)})"
             elif output.suffix == SUFFIX:
-                writer.write_file(output, quiet=quiet)
+                _write_parquet(output, predictor, table, quiet=quiet)
             else:
                 columns = [*COLUMNS, *predictor.probability_columns]
                 lines = _lines(predictor, table)
@@ -105,57 +98,43 @@ def predict(
         say_next("evaluate", probe, *options.words(), *chosen)
 
 
-class _PartWriter:
-    """Predictions for a table in the parts of its source."""
+def _write_missing(
+    folder: PartFolder,
+    predictor: Predictor,
+    table: FeatureTable,
+    client: Any,
+    *,
+    quiet: bool,
+) -> None:
+    """Write the parts that a folder lacks, on the workers of a client if there is one."""
+    parts = source_parts(table.features)
+    tasks = None if client is None else ClusterTasks(client)
+    shared: tuple[Any, Any] = predictor, features_opener(parts.stored)
+    if tasks is not None:
+        shared = tasks.share(predictor.for_workers()), tasks.share(shared[1])
+    calls = (
+        (folder.path_of(number), *shared, part_rows(table, parts, number))
+        for number in folder.missing()
+    )
+    with writing_parts(folder, quiet=quiet) as done:
+        write_parts(write_predicted_part, calls, tasks, done)
 
-    def __init__(self, predictor: Predictor, table: FeatureTable) -> None:
-        self.predictor, self.table = predictor, table
-        self.parts = source_parts(table.features)
 
-    def write_folder(
-        self,
-        output: Path,
-        about: dict[str, Any],
-        tasks: ClusterTasks | None,
-        *,
-        force: bool,
-        quiet: bool,
-    ) -> str:
-        """Write one file for each part that is not there yet; return what was done."""
-        parts = self.parts
-        known = {"kind": "predictions", **about, **known_by(self.table, parts)}
-        folder = begin_parts(output, known, parts.n_parts, force=force)
-        missing = folder.missing()
-        predictor: Any = self.predictor
-        opened: Any = features_opener(parts.stored)
-        if tasks is not None:
-            predictor, opened = tasks.share(predictor.for_workers()), tasks.share(opened)
-        calls = (
-            (folder.path_of(number), predictor, opened, part_rows(self.table, parts, number))
-            for number in missing
-        )
-        n_there = parts.n_parts - len(missing)
-        with writing_parts(parts.n_parts, n_there=n_there, quiet=quiet) as done:
-            write_parts(write_predicted_part, calls, tasks, done)
-        return f" ({parts_in_words(folder, len(missing))})"
+def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, quiet: bool) -> None:
+    """Write one file, complete or not at all."""
+    parts = source_parts(table.features)
+    with counting("Writing parts", parts.n_parts, quiet=quiet) as done:
 
-    def write_file(self, output: Path, *, quiet: bool) -> None:
-        """Write one file, complete or not at all."""
-        parts = self.parts
-        with writing_parts(parts.n_parts, n_there=0, quiet=quiet) as done:
+        def tables(number: int) -> Iterator[Any]:
+            yield from predicted_tables(predictor, parts.stored, part_rows(table, parts, number))
+            done()
 
-            def tables(number: int) -> Iterator[Any]:
-                rows = part_rows(self.table, parts, number)
-                yield from predicted_tables(self.predictor, parts.stored, rows)
-                done()
-
-            write_part(str(output), chain.from_iterable(map(tables, range(parts.n_parts))))
+        write_part(str(output), chain.from_iterable(map(tables, range(parts.n_parts))))
 
 
 def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
     """Yield one line per row, block by block; with the probabilities of all classes if asked."""
-    names = predictor.class_names
-    size = predictor.block_rows
+    names, size = predictor.class_names, predictor.block_rows
     for first in range(0, table.n_rows, size):
         block = range(first, min(first + size, table.n_rows))
         outputs = predictor.outputs(table.features[first : block.stop])

@@ -25,7 +25,7 @@ from twohot.judge import check_groups
 from twohot.probes import FittedProbe
 from twohot.review import ReviewRows
 from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, read_table, table_header
-from twohot_command.terminal import say
+from twohot_command.terminal import note, say
 
 # Whether a table holds the features that a probe was fitted on ------------------------------------
 
@@ -40,29 +40,25 @@ def check_same_features(
         problem = f"{source} has features of {found.distinct_name(known)}"
         other = f"{probe} was fitted on features of {known.distinct_name(found)}"
         raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
-    _check_columns(table, source, fitted, probe)
+    # The names are checked here, because predictions use arrays without names.
+    names = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
+    columns = list(table.feature_columns)
+    if names and columns and names != columns:
+        new = [name for name in columns if name not in names]
+        lacking = [name for name in names if name not in columns]
+        differs = " and ".join(
+            [f"has {first_few(new)} too"] * bool(new)
+            + [f"lacks {first_few(lacking)}"] * bool(lacking)
+        )
+        expected = f"{counted(len(names), 'column')} {first_few(names, 3)}"
+        problem = f"{probe} was fitted on {expected}, and {source} "
+        problem += differs or "has them in another order"
+        advice = "name the columns in this order by {feature_column}, once per column."
+        raise ArgumentError("", problem, advice, feature_column=...)
     if table.n_features != fitted.n_features_in_:
         expected = f"{probe} expects {fitted.n_features_in_}"
         problem = f"{source} has {table.n_features} features, but {expected}"
         raise ValueError(f"{problem}: extract both with the same backbone.")
-
-
-def _check_columns(table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path) -> None:
-    """Raise if a probe was fitted on other columns or another order."""
-    # Checked here once, because predictions use arrays without names.
-    known = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
-    found = list(table.feature_columns)
-    if not (known and found) or known == found:
-        return
-    new = [name for name in found if name not in known]
-    lacking = [name for name in known if name not in found]
-    said = [f"has {first_few(new)} too"] * bool(new)
-    said += [f"lacks {first_few(lacking)}"] * bool(lacking)
-    differs = " and ".join(said or ["has them in another order"])
-    columns = f"{counted(len(known), 'column')} {first_few(known, 3)}"
-    problem = f"{probe} was fitted on {columns}, and {source} {differs}"
-    advice = "name the columns in this order by {feature_column}, once per column."
-    raise ArgumentError("", problem, advice, feature_column=...)
 
 
 TEST = "test"  # default split for evaluation
@@ -72,8 +68,7 @@ Missing: TypeAlias = Annotated[
 ]
 
 Folds: TypeAlias = Annotated[
-    int | None,
-    Option(min=2, help="Number of folds for cross-validation; five by default."),
+    int | None, Option(min=2, help="Number of folds for cross-validation; five by default.")
 ]
 
 SpreadsheetSafe: TypeAlias = Annotated[
@@ -84,10 +79,7 @@ SpreadsheetSafe: TypeAlias = Annotated[
 # A source for a probe, which stores how features of images and texts are extracted.
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
-    Argument(
-        help="A folder of images, a CSV or Parquet file of image paths or texts, or features "
-        "from `twohot extract`."
-    ),
+    Argument(help="A folder of images, a table of image paths or texts, or a table of features."),
 ]
 
 
@@ -115,17 +107,12 @@ class FeatureOptions:
 
     source: Annotated[
         Path,
-        Argument(
-            help="Features: .features, .npz, .npy, .parquet, .csv or .tsv, or a folder of Parquet "
-            "files."
-        ),
+        Argument(help="Features: .features, .npz, .npy, .parquet, .csv, .tsv or a Parquet folder."),
     ]
     others: Annotated[
         list[Path] | None, Argument(help="More rows of the same table, in Parquet files.")
     ] = None
-    label_column: Annotated[str | None, Option(help="Column or array that holds the labels.")] = (
-        None
-    )
+    label_column: Annotated[str | None, Option(help="Column or array of the labels.")] = None
     feature_column: Annotated[
         list[str] | None,
         Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
@@ -159,34 +146,25 @@ class FeatureOptions:
             feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
             id_column=self.id_column,
             item_column=self.item_column,
-            **self._columns(),
             **others,
         )
         say_columns(table.columns_in_words)
-        for note in table.notes:
-            say(f"Note: {note}", stderr=True)
+        for each in table.notes:
+            note(each)
         if table.item_kind == "text" and table.n_features < len(table.classes):
             only = f"{counted(table.n_features, 'feature')} for {len(table.classes)} classes"
             unused = f"column {table.item_column!r} is shown and is not a feature"
-            say(f"Note: {only}; {unused}: run `twohot extract` to use it.", stderr=True)
+            note(f"{only}; {unused}: run `twohot extract` to use it.")
         return table
 
-    def _columns(self) -> dict[str, Any]:
-        """Return column options that only some commands have."""
-        return {}
-
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
-        """Return the table with the features of a probe; raise if they differ.
-
-        If the probe stores names of columns, these are used in its order.
-        """
+        """Return the table with the columns whose names the probe stores, in its order."""
         known = np.asarray(getattr(fitted, "feature_names_in_", ())).tolist()
-        options = self
-        if known and not self.feature_column:
+        chosen = self.feature_column
+        if known and not chosen:
             header = table_header([self.source, *(self.others or ())])
-            if header.keys() >= set(known):
-                options = replace(self, feature_column=known)
-        table = options.read()
+            chosen = known if header.keys() >= set(known) else None
+        table = replace(self, feature_column=chosen).read()
         check_same_features(table, self.source, fitted, probe)
         return table
 
@@ -195,8 +173,8 @@ class FeatureOptions:
         about_labels = self._labels_of_items()
         if self.source.is_dir():
             return read_image_folder(self.source, unlabelled="unlabelled" in about_labels)
-        where: dict[str, Any] = {"text_column" if kind == "text" else "path_column": column}
-        return read_item_table(self.source, id_column=self.id_column, **where, **about_labels)
+        about_labels["text_column" if kind == "text" else "path_column"] = column
+        return read_item_table(self.source, id_column=self.id_column, **about_labels)
 
     def read_extracted(self, path: Path) -> FeatureTable:
         """Return the table of extracted features in a file."""
@@ -217,22 +195,14 @@ class NewRowsOptions(FeatureOptions):
 class TableOptions(FeatureOptions):
     """The features, labels and rows of a table."""
 
-    labels: Annotated[Path | None, Option(help="Separate label file: .csv, .parquet or .npy.")] = (
-        None
-    )
+    labels: Annotated[Path | None, Option(help="Label file: .csv, .parquet or .npy.")] = None
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Missing = None
     merge_spellings: Annotated[
         bool,
-        Option(
-            "--merge-spellings",
-            help="Merge labels that differ only in case, blanks or the encoding of accents; the "
-            "most frequent spelling is used.",
-        ),
+        Option("--merge-spellings", help="Merge labels that differ in case, blanks or encoding."),
     ] = False
-    split: Annotated[str | None, Option(help="Split to use, or all; by default train, if any.")] = (
-        None
-    )
+    split: Annotated[str | None, Option(help="Split to use, or all; train by default.")] = None
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:
@@ -241,8 +211,9 @@ class TableOptions(FeatureOptions):
 
     def read(self) -> FeatureTable:
         """Return the table, which must have labels; print notes on the labels."""
-        separate = {"labels": self.labels, "classes": self.classes}
-        return self._checked(self._read(missing=self.missing or (), **separate))
+        return self._checked(
+            self._read(missing=self.missing or (), labels=self.labels, classes=self.classes)
+        )
 
     def read_items(self, kind: str, column: str) -> LabelledItems:
         """Return the items of a source, which must have labels."""
@@ -260,12 +231,11 @@ class TableOptions(FeatureOptions):
 
     def read_extracted(self, path: Path) -> FeatureTable:
         """Return the table of these items, some of which have a label."""
-        separate: dict[str, Any] = {}
+        how: dict[str, Any] = {"missing": self.missing or ()}
         if self.labels is not None:
             columns = {"label_column": self.label_column, "id_column": self.id_column}
-            separate = {"labels": self.labels, **columns}
-        table = read_table(path, missing=self.missing or (), **separate)
-        return self._checked(table)
+            how |= {"labels": self.labels, **columns}
+        return self._checked(read_table(path, **how))
 
     def _labels_of_items(self) -> dict[str, Any]:
         if self.classes is not None:  # raised before features are extracted
@@ -310,10 +280,7 @@ class GroupedTableOptions(TableOptions):
 
     group_column: Annotated[
         str | None,
-        Option(
-            help="Column of groups, such as patients or documents. Rows of a group stay in one "
-            "fold. It is not a feature."
-        ),
+        Option(help="Column of groups, such as patients; rows of a group stay in one fold."),
     ] = None
 
     def groups_of(self, table: FeatureTable) -> NDArray[Any] | None:
@@ -321,8 +288,8 @@ class GroupedTableOptions(TableOptions):
         if table.groups is None:
             return None
         named = {"group_column": self.group_column}
-        cells = table.groups.tolist()
-        missing = [name for name, cell in zip(table.ids, cells, strict=True) if is_missing(cell)]
+        rows = zip(table.ids, table.groups.tolist(), strict=True)
+        missing = [name for name, cell in rows if is_missing(cell)]
         if missing:
             problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
             advice = "fill in the cells; give a row that belongs to no other its own group."
@@ -333,8 +300,8 @@ class GroupedTableOptions(TableOptions):
             raise ArgumentError(named, error.problem, error.advice, **error.mentions) from error
         return table.groups
 
-    def _columns(self) -> dict[str, Any]:
-        return {"group_column": self.group_column}
+    def _read(self, **others: Any) -> FeatureTable:
+        return super()._read(group_column=self.group_column, **others)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,9 +309,7 @@ class TrustedRowsOptions(TableOptions):
     """Rows with trusted labels that the probe was not fitted on."""
 
     source: ItemsOrFeatures
-    split: Annotated[str | None, Option(help="Split to use, or all; by default test, if any.")] = (
-        None
-    )
+    split: Annotated[str | None, Option(help="Split to use, or all; test by default.")] = None
 
     def chosen_split(self, table: FeatureTable) -> str:
         """Return the split to use: by default the test split, if any."""
@@ -366,20 +331,16 @@ def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -
     "'FONTS' as 'fonts' (2 rows), '␣fonts' as 'fonts'"
     """
     words = []
-    for pair in spellings.items():
-        old, new = told_apart(pair)
-        count = f" ({counted(sizes[pair[0]], 'row')})" if pair[0] in sizes else ""
-        words.append(f"{old} as {new}{count}")
+    for old, new in spellings.items():
+        count = f" ({counted(sizes[old], 'row')})" if old in sizes else ""
+        words.append(" as ".join(told_apart((old, new))) + count)
     return first_few(words, write=str)
 
 
 def say_label_notes(labels: Labels, missing: str, merge: str) -> None:
     """Print notes on labels; `missing` and `merge` are the advice in them."""
-    for note in label_notes(labels, missing=missing, merge=merge):
-        say(f"Note: {note}", stderr=True)
-
-
-# Where image paths start --------------------------------------------------------------------------
+    for line in label_notes(labels, missing=missing, merge=merge):
+        note(line)
 
 
 def image_root(
@@ -401,8 +362,3 @@ def image_root(
     first = next(iter(rows.items or ()), "")
     near = (place for place in places if not on_other_host(first, place))
     return images or next((place for place in near if (place / first).is_file()), default)
-
-
-def places_of_audit(audit: Path) -> list[Path]:
-    """Return where paths of images in an audit may start."""
-    return [Path(), audit, audit / "images", audit.parent]

@@ -1,5 +1,6 @@
 """Output of the commands: lines, tables, and progress."""
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -8,7 +9,7 @@ from shlex import join
 from typing import Annotated, Any, TypeAlias
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 from typer import Option
@@ -24,12 +25,26 @@ Verbose: TypeAlias = Annotated[
     bool, Option("--verbose", "-v", help="Print the evidence and all tables.")
 ]
 Quiet: TypeAlias = Annotated[bool, Option("--quiet", help="Show no progress bar.")]
+Force: TypeAlias = Annotated[bool, Option("--force", help="Replace an existing output.")]
+ReportFolder: TypeAlias = Annotated[
+    Path | None, Option("--output", "-o", help="Folder for the result as JSON and the figures.")
+]
+
+
+def share(words: str) -> Any:
+    """Return an option for a share, from 0 to 1."""
+    return Option(min=0, max=1, help=words)
 
 
 def say(text: str, style: str = "", *, stderr: bool = False) -> None:
     """Print a text without markup, because it may contain names from a user's data."""
     console = Console(stderr=stderr)
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Print a note, apart from the result."""
+    say(f"Note: {text}", stderr=True)
 
 
 def say_next(*words: object, first: str = "Next: ") -> None:
@@ -64,6 +79,11 @@ def print_table(
         cells = (cell if isinstance(cell, Text) else Text(seen(str(cell))) for cell in row)
         table.add_row(*cells, style="bold" if number in bold else "")
     Console().print(table)
+
+
+def number(value: float, form: str = ".3g") -> str:
+    """Return a number as text, "–" for NaN."""
+    return "–" if math.isnan(value) else f"{value:{form}}"
 
 
 def print_choice(choice: Choice) -> None:
@@ -106,28 +126,39 @@ def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
 
 
 @contextmanager
-def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show the choice of a probe; yield a callback for one line per candidate."""
-    progress = Progress(
-        TextColumn("Choosing a probe"),
+def counting(
+    what: str,
+    total: int,
+    *,
+    quiet: bool,
+    n_done: int = 0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Callable[..., None]]:
+    """Show how many steps of a task are done; yield a callback for a step and its description."""
+    bar = Progress(
+        TextColumn(what),
         BarColumn(),
-        TimeElapsedColumn(),
+        MofNCompleteColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
         console=Console(stderr=True),
         transient=True,
     )
-    with shown(progress, quiet=quiet):
-        task = progress.add_task("…", total=MOST_TRIED)
-        lines = PacedLines()
+    with shown(bar, quiet=quiet):
+        task, lines = bar.add_task("", total=total, completed=n_done), PacedLines(clock)
 
-        def tried(line: str) -> None:
-            progress.update(task, advance=1, description=line)
+        def done(line: str = "") -> None:
+            bar.update(task, advance=1, description=line)
             if not quiet:
-                lines.say(f"Choosing a probe, candidate {progress.tasks[0].completed:.0f}: {line}")
+                lines.say(f"{what}, {bar.tasks[0].completed:.0f} of {total}: {line}".rstrip(": "))
 
-        yield tried
+        yield done
+
+
+def choosing(*, quiet: bool) -> AbstractContextManager[Callable[[str], None]]:
+    """Show the choice of a probe; yield a callback for one line per candidate."""
+    return counting("Choosing a probe", MOST_TRIED, quiet=quiet)
 
 
 # Folders of a record and its pictures -------------------------------------------------------------

@@ -3,20 +3,17 @@
 import shutil
 
 import pytest
-from label_tables import NAMES, blobs, run, write_table, wrong_every
-from parquet_source import small_parts
+from label_tables import NAMES, blobs, done, write_table, wrong_every
+from parquet_source import little_memory
 
 from twohot import LinearProbe
 from twohot.base.labels import code_labels
-from twohot_command import parts
 
 
 @pytest.fixture
 def tiny_memory(monkeypatch):
     """Let any table be larger than memory, and its parts two row groups."""
-    monkeypatch.setattr(parts, "HELD_SHARE", 0.0)
-    monkeypatch.setattr(parts, "SURELY_HELD", 0)
-    small_parts(monkeypatch, 2)
+    little_memory(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -29,8 +26,7 @@ def noisy(tmp_path_factory):
     write_table(folder / "new.csv", features)
     write_table(folder / "trusted.csv", features, label=[NAMES[k] for k in true])
     LinearProbe().fit(features, code_labels(given)).save(folder / "probe.safetensors")
-    result = run("audit", table, "-o", folder / "audit", "--quiet")
-    assert result.exit_code == 0, result.output
+    result = done("audit", table, "-o", folder / "audit", "--quiet")
     (folder / "said.txt").write_text(result.output)
     return folder
 

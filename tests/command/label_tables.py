@@ -1,5 +1,8 @@
 """Small tables with wrong labels as CSV files, and the command line that reads them."""
 
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -8,15 +11,38 @@ from typer.testing import CliRunner
 from twohot.tables.csv_file import read_csv, write_csv
 from twohot_command.commands import app
 
-# Wide enough that no message is broken over two lines.
-WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
 N_FEATURES = 6
 # As strings "10" sorts before "2"; as classes of a table it comes after.
 NAMES = ("2", "10", "30")
 
 
-def run(*arguments: object):
-    return CliRunner().invoke(app, [*map(str, arguments)], env=WIDE)
+def run(*arguments: object, columns: str = "400"):
+    """Run a command in a terminal, by default so wide that no message is broken."""
+    environment = {"COLUMNS": columns, "NO_COLOR": "1", "TERM": "dumb"}
+    return CliRunner().invoke(app, [*map(str, arguments)], env=environment)
+
+
+def done(*arguments: object, columns: str = "400"):
+    """Run a command that must succeed; return its result."""
+    result = run(*arguments, columns=columns)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*arguments: object) -> str:
+    """Run a command that must fail; return what it prints."""
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    return result.output
+
+
+def run_python(script: str, **options):
+    """Run a script in a process of its own, with the imports of this one."""
+    return subprocess.run(  # noqa: S603 (our own scripts)
+        [sys.executable, "-c", textwrap.dedent(script)],
+        check=False,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options,
+    )
 
 
 def blobs(n_rows: int = 150, n_classes: int = 3, seed: int = 0):

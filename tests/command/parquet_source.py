@@ -1,8 +1,11 @@
 """A folder of Parquet files with embeddings and noisy labels, in several parts."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from twohot.tables import parquet_files
 
@@ -23,6 +26,27 @@ def small_parts(monkeypatch, n_groups=1):
     """Let parts be so many row groups of one file, or all of them."""
     group = pq.ParquetFile(pa.BufferReader(content(slice(0, GROUP_ROWS)))).metadata.row_group(0)
     monkeypatch.setattr(parquet_files, "PART_BYTES", int((n_groups + 0.5) * group.total_byte_size))
+
+
+def little_memory(monkeypatch):
+    """Let any table be larger than memory, and its parts two row groups."""
+    monkeypatch.setattr("twohot_command.audit.exceeds_memory", lambda _: True)
+    small_parts(monkeypatch, 2)
+
+
+@contextmanager
+def stop_after(n_parts, module):
+    """Interrupt a command when it has written so many parts by the `write_part` of a module."""
+    write, written = module.write_part, []
+
+    def write_or_stop(url, tables):
+        if len(written) == n_parts:
+            raise KeyboardInterrupt
+        written.append(write(url, tables))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "write_part", write_or_stop)
+        yield
 
 
 def rows_table(rows, **others):

@@ -86,7 +86,6 @@ def write_decisions(folder):
         "stranger": [[REPORT, "99", "accept", ""]],
         "foreign": [["r0", "0", "accept", ""]],
         "yak": [[REPORT, "0", "relabel", "[yak]"]],
-        "doubled": [[REPORT, "0", "accept", ""], [REPORT, "0", "reject", ""]],
     }.items():
         write_csv(folder / f"{name}.csv", DECISIONS, lines)
     write_csv(folder / "unlabelled.csv", DECISIONS[:3], [[REPORT, "0", "accept"]])
@@ -121,7 +120,6 @@ describe table.csv --split test | --split='test' is not in this table, which has
 describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
 describe table.csv --cut 1.5 | --cut=1.5 is not a share of the largest merge distance
 describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both set
-describe table.csv -o old | --output=old is a file: pass the name of a folder
 describe gone.csv -o out | gone.csv is not a file
 forecast one.csv -o out | y has only one class ('2')
 forecast empty.csv -o out | no label in
@@ -129,9 +127,6 @@ forecast rare.csv -o out --quiet | y has 1 class with at least two rows, of 2
 forecast table.csv -o old/out | is inside
 fit new.csv -o x | no label column among
 fit table.csv -o x --feature-column z | --feature-column='z' is missing
-fit table.csv -o x --label-column none | --label-column='none' is missing
-fit one.csv -o x --quiet | y has only one class ('2')
-fit empty.csv -o x | empty.csv has no label in its 30 rows
 fit later.csv -o x | later.csv has no label in the 15 rows of its split 'train'
 fit table.csv -o table.csv --force | is the input file
 fit table.csv -o old | old already exists: pass --force
@@ -142,21 +137,14 @@ fit table.csv -o x --figure table.csv | is the input file
 fit table.csv -o x.png --figure x.png | are the same file: choose two names
 fit photos -o x | is a folder: extract features from it by `twohot extract`
 fit in.features --labels photos -o x | is a folder: pass a label file (`twohot apply`
-predict p.safetensors narrow.csv -o x.csv | same backbone
 predict p.safetensors new.csv -o table.csv | table.csv already exists: pass --force
 predict p.safetensors new.csv -o x.npz | x.npz does not end in .csv
 predict p.safetensors new.csv -o new.csv --force | is the input file
 predict table.csv new.csv -o x.csv | table.csv
-predict gone new.csv -o x.csv | gone is not a file
 predict p.safetensors new.csv -o x.csv --split val | --split='val'
-predict p.safetensors gone.csv -o x.csv | gone.csv is not a file
 evaluate p.safetensors narrow.csv | same backbone
 evaluate p.safetensors other.csv | no label that the probe knows ('cat', 'dog', 'fox')
 evaluate p.safetensors table.csv -o old | --output=old is a file: pass the name of a folder
-audit table.csv -o out --label-column none | --label-column='none' is missing
-audit table.csv -o out --split test | --split='test' is not in this table
-audit new.csv -o out | no label column among 'x0'
-audit one.csv -o out --quiet | y has only one class ('2')
 audit empty.csv -o out | empty.csv has no label in its 30 rows, but this command needs labels
 audit table.csv -o out --probe table.csv | table.csv
 audit other.csv -o out --probe p.safetensors | 3 labels that are not among the 3 classes
@@ -175,7 +163,6 @@ audit table.csv -o old/audit | is inside
 apply --audit review | nothing to apply: pass decisions or --accept-all=…
 apply no.csv --audit review | no.csv
 apply decisions.csv | summary.json is not there
-apply decisions.csv --audit nowhere | summary.json is not there
 apply decisions.csv --audit review -o no/such/out.csv | no/such
 apply decisions.csv --audit review --to own.csv | --to=own.csv does not exist
 apply decisions.csv --audit review --to decisions.csv | is copied to another path: pass --output=…
@@ -188,11 +175,9 @@ apply decisions.csv --audit review -o old | old already exists
 apply stranger.csv --audit review -o x | row 99 was decided but is not in the audit
 apply foreign.csv --audit review -o x | report 'r0', and the audit has report 'r
 apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
-apply doubled.csv --audit review -o x | decided twice
 apply unlabelled.csv --audit review -o x | unlabelled.csv lacks label
 apply moody.csv --audit review -o x | has 'mood', not known
 corrupt in.features --rate 1.5 -o x.features | --rate
-corrupt in.features --rate nan -o x.features | --rate
 corrupt in.features --kind odd --rate .5 -o x.features | --kind
 corrupt in.features -o x.features | --kind symmetric takes a --rate and no --matrix
 corrupt in.features --rate .5 --matrix good_m.csv -o x.features | takes a --rate and no --matrix
@@ -203,8 +188,6 @@ corrupt in.features --kind boundary --rate .96 -o x.features | pass a number fro
 corrupt in.features --kind matrix --matrix bad_m.csv -o x.features | does not sum to one
 corrupt in.features --rate .5 -o in.features --force | is the input file: choose another name
 corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .features
-corrupt in.features --rate .5 -o no/x.features | in a folder that does not exist
-corrupt in.features --rate .5 -o short.features | already exists: pass --force to replace it
 corrupt short.features --rate .5 -o x.features | is not a feature file, or is truncated
 corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
@@ -229,16 +212,13 @@ evaluate az://b/p.st table.csv | az://b/p.st' is not a local path: download it
 predict p.safetensors new.csv -o wandb://b/out | needs wandbfs: pip install
 demo -o none | has files that are not from a demo
 demo --noise 1.5 | --noise
-demo --noise much | --noise
-demo --kind human | --kind
-demo --seed x | --seed
 demo --unknown | --unknown
 dance | dance
 """
 
 
 @pytest.mark.parametrize("line", REFUSED.strip().splitlines())
-def test_what_is_refused_is_said_and_nothing_is_written(made, monkeypatch, line):
+def test_rejects_and_writes_nothing(made, monkeypatch, line):
     command, message = line.split(" | ")
     monkeypatch.chdir(made)
     before = everything(made)
@@ -285,7 +265,7 @@ print(json.dumps(said))
 
 
 @pytest.mark.skipif(getattr(os, "getuid", lambda: 1)() != 0, reason="only root may be another user")
-def test_what_is_forbidden_is_said_before_the_work(made):
+def test_rejects_forbidden_paths_before_the_work(made):
     with tempfile.TemporaryDirectory() as name:  # others may not enter those of pytest
         folder = Path(name)
         shutil.copytree(made, folder, dirs_exist_ok=True)

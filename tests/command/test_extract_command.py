@@ -1,24 +1,19 @@
 """`twohot extract`: what it prints, what it refuses, and that a kill at any point does no harm."""
 
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from label_tables import done, refused, run, run_python
 
 import archives
 from pictures import write_photos
 from twohot.extract import load_backbone, read_image_folder
 from twohot.extract.backbones import load_torchvision
 from twohot.tables import read_features
-from twohot_command.commands import app
 
-# Wide enough that no line is broken in two.
-WIDE = {"COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"}
+PIXELS = ["photos", "-o", "photos.features", "--backbone", "pixels"]
+BATCHES = [*PIXELS, "--batch-size", "3"]
 
 
 @pytest.fixture
@@ -28,14 +23,9 @@ def photos(tmp_path, monkeypatch):
     return write_photos(tmp_path / "photos", n_per_class=6)
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["extract", *arguments], env=WIDE)
-
-
 @pytest.mark.usefixtures("photos")
 def test_a_folder_with_real_weights():
-    result = run("photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
-    assert result.exit_code == 0
+    result = done("extract", "photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
     columns, said, advice = result.stdout.splitlines()
     assert columns == "Columns: label: sub-folder; id: path below photos"
     assert said == (
@@ -58,8 +48,7 @@ def test_a_csv_of_texts_with_real_weights(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.csv").write_text("q,intent\nWhere is my card?,card\nReset my PIN.,pin\n")
     options = ["--text-column", "q", "--label-column", "intent", "--dtype", "float32", "--quiet"]
-    result = run("texts.csv", "--backbone", "minilm", "-o", "texts.features", *options)
-    assert result.exit_code == 0
+    result = done("extract", "texts.csv", "--backbone", "minilm", "-o", "texts.features", *options)
     assert result.stderr == ""
     table = read_features("texts.features")
     expected = load_backbone("minilm", "text").embed(["Where is my card?", "Reset my PIN."])
@@ -79,7 +68,7 @@ def test_a_data_set_without_torch(tmp_path):
         found = {"torch", "torchvision", "timm", "PIL", "sentence_transformers"} & set(sys.modules)
         assert not found, found
     """
-    result = in_a_process(script, tmp_path)
+    result = run_python(script, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert read_features(tmp_path / "digits.features").features.shape == (1797, 64)
 
@@ -90,7 +79,7 @@ def test_a_data_set_with_human_labels(tmp_path, monkeypatch):
     archives.write_human_labels(tmp_path / "root", labels["train"], np.arange(7))
     output = tmp_path / "cifar.features"
     options = ["--root", str(tmp_path / "root"), "--labels", "human"]
-    assert run("cifar100", "--backbone", "pixels", "-o", str(output), *options).exit_code == 0
+    done("extract", "cifar100", "--backbone", "pixels", "-o", str(output), *options)
     table = read_features(output)
     assert table.labels.tolist() == [*range(7), *labels["test"]]
     assert table.true_labels.tolist() == labels["train"] + labels["test"]
@@ -98,58 +87,31 @@ def test_a_data_set_with_human_labels(tmp_path, monkeypatch):
 
 
 def test_a_second_run_has_nothing_to_do(photos):
-    arguments = ["photos", "--backbone", "pixels", "-o", "photos.features"]
-    run(*arguments)
-    result = run(*arguments)
-    assert "photos.features is up to date and has 12 rows" in result.stdout
-    assert "0 items went through the model" in result.stdout
+    done("extract", *PIXELS)
+    said = done("extract", *PIXELS).output
+    assert "photos.features is up to date and has 12 rows" in said
+    assert "0 items went through the model" in said
     (photos / "cat" / "000.png").unlink()
-    refused = run(*arguments)
-    assert refused.exit_code == 1
-    assert "made from other content" in refused.stderr
-    assert "has 11 rows" in run(*arguments, "--force").stdout
+    assert "made from other content" in refused("extract", *PIXELS)
+    assert "has 11 rows" in done("extract", *PIXELS, "--force").output
 
 
-def test_unreadable_files_are_listed_but_not_without_end(photos):
-    for number in range(30):
+@pytest.mark.parametrize("n_bad", [1, 30])
+def test_lists_some_of_the_unreadable_files(photos, n_bad):
+    for number in range(n_bad):
         (photos / "dog" / f"bad{number:02d}.png").write_text("[red]no image[/red]")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features")
-    assert result.exit_code == 0
-    assert "has 12 rows" in result.stdout
-    assert "30 items skipped, which could not be read:" in result.stdout
-    assert "  photos/dog/bad19.png: is not an image in a format that Pillow reads" in result.stdout
-    assert "bad20.png" not in result.stdout
-    assert "… and 10 more" in result.stdout
-    assert len(read_features("photos.features").provenance["skipped"]) == 30
-
-
-def test_one_unreadable_file_is_all_that_is_listed(photos):
-    (photos / "dog" / "003.png").write_text("no image")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features")
-    assert result.stdout.splitlines()[2:] == [
-        "1 item skipped, which could not be read:",
-        "  photos/dog/003.png: is not an image in a format that Pillow reads",
-        "Next: twohot audit photos.features -o audit/",
-    ]
-
-
-def test_strict(photos):
-    (photos / "dog" / "003.png").write_text("no image")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--strict")
-    assert result.exit_code == 1
-    assert "photos/dog/003.png could not be read" in result.stderr
-    assert not (photos.parent / "photos.features").exists()
-
-
-def in_a_process(script, folder):
-    return subprocess.run(  # noqa: S603 (our own script)
-        [sys.executable, "-c", textwrap.dedent(script)],
-        cwd=folder,
-        env={**os.environ, **WIDE, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    said = refused("extract", *PIXELS, "--strict")
+    assert "photos/dog/bad00.png could not be read" in said
+    assert not Path("photos.features").exists()
+    _, contents, skipped, *listed, advice = done("extract", *PIXELS).stdout.splitlines()
+    assert "has 12 rows" in contents
+    assert skipped == f"{n_bad} item{'s' * (n_bad > 1)} skipped, which could not be read:"
+    assert advice == "Next: twohot audit photos.features -o audit/"
+    assert listed[0] == "  photos/dog/bad00.png: is not an image in a format that Pillow reads"
+    assert [line for line in listed if "bad" not in line] == [
+        "  … and 10 more, all listed in the file's provenance."
+    ] * (n_bad > 20)
+    assert len(read_features("photos.features").provenance["skipped"]) == n_bad
 
 
 # Runs the real command in a process that kills itself at the n-th call of a function, before the
@@ -178,28 +140,35 @@ KILLS = """
             os.chdir(folder)
             owner = sys.modules[module]
             setattr(owner, name, deadly(getattr(owner, name), call, before))
-            app({arguments})
+            app(["extract", *{arguments}, "--quiet"])
         status = os.waitpid(child, 0)[1]
         assert os.WTERMSIG(status) == signal.SIGKILL, (folder, status)
 """
-EXTRACT = ["extract", "photos", "--batch-size", "3", "-o", "photos.features", "--quiet"]
-PIXELS = [*EXTRACT, "--backbone", "pixels"]
-OUTPUT = "twohot.extract.output"
 # What is called, at which call and when; then how many of twelve images are left to extract.
 KILL_POINTS = {
     "before the first batch": ("twohot.extract.run", "_embed", 1, True, 12),
     "after the third batch": ("twohot.extract.run", "_embed", 3, False, 3),
     "while a part has another name": ("os", "fsync", 2, False, 9),
     "while the output is not on disk": ("os", "fsync", 5, True, 0),
-    "while the output is elsewhere": (
-        "twohot.extract.output",
-        "write_features",
-        1,
-        False,
-        0,
-    ),
+    "while the output is elsewhere": ("twohot.extract.output", "write_features", 1, False, 0),
     "before the work is cleared away": ("twohot.extract.run", "assemble", 1, False, 0),
 }
+
+
+def kill(kills, arguments, cwd):
+    """Kill a command in some folders, each at its point."""
+    result = run_python(KILLS.format(kills=kills, arguments=arguments), cwd=cwd)
+    assert result.returncode == 0, result.stderr
+
+
+def check_resumed(arguments, n_left):
+    """Continue a command that was killed, and compare with a run that was not."""
+    assert f"{n_left} items went through the model" in done("extract", *arguments).stdout
+    resumed = Path("photos.features").read_bytes()
+    assert sorted(path.name for path in Path().iterdir()) == ["photos", "photos.features"]
+    Path("photos.features").unlink()
+    assert "12 items went through the model" in done("extract", *arguments).stdout
+    assert Path("photos.features").read_bytes() == resumed
 
 
 @pytest.fixture(scope="module")
@@ -208,55 +177,39 @@ def killed(tmp_path_factory):
     folders = {point: tmp_path_factory.mktemp("killed") for point in KILL_POINTS}
     for folder in folders.values():
         write_photos(folder / "photos", n_per_class=6)
-    kills = {str(folders[point]): kill[:4] for point, kill in KILL_POINTS.items()}
-    result = in_a_process(KILLS.format(kills=kills, arguments=PIXELS), folders.popitem()[1])
-    assert result.returncode == 0, result.stderr
-    return {point: Path(folder) for point, folder in zip(KILL_POINTS, kills, strict=True)}
+    kill({str(folders[point]): KILL_POINTS[point][:4] for point in folders}, BATCHES, folder)
+    return folders
 
 
 @pytest.mark.parametrize("point", KILL_POINTS)
-def test_killed_at_any_point_and_run_again(killed, point, monkeypatch):
-    folder, n_left = killed[point], KILL_POINTS[point][-1]
-    monkeypatch.chdir(folder)
-    assert f"{n_left} items went through the model" in run(*PIXELS[1:]).stdout
-    resumed = Path("photos.features").read_bytes()
-    assert sorted(path.name for path in folder.iterdir()) == ["photos", "photos.features"]
-    Path("photos.features").unlink()
-    assert "12 items went through the model" in run(*PIXELS[1:]).stdout
-    assert Path("photos.features").read_bytes() == resumed
+def test_continues_after_a_kill_at_any_point(killed, point, monkeypatch):
+    monkeypatch.chdir(killed[point])
+    check_resumed(BATCHES, KILL_POINTS[point][-1])
 
 
-def test_killed_without_labels(photos):
-    arguments = [*PIXELS, "--unlabelled"]
-    kills = {str(photos.parent): ("twohot.extract.run", "_embed", 3, False)}
-    result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
-    assert result.returncode == 0, result.stderr
-    assert "no labels. 3 items went through the model" in run(*arguments[1:]).stdout
-    resumed = Path("photos.features").read_bytes()
-    Path("photos.features").unlink()
-    assert "no labels. 12 items went through the model" in run(*arguments[1:]).stdout
-    assert Path("photos.features").read_bytes() == resumed
-
-
-@pytest.mark.slow
-def test_killed_with_a_real_model(photos):
-    """The features of a model depend on the batch in their last bit, and on nothing else here."""
-    arguments = [*EXTRACT, "--backbone", "efficientnet_lite0", "--dtype", "float32"]
-    kills = {str(photos.parent): ("twohot.extract.run", "_embed", 2, False)}
-    result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
-    assert result.returncode == 0, result.stderr
-    assert "6 items went through the model" in run(*arguments[1:]).stdout
-    resumed = Path("photos.features").read_bytes()
-    Path("photos.features").unlink()
-    assert "12 items went through the model" in run(*arguments[1:]).stdout
-    assert Path("photos.features").read_bytes() == resumed
+@pytest.mark.parametrize(
+    ("options", "call", "n_left"),
+    [
+        (["--unlabelled"], 3, 3),
+        # The features of a model depend on the batch in their last bit.
+        pytest.param(
+            ["--backbone", "efficientnet_lite0", "--dtype", "float32"],
+            2,
+            6,
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_continues_after_a_kill_without_labels_or_with_a_model(photos, options, call, n_left):
+    arguments = [*BATCHES, *options]
+    kill({str(photos.parent): ("twohot.extract.run", "_embed", call, False)}, arguments, ".")
+    check_resumed(arguments, n_left)
 
 
 def test_files_that_are_not_taken_are_counted_and_named(photos):
     (photos / "cat" / "up").symlink_to("..")
     (photos / "cat" / "x.heic").write_bytes(b"any")
-    result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
-    assert result.exit_code == 0
+    result = done("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
     assert result.stderr.splitlines() == [
         "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
         "Note: 1 file not taken (not an image file name): 'photos/cat/x.heic'.",
@@ -268,10 +221,10 @@ def test_items_that_are_not_extracted_again_are_accounted_for(photos):
     (photos / "dog" / "000.png").write_bytes((photos / "cat" / "000.png").read_bytes())
     max(photos.rglob("*.png")).write_text("no image")
     arguments = ["photos", "--backbone", "pixels", "--batch-size", "4", "-o"]
-    result = run(*arguments, "photos.features")
+    result = run("extract", *arguments, "photos.features")
     assert "10 items went through the model, 1 duplicate skipped." in result.stdout
-    assert run(*arguments, "again.features", "--strict").exit_code == 1
-    result = run(*arguments, "again.features")
+    refused("extract", *arguments, "again.features", "--strict")
+    result = run("extract", *arguments, "again.features")
     assert (
         "2 items went through the model, 1 duplicate skipped, 8 extracted before." in result.stdout
     )

@@ -3,61 +3,51 @@
 import re
 import shlex
 
+import pandas as pd
 import pytest
-from label_tables import run
-from typer.testing import CliRunner
+from label_tables import done, run
 
 from problems import digits
 from twohot_command.app import parser_of
-from twohot_command.commands import COMMANDS, app
+from twohot_command.commands import COMMANDS
 
-# As wide as a terminal is.
-NARROW = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 STEP = re.compile(r"^(?:Next:|Also:)?\s*twohot (.*)$", re.MULTILINE)
 
 
-def steps(output):
-    """Return the arguments of the commands that are printed to go on with."""
-    return [shlex.split(line) for line in STEP.findall(output)]
+KIND, PROBE = ["my rows.csv", "--label-column", "kind"], "my probe.safetensors"
+# A session: every command and its arguments, one after another.
+SESSION = {
+    "describe": [*KIND],
+    "forecast": [*KIND],
+    "audit": [*KIND, "-o", "an audit"],
+    "apply": ["--accept-all", "0.9", "--audit", "an audit"],
+    "fit": [*KIND, "-o", PROBE],
+    "predict": [PROBE, *KIND, "-o", "new.csv"],
+    "evaluate": [PROBE, *KIND],
+    "corrupt": [*KIND, "--rate", "0.1", "-o", "worse rows.features"],
+    "extract": ["digits", "--backbone", "pixels", "-o", "d.features"],
+    "demo": ["--noise", "0.4"],
+}
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """Return what every command prints about digits with noisy labels, one after another."""
+    """Return the folder, and what every command prints about digits with noisy labels."""
     folder = tmp_path_factory.mktemp("a session")  # a path that has to be quoted
     data = digits(0.3, 600)
-    header = ",".join([*(f"x{i}" for i in range(data.X.shape[1])), "kind"])
-    lines = [",".join(map(str, [*row, f"n {label}"])) for row, label in zip(
-        data.X.tolist(), data.given_labels.tolist(), strict=True)]  # fmt: skip
-    (folder / "my rows.csv").write_text("\n".join([header, *lines]))
-    kind, probe = ["my rows.csv", "--label-column", "kind"], "my probe.safetensors"
-    asked = {
-        "describe": [*kind],
-        "forecast": [*kind],
-        "audit": [*kind, "-o", "an audit"],
-        "apply": ["--accept-all", "0.9", "--audit", "an audit"],
-        "fit": [*kind, "-o", probe],
-        "predict": [probe, *kind, "-o", "new.csv"],
-        "evaluate": [probe, *kind],
-        "corrupt": [*kind, "--rate", "0.1", "-o", "worse rows.features"],
-        "extract": ["digits", "--backbone", "pixels", "-o", "d.features"],
-        "demo": ["--noise", "0.4"],
-    }
+    frame = pd.DataFrame(data.X).add_prefix("x")
+    frame["kind"] = [f"n {label}" for label in data.given_labels]
+    frame.to_csv(folder / "my rows.csv", index=False)
     printed = {}
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        for name, arguments in asked.items():
-            result = CliRunner().invoke(app, [name, *arguments], env=NARROW)
-            assert result.exit_code == 0, result.output
+        for name, arguments in SESSION.items():
+            result = done(name, *arguments, columns="100")
             printed[name] = result.stdout
     return folder, printed
 
 
-ASKED = ("describe", "forecast", "audit", "apply", "fit", "predict", "evaluate", "corrupt",
-         "extract", "demo")  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", SESSION)
 def test_the_first_screen_fits(session, name):
     assert 1 < len(session[1][name].splitlines()) <= 25
 
@@ -73,21 +63,20 @@ ONWARD = {
 
 
 @pytest.mark.parametrize("name", ONWARD)
-def test_what_is_printed_as_the_next_step_runs(session, name, monkeypatch):
+def test_the_next_step_runs_as_printed(session, name, monkeypatch):
     folder, printed = session
     monkeypatch.chdir(folder)
-    found = steps(printed[name])
+    found = [shlex.split(line) for line in STEP.findall(printed[name])]
     assert [words[0] for words in found] == ONWARD[name]
     for words in found:
         if words[1].startswith("decisions-"):  # which the report exports
             report = words[1].removeprefix("decisions-").removesuffix(".csv")
             (folder / words[1]).write_text(f"report,id,decision,label\n{report},0,reject,\n")
         again = [] if words[0] == "evaluate" else ["--force"]  # another step wrote there too
-        result = run(*words, *again)
-        assert result.exit_code == 0, (words, result.output)
+        done(*words, *again)
 
 
-def test_a_fit_says_how_good_the_probe_is_and_verbose_what_was_tried(session, monkeypatch):
+def test_a_fit_prints_its_accuracy_and_all_candidates_if_verbose(session, monkeypatch):
     folder, printed = session
     monkeypatch.chdir(folder)
     said = re.search(
@@ -107,7 +96,7 @@ def options_of(name):
     return [entry.opts[0] for entry in entries], [entry.required for entry in entries]
 
 
-def test_options_stand_in_the_same_order_in_every_help():
+def test_options_have_the_same_order_in_every_help():
     orders = {name: options_of(name) for name in COMMANDS if name != "reproduce"}
     for names, required in orders.values():
         assert required == sorted(required, reverse=True)

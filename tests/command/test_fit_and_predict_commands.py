@@ -1,16 +1,15 @@
-"""`twohot fit` writes the probe that AutoProbe chooses; `twohot predict` asks a probe."""
+"""`twohot fit` writes the probe that AutoProbe chooses, and continues after a stop."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from label_tables import NAMES, blobs, column, run, write_table, wrong_every
+from label_tables import NAMES, blobs, column, done, run, write_table, wrong_every
 
 from twohot import AutoProbe, LinearProbe
 from twohot.base.labels import code_labels
+from twohot.judge import library
 from twohot.probes.fitted import load
-from twohot.tables import read_features, write_features
 
 
 @pytest.fixture
@@ -27,80 +26,94 @@ def noisy(tmp_path, monkeypatch):
     return features, np.array(given), np.array(split)
 
 
-def test_what_is_fitted_is_what_auto_probe_chooses(noisy) -> None:
+def test_fits_what_auto_probe_chooses_and_predicts_like_it(noisy) -> None:
     features, given, _ = noisy
-    result = run("fit", "table.csv", "-o", "p.safetensors", "--quiet", "--seed", 3)
-    assert result.exit_code == 0, result.output
+    options = ("--quiet", "--seed", 3, "--figure")
+    result = done("fit", "table.csv", "-o", "p.safetensors", *options, "tried.png")
     assert "Fitted on 119 rows of 3 classes: p.safetensors" in result.output
+    assert b"PNG" in Path("tried.png").read_bytes()[:8]
     labelled = given != ""
     expected = AutoProbe(random_state=3).fit(features[labelled], code_labels(given[labelled]))
     assert f"Method: {expected.choice_.name}" in result.output
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
 
-    # And it predicts as it does in memory, rows without labels too.
-    assert run("predict", "p.safetensors", "new.csv", "-o", "new_labels.csv").exit_code == 0
+    done("predict", "p.safetensors", "new.csv", "-o", "new_labels.csv")
     assert column("new_labels.csv", "id") == [str(row) for row in range(120)]
     assert column("new_labels.csv", "predicted_label") == expected.predict(features).tolist()
-    outputs = np.sort(expected.predict_proba(features), axis=1)
+    outputs = expected.predict_proba(features)
     confidence = np.array(column("new_labels.csv", "confidence"), dtype=float)
-    np.testing.assert_allclose(confidence, outputs[:, -1], atol=1e-6)
-    second = expected.classes_[np.argsort(-expected.predict_proba(features), axis=1)[:, 1]]
+    np.testing.assert_allclose(confidence, outputs.max(axis=1), atol=1e-6)
+    second = expected.classes_[np.argsort(-outputs, axis=1)[:, 1]]
     assert column("new_labels.csv", "second_label") == second.tolist()
 
 
-def test_a_probe_is_fitted_on_the_training_rows(noisy) -> None:
+def test_fits_on_the_training_rows(noisy) -> None:
     features, given, split = noisy
-    assert run("fit", "split.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
+    options = ("-o", "p.safetensors", "--quiet", "--figure", "tried.svg")
+    done("fit", "split.csv", *options)
     rows = (split == "train") & (given != "")
     expected = AutoProbe(random_state=0).fit(features[rows], code_labels(given[rows]))
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
+    assert b"<?xml" in Path("tried.svg").read_bytes()[:8]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "rows"),
-    [
-        ([], range(120)),
-        (["--split", "all"], range(120)),
-        (["--split", "test"], range(0, 120, 5)),
-    ],
+    ("options", "rows"),
+    [([], range(120)), (["--split", "all"], range(120)), (["--split", "test"], range(0, 120, 5))],
     ids=["default", "all", "test"],
 )
-def test_all_rows_are_predicted_unless_a_split_is_asked_for(noisy, arguments, rows) -> None:
-    features, _, _ = noisy
-    probe = LinearProbe().fit(features, np.array([2.0, 10.0, 30.0])[np.arange(120) % 3])
-    probe.save("p.safetensors")
-    result = run("predict", "p.safetensors", "split.csv", "-o", "out.csv", *arguments)
-    assert result.exit_code == 0, result.output
+def test_predicts_all_rows_or_those_of_a_split(noisy, options, rows) -> None:
+    classes = np.array([2.0, 10.0, 30.0])
+    LinearProbe().fit(noisy[0], classes[np.arange(120) % 3]).save("p.safetensors")
+    result = done("predict", "p.safetensors", "split.csv", "-o", "out.csv", *options)
     assert f"Predicted {len(rows)} rows" in result.output
     assert column("out.csv", "id") == [str(row) for row in rows]
     # Whole floats are the classes that a table names.
     assert column("out.csv", "predicted_label") == [NAMES[row % 3] for row in rows]
 
 
-@pytest.mark.usefixtures("noisy")
-@pytest.mark.parametrize("kind", ["png", "svg"])
-def test_a_picture_shows_what_was_tried(kind) -> None:
-    result = run("fit", "table.csv", "-o", "p.safetensors", "--figure", f"tried.{kind}", "--quiet")
-    assert result.exit_code == 0, result.output
-    assert (b"PNG" if kind == "png" else b"<?xml") in Path(f"tried.{kind}").read_bytes()[:8]
+@pytest.fixture
+def source(tmp_path):
+    features, true = blobs(300)
+    return write_table(tmp_path / "x.csv", features, label=wrong_every(true, 5))
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate", "audit"])
-def test_features_of_another_backbone_are_refused_by_name(tmp_path, monkeypatch, command) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run("extract", "digits", "--backbone", "pixels", "-o", "d.features").exit_code == 0
-    assert run("fit", "d.features", "-o", "p.safetensors", "--quiet").exit_code == 0
-    table = read_features("d.features")
-    other = {**table.provenance, "backbone": "resnet50"}
-    write_features("other.features", replace(table, provenance=other))
-    arguments = {
-        "predict": ["p.safetensors", "other.features", "-o", "x.csv"],
-        "evaluate": ["p.safetensors", "other.features"],
-        "audit": ["other.features", "--probe", "p.safetensors", "-o", "audit"],
-    }
-    result = run(command, *arguments[command])
-    assert result.exit_code == 1
-    assert (
-        "other.features has features of 'resnet50', and p.safetensors was fitted on features of "
-        "'pixels': extract both with the same backbone."
-    ) in result.output
+def stop_after(number, monkeypatch):
+    """Let a choice be interrupted; return a list with an entry for every fit in a fold."""
+    made, fit = [], library.fit_round
+
+    def fit_or_stop(*args):
+        made.append(args)
+        if len(made) == number:
+            raise KeyboardInterrupt
+        return fit(*args)
+
+    monkeypatch.setattr(library, "fit_round", fit_or_stop)
+    return made
+
+
+def test_a_stopped_fit_continues_to_the_same_probe(source, tmp_path, monkeypatch):
+    whole, output = tmp_path / "whole.safetensors", tmp_path / "p.safetensors"
+    checkpoint = tmp_path / "p.safetensors.checkpoint"
+    made = stop_after(0, monkeypatch)
+    done("fit", source, "-o", whole, "--quiet")
+    n_fits = len(made)
+    made = stop_after(8, monkeypatch)
+    assert run("fit", source, "-o", output, "--quiet").exit_code != 0
+    assert checkpoint.exists()
+    assert not output.exists()
+    result = done("fit", source, "-o", output, "--quiet")
+    assert f"Continued from the checkpoint {checkpoint}" in result.output
+    # The fit that was stopped is made again, and none that was finished.
+    assert len(made) == n_fits + 1
+    assert output.read_bytes() == whole.read_bytes()
+    assert not checkpoint.exists()
+
+
+def test_replaces_the_checkpoint_of_another_fit(source, tmp_path, monkeypatch):
+    output = tmp_path / "p.safetensors"
+    stop_after(8, monkeypatch)
+    assert run("fit", source, "-o", output, "--quiet").exit_code != 0
+    result = done("fit", source, "-o", output, "--quiet", "--seed", 1)
+    assert "p.safetensors.checkpoint belongs to another fit and is replaced" in result.output
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["p.safetensors", "x.csv"]

@@ -6,44 +6,36 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from label_tables import done, run
 
 from problems import digits
 from twohot import AutoProbe, LinearProbe, load
 from twohot.describe.forecast import forecast
-from twohot.tables import FeatureTable
-from twohot_command.commands import app
-from twohot_command.forecast import _superclass
+from twohot.tables import FeatureTable, write_features
 from twohot_command.sources import FeatureOptions, TableOptions
-
-# Wide enough that no cell is broken over two lines.
-WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["forecast", *map(str, arguments)], env=WIDE)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("forecast")
-    data = digits(0.6)
+def data():
+    return digits(0.6)
+
+
+@pytest.fixture(scope="module")
+def expected(data):
+    return forecast(data.X, data.given_labels)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("forecast") / "digits.npz"
     names = np.array([f"[b]{k}[/b]" for k in range(10)])  # looks like markup, and is a name
-    np.savez(path / "digits.npz", features=data.X, labels=names[data.given_labels])
+    np.savez(path, features=data.X, labels=names[data.given_labels])
     return path
 
 
-@pytest.fixture(scope="module")
-def result(folder):
-    return run(folder / "digits.npz", "-o", folder / "out")
-
-
-def test_the_first_screen_is_the_advice(folder, result):
-    data = digits(0.6)
-    advice = forecast(data.X, data.given_labels).advice
-    path = folder / "digits.npz"
-    assert result.exit_code == 0, result.output
-    printed = result.stdout.splitlines()
+def test_prints_the_advice_and_writes_the_forecast(path, expected):
+    result = done("forecast", path, "-o", path.parent / "out")
+    advice, printed = expected.advice, result.stdout.splitlines()
     assert len(printed) <= 25
     start = printed.index("digits.npz: 1000 rows with a label, 10 classes") + 1
     assert printed[start : start + 5] == [
@@ -53,19 +45,14 @@ def test_the_first_screen_is_the_advice(folder, result):
         f"Also:   twohot audit {path} -o audit/",
         "Add --verbose for the evidence, its limits and the tables.",
     ]
+    assert f"Wrote forecast.json, forecast.png to {path.parent / 'out'}" in result.output
+    record = json.loads((path.parent / "out" / "forecast.json").read_text())
+    assert record["advice"]["summary"] == advice.summary
+    assert (path.parent / "out" / "forecast.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_table_is_named_as_a_command_line_has_it():
-    options = TableOptions(source=Path("a b.csv"), label_column="kind", missing=["NA", "?"])
-    expected_words = "'a b.csv' --label-column kind --missing NA --missing '?'"
-    assert shlex.join(options.words()) == expected_words
-    assert options.words(FeatureOptions, ["label_column"]) == ["a b.csv"]
-
-
-def test_evidence_and_tables_are_printed_where_asked(folder):
-    data = digits(0.6)
-    expected = forecast(data.X, data.given_labels)
-    output = run(folder / "digits.npz", "--verbose", "--quiet").output
+def test_verbose_prints_the_evidence_and_tables(path, expected):
+    output = run("forecast", path, "--verbose", "--quiet").output
     for sentence in (*expected.advice.evidence, *expected.advice.cautions):
         assert f"- {sentence}" in output
     assert f"{expected.theory.separation:.3g}" in output
@@ -77,17 +64,16 @@ def test_evidence_and_tables_are_printed_where_asked(folder):
     assert f"[b]{weakest}[/b]" in output
 
 
-def test_files_are_written_where_asked(folder, result):
-    assert f"Wrote forecast.json, forecast.png to {folder / 'out'}" in result.output
-    record = json.loads((folder / "out" / "forecast.json").read_text())
-    assert record["advice"]["summary"] in result.output
-    assert (folder / "out" / "forecast.png").read_bytes().startswith(b"\x89PNG")
+def test_writes_a_table_as_words_of_a_command():
+    options = TableOptions(source=Path("a b.csv"), label_column="kind", missing=["NA", "?"])
+    expected_words = "'a b.csv' --label-column kind --missing NA --missing '?'"
+    assert shlex.join(options.words()) == expected_words
+    assert options.words(FeatureOptions, ["label_column"]) == ["a b.csv"]
 
 
 @pytest.fixture(scope="module")
-def csv(tmp_path_factory):
+def csv(tmp_path_factory, data):
     """Rows with a split, in groups of ten."""
-    data = digits(0.6)
     frame = {f"x{i}": column for i, column in enumerate(data.X.T)}
     frame["label"] = data.given_labels
     frame["split"] = np.where(np.arange(1000) < 600, "train", "test")
@@ -98,88 +84,82 @@ def csv(tmp_path_factory):
     return path
 
 
-def test_rows_of_a_split_are_looked_at(csv):
-    data = digits(0.6)
-    assert "d.csv: 600 rows" in run(csv, "--rounds", 2).output
-    chosen = run(csv, "--split", "test", "--folds", 3, "--seed", 1)
-    assert "d.csv: 400 rows" in chosen.output
-    expected = forecast(data.X[600:], data.given_labels[600:].astype(str), cv=3, random_state=1)
-    assert f"Advice: {expected.advice.summary}" in chosen.output
-    assert f"Labels: {expected.advice.wrong_labels}" in chosen.output
-    assert f"twohot fit {csv} --split test" in chosen.output
-    assert "--folds 3 --seed 1 -o probe.safetensors" in chosen.output
-    wrong = run(csv, "--split", "validation")
-    assert wrong.exit_code == 1
-    assert "split='validation' is not in this table, which has" in wrong.output
-    assert "d.csv: 1000 rows" in run(csv, "--split", "all", "--quiet").output
-
-
-def test_groups_are_held_out_together_and_named_in_the_next_command(csv):
-    data = digits(0.6)
-    output = run(csv, "--split", "all", "--group-column", "patient", "--quiet").output
-    groups = np.arange(1000) // 10
-    expected = forecast(data.X, data.given_labels.astype(str), groups=groups)
+@pytest.mark.parametrize(
+    ("options", "n_rows", "how"),
+    [
+        (["--rounds", "2"], 600, {"n_rounds": 2}),
+        (["--split", "test", "--folds", "3", "--seed", "1"], 400, {"cv": 3, "random_state": 1}),
+        (
+            ["--split", "all", "--group-column", "patient"],
+            1000,
+            {"groups": np.arange(1000) // 10},
+        ),
+    ],
+)
+def test_options_choose_the_forecast_and_are_in_the_next_command(csv, data, options, n_rows, how):
+    output = done("forecast", csv, *options, "--quiet").output
+    rows = slice(600, None) if n_rows == 400 else slice(n_rows)
+    expected = forecast(data.X[rows], data.given_labels[rows].astype(str), **how)
+    assert f"d.csv: {n_rows} rows" in output
     assert f"Advice: {expected.advice.summary}" in output
     assert f"Labels: {expected.advice.wrong_labels}" in output
-    assert f"twohot fit {csv} --split all --group-column patient " in output
-    assert f"twohot audit {csv} --split all --group-column patient -o audit/" in output
+    if "--rounds" not in options:
+        assert f"twohot fit {csv} {' '.join(options)} -o probe.safetensors" in output
+        assert f"twohot audit {csv} {' '.join(options[: 4 if n_rows == 1000 else 2])} -o" in output
 
 
-def test_superclasses_are_those_of_the_classes_that_have_rows():
+def test_superclasses_of_classes_without_rows_are_left_out(tmp_path, data):
+    groups = np.array([2, 0] * 5 + [1])  # the last class has no row
     table = FeatureTable(
-        features=np.zeros((4, 2)),
-        labels=np.array([0, 2, 3, -1]),
-        classes=("pear", "fig", "cat", "apple"),
-        superclass=np.array([2, 2, 0, 2]),
-        superclass_names=("animal", "tool", "fruit"),
+        features=data.X,
+        labels=data.given_labels,
+        classes=(*"0123456789", "none"),
+        superclass=groups,
+        superclass_names=("odd", "unused", "even"),
     )
-    # pear, cat, apple
-    np.testing.assert_array_equal(_superclass(table), [1, 0, 1])
+    write_features(tmp_path / "d.features", table)
+    done("forecast", tmp_path / "d.features", "--quiet", "-o", tmp_path)
+    expected = forecast(data.X, data.given_labels, superclass=groups[:10] // 2)
+    found = json.loads((tmp_path / "forecast.json").read_text())["correlation"]
+    assert found["superclass"] == [1, 0] * 5
+    assert found["same_superclass"] == pytest.approx(expected.correlation.same_superclass)
 
 
-def test_features_and_classes_can_be_chosen(tmp_path):
-    data = digits(0.6)
+def test_features_and_names_of_classes_are_chosen(tmp_path, data, expected):
     np.savez(tmp_path / "d.npz", features=data.X[:, ::-1], mine=data.X, labels=data.given_labels)
     (tmp_path / "names.txt").write_text("\n".join(f"digit {k}" for k in range(10)))
-    arguments = ["--feature-column", "mine", "--classes", tmp_path / "names.txt"]
-    result = run(tmp_path / "d.npz", *arguments, "-o", tmp_path)
-    assert result.exit_code == 0, result.output
+    options = ["--feature-column", "mine", "--classes", tmp_path / "names.txt"]
+    done("forecast", tmp_path / "d.npz", *options, "-o", tmp_path)
     record = json.loads((tmp_path / "forecast.json").read_text())
     assert record["classes"] == [f"digit {k}" for k in range(10)]
-    expected = forecast(data.X, data.given_labels)
     assert record["theory"]["separation"] == pytest.approx(expected.theory.separation)
 
 
-@pytest.mark.parametrize(("noise", "choice"), [(0.0, []), (0.6, ["--folds", 3, "--seed", 1])])
-def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, choice):
-    """It is run as it is printed."""
+@pytest.mark.parametrize(("noise", "options"), [(0.0, []), (0.6, ["--folds", 3, "--seed", 1])])
+def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, options):
     monkeypatch.chdir(tmp_path)
     data = digits(noise, 1000 if noise else 1797)
+    labels = data.given_labels.astype(str)
     np.savez("digits.npz", X=data.X, y=data.given_labels)
-    said = run("digits.npz", "--quiet", *choice, "-o", ".").output
+    said = run("forecast", "digits.npz", "--quiet", *options, "-o", ".").output
     advice = json.loads(Path("forecast.json").read_text())["advice"]
     assert advice["action"] == ("use AutoProbe" if noise else "use a plain probe")
     (line,) = (line for line in said.splitlines() if line.startswith("Next:"))
-    _, _, *words = shlex.split(line)
-    made = CliRunner().invoke(app, [*words, "--quiet"], env=WIDE)
-    assert made.exit_code == 0, made.output
+    done(*shlex.split(line)[2:], "--quiet")
     fitted = load("probe.safetensors")
     if noise:
         assert advice["code"] == "AutoProbe()"
-        expected = AutoProbe(cv=3, random_state=1).fit(data.X, data.given_labels.astype(str))
-        assert fitted.choice_ == expected.choice_
+        assert fitted.choice_ == AutoProbe(cv=3, random_state=1).fit(data.X, labels).choice_
     else:
         assert " ".join(str(fitted).split()) == advice["code"]
-        expected = LinearProbe(**fitted.get_params()).fit(data.X, data.given_labels.astype(str))
+        expected = LinearProbe(**fitted.get_params()).fit(data.X, labels)
         np.testing.assert_array_equal(fitted.coef_, expected.coef_)
 
 
-def test_nothing_is_to_be_fitted_where_nothing_helps(tmp_path, monkeypatch):
+def test_advises_no_fit_if_nothing_helps(tmp_path, monkeypatch, data):
     monkeypatch.chdir(tmp_path)
-    data = digits(0.6)
-    shuffled = np.random.default_rng(1).permutation(data.given_labels)
-    np.savez("digits.npz", X=data.X, y=shuffled)
-    said = run("digits.npz", "--quiet").output
+    np.savez("digits.npz", X=data.X, y=np.random.default_rng(1).permutation(data.given_labels))
+    said = run("forecast", "digits.npz", "--quiet").output
     assert "Advice: no linear method will help: " in said
     assert "Labels: The number of wrong labels cannot be estimated" in said
     assert "Next:   twohot describe digits.npz" in said

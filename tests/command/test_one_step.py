@@ -1,13 +1,11 @@
 """A folder of images or a table straight into a probe: what `extract` and then `predict` do."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import column, everything, run
-from pyarrow import parquet
+from label_tables import column, done, everything, refused
 
 from pictures import write_photos, write_picture
 from twohot import LinearProbe, load
@@ -33,7 +31,7 @@ def photos(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_photos(tmp_path / "photos")
     arguments = ("extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
-    assert run(*arguments).exit_code == 0
+    done(*arguments)
     table = read_features("photos.features")
     probe = LinearProbe(ridge=1).fit(np.array(table.features), table.coded)
     probe.feature_origin_ = FeatureOrigin.of_table(table).to_json()
@@ -60,191 +58,145 @@ def tickets(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.usefixtures("photos")
-def test_fit_writes_what_predict_needs():
-    result = run("fit", "photos.features", "-o", "fitted.safetensors", "--quiet")
-    assert result.exit_code == 0, result.output
+def predicted(*arguments):
+    """Return the ids and labels that the probe predicts, and what is printed."""
+    said = done(
+        "predict", "p.safetensors", *arguments, "-o", "out.csv", "--quiet", "--force"
+    ).output
+    return column("out.csv", "id"), column("out.csv", "predicted_label"), said
+
+
+def test_predicts_a_folder_like_its_features(photos):
+    done("fit", "photos.features", "-o", "fitted.safetensors", "--quiet")
     assert load("fitted.safetensors").feature_origin_["backbone"] == "pixels"
-
-
-def test_a_folder_is_predicted_as_its_features_are(photos):
-    made = run("extract", "new", "--unlabelled", "--backbone", "pixels", "-o", "new.features")
-    assert made.exit_code == 0, made.output
-    assert run("predict", "p.safetensors", "new.features", "-o", "two.csv").exit_code == 0
+    done("extract", "new", "--unlabelled", "--backbone", "pixels", "-o", "new.features")
+    done("predict", "p.safetensors", "new.features", "-o", "two.csv")
     before = set(everything(photos))
-    result = run("predict", "p.safetensors", "new", "-o", "one.csv", "--quiet")
-    assert result.exit_code == 0, result.output
-    assert read_csv("one.csv") == read_csv("two.csv")
-    assert column("one.csv", "id") == ["0.png", "1.png", "2.png"]
-    assert "1 item skipped, which could not be read:\n  new/broken.png" in result.output
-    assert "Extracting features with pixels, the backbone of p.safetensors" in result.output
-    assert set(everything(photos)) - before == {photos / "one.csv"}
-
-
-@pytest.mark.usefixtures("photos")
-def test_photos_by_class_are_evaluated():
-    result = run("evaluate", "p.safetensors", "photos", "--quiet")
-    assert result.exit_code == 0, result.output
-    assert "Accuracy 100.0% (67.6% to 100.0%), on 8 rows" in result.output
-
-
-@pytest.mark.usefixtures("photos")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["photos", "--classes", "names.txt"], "--classes='names.txt' is for tables of features"),
-        (["photos/cat"], "which are needed here, by --labels=…, or have a sub-folder of images"),
-        (["list.csv"], "which are needed here, by --labels=…, or choose a column of them by"),
-    ],
-)
-def test_what_cannot_be_evaluated_is_refused_before_features_are_made(arguments, message):
-    Path("names.txt").write_text("cat\ndog\n")
-    write_csv("list.csv", ["path", "note"], [["photos/cat/000.png", "x"]])
-    result = run("evaluate", "p.safetensors", *arguments, "--quiet")
-    assert result.exit_code == 1
-    assert message in result.stderr
-    assert "Features by" not in result.output
+    ids, _, said = predicted("new")
+    assert read_csv("out.csv") == read_csv("two.csv")
+    assert ids == ["0.png", "1.png", "2.png"]
+    assert "1 item skipped, which could not be read:\n  new/broken.png" in said
+    assert "Extracting features with pixels, the backbone of p.safetensors" in said
+    assert set(everything(photos)) - before == {photos / "out.csv"}
+    said = done("evaluate", "p.safetensors", "photos", "--quiet").output
+    assert "Accuracy 100.0% (67.6% to 100.0%), on 8 rows" in said
 
 
 @pytest.mark.usefixtures("tickets")
 @pytest.mark.parametrize("columns", [["tickets.csv"], ["other.csv", "--item-column", "body"]])
-def test_a_table_of_texts_is_predicted_and_rows_keep_their_ids(columns):
-    result = run("predict", "p.safetensors", *columns, "-o", "out.csv", "--quiet")
-    assert result.exit_code == 0, result.output
-    assert "id: ticket_id; not used: urgency" in result.output
-    assert column("out.csv", "id") == ["t7", "t9"]
-    assert column("out.csv", "predicted_label") == ["money", "bug"]
-    assert "row t8" in result.output  # an empty text
+def test_predicts_a_table_of_texts_with_its_ids(columns):
+    ids, labels, said = predicted(*columns)
+    assert (ids, labels) == (["t7", "t9"], ["money", "bug"])
+    assert "id: ticket_id; not used: urgency" in said
+    assert "row t8" in said  # an empty text
 
 
 @pytest.mark.usefixtures("tickets")
-@pytest.mark.parametrize("source", ["tickets.csv", "other.csv"])
-def test_a_probe_knows_the_column_of_its_texts(source):
-    """It is taken where it is there, whatever else is; else the usual name is."""
+def test_a_probe_knows_the_column_of_its_texts():
     write_csv("both.csv", ["text", "body"], [["crash", "pay bill"], ["boom", "refund"]])
     probe = load("p.safetensors")
     probe.feature_origin_ = {**probe.feature_origin_, "item_column": "body"}
     probe.save("p.safetensors")
-    for path, predicted in [(source, ["money", "bug"]), ("both.csv", ["money", "money"])]:
-        result = run("predict", "p.safetensors", path, "-o", "out.csv", "--quiet", "--force")
-        assert result.exit_code == 0, result.output
-        assert column("out.csv", "predicted_label") == predicted
+    assert predicted("both.csv")[1] == ["money", "money"]
+    for source in ("tickets.csv", "other.csv"):  # the usual name if its own is not there
+        assert predicted(source)[1] == ["money", "bug"]
 
 
 @pytest.mark.usefixtures("tickets")
-@pytest.mark.parametrize("labels", [[], ["--labels", "labels.csv"]], ids=["own", "separate"])
-def test_a_table_of_texts_is_evaluated(labels):
+@pytest.mark.parametrize(
+    ("labels", "accuracy"), [([], "50.0%"), (["--labels", "labels.csv"], "100.0%")]
+)
+def test_evaluates_a_table_of_texts(labels, accuracy):
     write_csv("labels.csv", ["ticket_id", "label"], [["t9", "bug"], ["t7", "money"]])
-    result = run("evaluate", "p.safetensors", "tickets.csv", "--quiet", *labels)
-    assert result.exit_code == 0, result.output
-    accuracy = "100.0%" if labels else "50.0%"
-    assert f"Accuracy {accuracy}" in result.output
-    assert "on 2 rows" in result.output
+    said = done("evaluate", "p.safetensors", "tickets.csv", "--quiet", *labels).output
+    assert f"Accuracy {accuracy}" in said
+    assert "on 2 rows" in said
 
 
 @pytest.mark.usefixtures("tickets")
-def test_a_table_as_wide_as_the_probe_holds_features():
-    features = count_letters(["pay bill", "boom"]) + 0.5
-    write_csv(
-        "wide.csv",
-        [f"n_{letter}" for letter in LETTERS],
-        [[str(number) for number in row] for row in features],
-    )
-    result = run("predict", "p.safetensors", "wide.csv", "-o", "out.csv")
-    assert result.exit_code == 0, result.output
-    assert "Features by" not in result.output
-    assert column("out.csv", "id") == ["0", "1"]
+def test_a_table_as_wide_as_the_probe_has_features():
+    rows = (count_letters(["pay bill", "boom"]) + 0.5).tolist()
+    names = [f"n_{letter}" for letter in LETTERS]
+    write_csv("wide.csv", names, [list(map(str, row)) for row in rows])
+    ids, _, said = predicted("wide.csv")
+    assert ids == ["0", "1"]
+    assert "Extracting features" not in said
 
 
 @pytest.mark.usefixtures("tickets")
 @pytest.mark.parametrize("kind", ["texts", "features"])
-def test_a_parquet_file_lists_texts_unless_a_column_holds_lists(kind, monkeypatch):
+def test_a_parquet_file_lists_texts_unless_a_column_has_lists(kind):
     texts = ["pay bill", "boom"]
     columns = {"ticket_id": ["t1", "t2"], "text": texts}
     if kind == "features":
         columns["embedding"] = count_letters(texts).tolist()
     pd.DataFrame(columns).to_parquet("tickets.parquet")
-    n_read, file = [], parquet.ParquetFile
-    read = file.read
-    monkeypatch.setattr(file, "read", lambda *a, **k: n_read.append(1) or read(*a, **k))
-    result = run("predict", "p.safetensors", "tickets.parquet", "-o", "out.csv", "--quiet")
-    assert len(n_read) == 1
-    assert result.exit_code == 0, result.output
-    assert ("Extracting features with counts" in result.output) == (kind == "texts")
-    assert column("out.csv", "id") == ["t1", "t2"]
-    assert column("out.csv", "predicted_label") == ["money", "bug"]
+    ids, labels, said = predicted("tickets.parquet")
+    assert (ids, labels) == (["t1", "t2"], ["money", "bug"])
+    assert ("Extracting features with counts" in said) == (kind == "texts")
 
 
 @pytest.mark.usefixtures("tickets")
-def test_probabilities_of_all_classes_are_written():
-    arguments = ("predict", "p.safetensors", "tickets.csv", "--quiet", "--probabilities")
-    result = run(*arguments, "-o", "out.csv")
-    assert result.exit_code == 0, result.output
+def test_writes_the_probabilities_of_all_classes():
+    predicted("tickets.csv", "--probabilities")
     outputs = load("p.safetensors").predict_proba(count_letters(["pay bill", "boom"]))
     for place, name in enumerate(["bug", "money"]):
-        said = np.array(column("out.csv", f"probability of {name}"), dtype=float)
-        np.testing.assert_allclose(said, outputs[:, place], atol=1e-6)
+        found = np.array(column("out.csv", f"probability of {name}"), dtype=float)
+        np.testing.assert_allclose(found, outputs[:, place], atol=1e-6)
+
+
+LETTERS_TOLD = (
+    "fitted on features of texts, from 'counts', and other.csv has the columns "
+    "'ticket_id', 'urgency', 'body', 'label': name the column of the texts by"
+)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["other.csv"],
-            (
-                "fitted on features of texts, from 'counts', and other.csv has the columns "
-                "'ticket_id', 'urgency', 'body', 'label': name the column of the texts by"
-            ),
-        ),
+        (["other.csv"], LETTERS_TOLD),
         (["."], ". is a folder of images, and p.safetensors was fitted on features of texts"),
         (["other.csv", "--item-column", "no"], "--item-column='no' is missing: the columns are"),
         (["gone.csv"], "gone.csv is not a file"),
     ],
     ids=["column", "folder", "no column", "gone"],
 )
-def test_items_of_another_kind_are_refused(tickets, arguments, message):
+def test_a_probe_of_texts_rejects(tickets, arguments, message):
     before = everything(tickets)
-    result = run("predict", "p.safetensors", *arguments, "-o", "out.csv", "--quiet")
-    assert result.exit_code == 1, result.output
-    assert message in result.output
+    assert message in refused("predict", "p.safetensors", *arguments, "-o", "out.csv", "--quiet")
     assert everything(tickets) == before
 
 
-@pytest.mark.usefixtures("photos")
-def test_a_probe_that_does_not_know_its_backbone_says_so():
-    probe = load("p.safetensors")
-    probe.feature_origin_ = {}
-    probe.save("q.safetensors")
-    result = run("predict", "q.safetensors", "new", "-o", "out.csv")
-    assert result.exit_code == 1
-    assert "new is a folder, and q.safetensors does not store its backbone" in result.output
+LISTS_TEXTS = (
+    "tickets.csv lists texts in its column 'text', but p.safetensors was fitted on features of "
+    "images, from 'pixels': pass a probe of texts, or name the column of the images by "
+    "--item-column=…."
+)
 
 
-def test_images_of_another_size_have_other_pixels(photos):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("predict unknown.st new", "new is a folder, and unknown.st does not store its backbone"),
+        ("predict old.st new", "backbone='pixels' has other weights than those"),
+        ("predict p.safetensors tickets.csv", LISTS_TEXTS),
+        ("predict p.safetensors large", "large has 2880 features, but p.safetensors expects 1440"),
+        ("evaluate p.safetensors photos --classes names.txt", "is for tables of features"),
+        ("evaluate p.safetensors photos/cat", "by --labels=…, or have a sub-folder of images for"),
+        ("evaluate p.safetensors list.csv", "by --labels=…, or choose a column of them by --label"),
+    ],
+)
+def test_a_probe_of_images_rejects(photos, arguments, message):
+    origin = load("p.safetensors").feature_origin_
+    for name, known in {"unknown.st": {}, "old.st": {**origin, "weights": "old"}}.items():
+        probe = load("p.safetensors")
+        probe.feature_origin_ = known
+        probe.save(name)
     write_picture(photos / "large" / "0.png", 1, (48, 20))
-    result = run("predict", "p.safetensors", "large", "-o", "out.csv", "--quiet")
-    assert result.exit_code == 1
-    assert "large has 2880 features, but p.safetensors expects 1440" in result.output
-
-
-@pytest.mark.usefixtures("photos")
-def test_weights_that_changed_are_refused():
-    probe = load("p.safetensors")
-    origin = FeatureOrigin.from_json(probe.feature_origin_)
-    probe.feature_origin_ = replace(origin, weights="old").to_json()
-    probe.save("q.safetensors")
-    result = run("predict", "q.safetensors", "new", "-o", "out.csv", "--quiet")
-    assert result.exit_code == 1
-    assert "backbone='pixels' has other weights than those" in result.output
-
-
-def test_a_probe_of_images_says_that_a_table_lists_texts(photos):
     write_csv("tickets.csv", ["ticket_id", "text"], [["t1", "pay"], ["t2", "boom"]])
-    result = run("predict", "p.safetensors", "tickets.csv", "-o", "out.csv")
-    assert result.exit_code == 1
-    assert (
-        "tickets.csv lists texts in its column 'text', but p.safetensors was fitted on features "
-        "of images, from 'pixels': pass a probe of texts, or name the column of the images by "
-        "--item-column=…."
-    ) in result.output
-    assert not (photos / "out.csv").exists()
+    write_csv("list.csv", ["path", "note"], [["photos/cat/000.png", "x"]])
+    Path("names.txt").write_text("cat\ndog\n")
+    words = arguments.split() + (["-o", "out.csv"] if "predict" in arguments else [])
+    before = everything(photos)
+    assert message in refused(*words, "--quiet")
+    assert everything(photos) == before

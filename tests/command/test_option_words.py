@@ -30,7 +30,7 @@ def options_of(function):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_names_are_those_of_the_options(name):
+def test_writes_every_option_as_the_parser_takes_it(name):
     """What is written for an option is what the parser takes, for every option of a command."""
     params = parser_of(name).params
     taken = {entry.name: entry.opts for entry in params if entry.param_type_name == "option"}
@@ -43,7 +43,7 @@ def test_the_names_are_those_of_the_options(name):
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES.values())
-def test_other_names_are_those_of_options(name):
+def test_other_names_are_names_of_options(name):
     assert any(name in options_of(function) for function in COMMANDS.values())
 
 
@@ -66,20 +66,8 @@ def test_other_names_are_those_of_options(name):
         ("", 1, "=1"),
     ],
 )
-def test_arguments_become_options_if_the_command_has_them(name, value, expected):
+def test_writes_arguments_as_options_of_the_command(name, value, expected):
     assert option_writer(command)(name, value) == expected
-
-
-def said_of(error, capsys):
-    """Return what a command with some options says of an error."""
-
-    def failing(*, label_column=None, labels=None, force=False):  # noqa: ARG001
-        raise error
-
-    with pytest.raises(typer.Exit) as raised:
-        errors_in_words(option_writer(failing))(failing)()
-    assert raised.value.exit_code == 1
-    return capsys.readouterr().err
 
 
 # A user's text that looks like an argument, a place to fill or markup.
@@ -88,7 +76,7 @@ texts = st.one_of(st.text(), st.sampled_from(TEXTS))
 
 
 @given(texts, texts)
-def test_text_of_a_user_stays_as_it_is(chosen, other):
+def test_keeps_the_text_of_a_user(chosen, other):
     """Column names and labels may be any text, quoted or not."""
     error = ArgumentError(
         {"label_column": chosen},
@@ -111,9 +99,10 @@ def test_text_of_a_user_stays_as_it_is(chosen, other):
         (FileNotFoundError("b.csv is gone: look."), 1, "Error: b.csv is gone: look."),
         (PermissionError(13, "Permission denied", "a.csv"), 1, "Error: a.csv cannot be read or"),
         (OSError(28, "No space left on device"), 1, "Error: a file or the output cannot be"),
+        (MemoryError("9 GB"), 1, "Error: out of memory (9 GB): pass fewer rows or features"),
     ],
 )
-def test_what_stops_a_command_is_said_in_words(error, code, said, capsys):
+def test_reports_errors_of_the_system(error, code, said, capsys):
     @errors_in_words()
     def stopped():
         raise error

@@ -1,31 +1,39 @@
-"""A probe takes the columns it was fitted on by name, and refuses a table that lacks some."""
+"""A probe takes the columns it was fitted on by name, and rejects a table that lacks some."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import NAMES, blobs, column, everything, run, write_table
+from label_tables import NAMES, blobs, column, done, everything, refused, write_table
 
-from twohot import load
+from twohot.tables import read_features, write_features
 from twohot.tables.csv_file import write_csv
+
+# Commands that take a probe, on a table in `{}`.
+COMMANDS = {
+    "predict": "predict p.safetensors {} -o out.csv",
+    "evaluate": "evaluate p.safetensors {}",
+    "audit": "audit {} --probe p.safetensors -o audit",
+}
+
+
+def words(command, source):
+    return COMMANDS[command].format(source).split()
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def labels():
+    return [NAMES[row % 3] for row in range(90)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, labels):
     """Work in a folder with a table and a probe fitted on its columns x0, x1, …"""
     monkeypatch.chdir(tmp_path)
-    features, true = blobs(90)
-    write_table(tmp_path / "a.csv", features, label=[NAMES[label] for label in true])
-    result = run("fit", "a.csv", "-o", "p.safetensors", "--quiet")
-    assert result.exit_code == 0, result.output
+    write_table(tmp_path / "a.csv", blobs(90)[0], label=labels)
+    done("fit", "a.csv", "-o", "p.safetensors", "--quiet")
     return tmp_path
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_columns_are_in_the_file_of_the_probe():
-    assert load("p.safetensors").feature_names_in_.tolist() == [f"x{i}" for i in range(6)]
-    result = run("predict", "p.safetensors", "a.csv", "-o", "out.csv", "--quiet")
-    assert result.exit_code == 0, result.output
-    assert column("out.csv", "predicted_label") == column("a.csv", "label")
 
 
 @pytest.mark.parametrize(
@@ -35,32 +43,47 @@ def test_the_columns_are_in_the_file_of_the_probe():
         ([f"x{i}" for i in range(5)], "other.csv lacks 'x5'"),
     ],
 )
-@pytest.mark.parametrize("command", ["predict", "evaluate", "audit"])
-def test_other_columns_are_refused_by_name(folder, names, message, command):
-    labels = [NAMES[row % 3] for row in range(12)]
+@pytest.mark.parametrize("command", COMMANDS)
+def test_rejects_other_columns(folder, labels, names, message, command):
     rows = np.random.default_rng(0).normal(size=(12, len(names))).tolist()
-    lines = ([*map(repr, row), label] for row, label in zip(rows, labels, strict=True))
+    lines = ([*map(repr, row), label] for row, label in zip(rows, labels[:12], strict=True))
     write_csv(folder / "other.csv", [*names, "label"], lines)
     before = everything(folder)
-    arguments = {
-        "predict": ("predict", "p.safetensors", "other.csv", "-o", "out.csv"),
-        "evaluate": ("evaluate", "p.safetensors", "other.csv"),
-        "audit": ("audit", "other.csv", "--probe", "p.safetensors", "-o", "audit"),
-    }
-    result = run(*arguments[command])
-    assert result.exit_code == 1, result.output
-    said = "p.safetensors was fitted on 6 columns 'x0', 'x1', 'x2' and 3 more, and "
-    assert said + message in result.output
-    assert "--feature-column" in result.output
+    said = refused(*words(command, "other.csv"))
+    fitted = "p.safetensors was fitted on 6 columns 'x0', 'x1', 'x2' and 3 more, and "
+    assert fitted + message in said
+    assert "--feature-column" in said
     assert everything(folder) == before
 
 
+@pytest.mark.usefixtures("folder")
+def test_rejects_columns_in_another_order():
+    chosen = [part for i in (1, 0, 2, 3, 4, 5) for part in ("--feature-column", f"x{i}")]
+    said = refused(*words("predict", "a.csv"), *chosen)
+    assert "a.csv has them in another order" in said
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_rejects_features_of_another_backbone(command):
+    done("extract", "digits", "--backbone", "pixels", "-o", "d.features", "--quiet")
+    table = read_features("d.features")
+    some = table.take(np.arange(100))
+    write_features("some.features", some)
+    done("fit", "some.features", "-o", "p.safetensors", "--quiet", "--force")
+    other = {**table.provenance, "backbone": "resnet50"}
+    write_features("other.features", replace(some, provenance=other))
+    assert (
+        "other.features has features of 'resnet50', and p.safetensors was fitted on features of "
+        "'pixels': extract both with the same backbone."
+    ) in refused(*words(command, "other.features"))
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet", "folder"])
-@pytest.mark.parametrize("command", ["predict", "evaluate", "audit"])
-def test_the_columns_of_a_probe_are_taken_by_name_from_a_table_with_others(folder, kind, command):
-    features, true = blobs(90)
-    labels = [NAMES[label] for label in true]
-    # A number a row and words among numbers: both would stop a table without chosen features.
+@pytest.mark.parametrize("command", COMMANDS)
+def test_takes_the_columns_of_the_probe_from_a_table_with_others(folder, labels, kind, command):
+    features = blobs(90)[0]
+    # A number per row and words among numbers: neither could be a feature.
     others = {"age": np.arange(90), "height": ["?", *["180"] * 89]}
     turned = {f"x{i}": features[:, i] for i in range(5, -1, -1)}
     frame = pd.DataFrame({**others, **turned, "label": labels})
@@ -70,39 +93,23 @@ def test_the_columns_of_a_probe_are_taken_by_name_from_a_table_with_others(folde
     else:
         (folder / "parts").mkdir()
         frame.to_parquet(source / "0.parquet" if kind == "folder" else source)
-    arguments = {
-        "predict": ("predict", "p.safetensors", source, "-o", "out.csv"),
-        "evaluate": ("evaluate", "p.safetensors", source),
-        "audit": ("audit", source, "--probe", "p.safetensors", "-o", "audit"),
-    }
-    result = run(*arguments[command])
-    assert result.exit_code == 0, result.output
+    said = done(*words(command, source)).output
     if kind != "folder":
-        assert "features: 6 columns x0 … x5" in result.output
-        assert "not used: age, height" in result.output
+        assert "features: 6 columns x0 … x5" in said
+        assert "not used: age, height" in said
     found = {
         "predict": lambda: column("out.csv", "predicted_label"),
-        "evaluate": lambda: labels if "Accuracy 100.0%" in result.output else [],
+        "evaluate": lambda: labels if "Accuracy 100.0%" in said else [],
         "audit": lambda: column("audit/issues.csv", "predicted_label"),
     }
     assert found[command]() == labels
 
 
-def test_columns_chosen_in_another_order_are_refused(folder):
-    chosen = [part for i in (1, 0, 2, 3, 4, 5) for part in ("--feature-column", f"x{i}")]
-    result = run("predict", "p.safetensors", "a.csv", "-o", "out.csv", *chosen)
-    assert result.exit_code == 1
-    assert "a.csv has them in another order" in result.output
-    assert not (folder / "out.csv").exists()
-
-
 def test_notes_name_stray_columns(folder):
-    features, true = blobs(90)
-    write_table(folder / "b.csv", features, label=[NAMES[label] for label in true])
-    frame = pd.read_csv(folder / "b.csv").assign(amount=np.linspace(100, 50_000, 90))
+    frame = pd.read_csv(folder / "a.csv").assign(amount=np.linspace(100, 50_000, 90))
     frame.to_csv(folder / "b.csv", index=False)
-    result = run("describe", "b.csv")
-    assert "features: 7 columns x0 … x5 and amount; label" in result.output
-    assert "Note: features with unusual names: 'amount'; features with" in result.output
-    assert "dominate the others: 'amount'. To leave some out, name the columns" in result.output
-    assert "Note: " not in run("describe", "b.csv", "--feature-column", "x*").output
+    said = done("describe", "b.csv").output
+    assert "features: 7 columns x0 … x5 and amount; label" in said
+    assert "Note: features with unusual names: 'amount'; features with" in said
+    assert "dominate the others: 'amount'. To leave some out, name the columns" in said
+    assert "Note: " not in done("describe", "b.csv", "--feature-column", "x*").output

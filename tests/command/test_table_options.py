@@ -1,51 +1,33 @@
 """The options of tables: one record for all commands, and what is said of labels."""
 
 import inspect
+from dataclasses import fields
 from html import unescape
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import pytest
-from label_tables import NAMES, blobs, column, run, write_table, wrong_every
+from label_tables import NAMES, blobs, column, done, refused, write_table, wrong_every
 
 from twohot.probes import load
 from twohot.tables import csv_columns, read_features, read_table
-from twohot_command.app import command_function, parser_of, with_option_record
+from twohot_command.app import parser_of, with_option_record
 from twohot_command.sources import TableOptions
 
 READ_LABELS = ("audit", "corrupt", "describe", "fit", "forecast")
 
 
-def help_of(name):
-    """Return the help of every option of a command, and the names of its arguments."""
-    parser = parser_of(name)
-    options = {entry.opts[0]: entry.help for entry in parser.params if "-" in entry.opts[0]}
-    arguments = [entry.name for entry in parser.params if entry.param_type_name == "argument"]
-    return options, arguments
-
-
 @pytest.mark.parametrize("name", READ_LABELS)
-def test_commands_that_read_labels_have_the_same_options(name):
-    options, arguments = help_of(name)
+def test_commands_that_read_labels_have_the_options_of_the_record(name):
+    parameters = parser_of(name).params
+    arguments = [entry.name for entry in parameters if entry.param_type_name == "argument"]
     assert arguments == ["source", "others"]
-    assert {
-        "--label-column": "Column or array that holds the labels.",
-        "--feature-column": "Column that holds features, or a pattern such as 'e*'; repeat it for "
-        "more.",
-        "--id-column": "Column of row ids; by default id, else the position.",
-        "--item-column": "Column of the texts or image paths of the rows.",
-        "--labels": "Separate label file: .csv, .parquet or .npy.",
-        "--classes": "Text file that names one class per line.",
-        "--missing": "Text that means no label; repeat it for more.",
-        "--merge-spellings": "Merge labels that differ only in case, blanks or the encoding of "
-        "accents; the most frequent spelling is used.",
-        "--split": "Split to use, or all; by default train, if any.",
-    }.items() <= options.items()
-    assert "options" not in inspect.signature(command_function(name)).parameters
+    own = {entry.name for entry in fields(TableOptions)} - {"source", "others"}
+    assert own <= {entry.name for entry in parameters}
 
 
-def test_the_record_is_made_of_its_options():
+def test_options_become_a_record():
     def command(
         probe: str, *, before: int = 0, options: TableOptions, after: Annotated[int, "x"] = 1
     ) -> None:
@@ -56,20 +38,13 @@ def test_the_record_is_made_of_its_options():
     spread = with_option_record(command)
     names = list(inspect.signature(spread).parameters)
     own = ["label_column", "feature_column", "id_column", "item_column"]
-    fields = [*own, "labels", "classes", "missing", "merge_spellings", "split"]
-    assert names == ["probe", "source", "others", "before", *fields, "after"]
-    given = dict.fromkeys([*fields, "others"]) | {"split": "val", "source": Path("a.csv")}
+    others = [*own, "labels", "classes", "missing", "merge_spellings", "split"]
+    assert names == ["probe", "source", "others", "before", *others, "after"]
+    given = dict.fromkeys([*others, "others"]) | {"split": "val", "source": Path("a.csv")}
     given["merge_spellings"] = False
     spread(probe="p", before=2, after=3, **given)
     assert seen == [("p", 2, TableOptions(source=Path("a.csv"), split="val"), 3)]
     assert spread.__doc__ == "Say what came."
-
-
-def test_a_command_without_a_table_stays_as_it_is():
-    def command(*, n: int = 0) -> None:
-        """Take no table."""
-
-    assert with_option_record(command) is command
 
 
 @pytest.fixture
@@ -84,116 +59,102 @@ def odd(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("odd")
-def test_odd_labels_are_said():
-    result = run("describe", "table.csv")
-    assert result.exit_code == 0, result.output
-    assert (
+def test_prints_odd_labels_once():
+    result = done("describe", "table.csv")
+    spellings = (
         "Note: 2 rows have a label that may be another spelling of a class: 'cat' (47 rows) / "
         "'Cat' (1), 'dog' (48 rows) / 'dog␣' (1). They are different classes here: pass "
-        "--merge-spellings if they are one." in result.stderr
+        "--merge-spellings if they are one."
     )
-    assert (
-        "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that there "
-        "is no label." in result.stderr
-    )
-    # Once, and in no other words.
+    assert spellings in result.stderr
+    missing = "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that"
+    assert missing in result.stderr
     assert "another spelling" not in result.stdout
     assert "`missing`" not in result.output
-    quieter = run("describe", "table.csv", "--missing", "NaN", "--missing", "n/a")
-    assert quieter.exit_code == 0, quieter.output
+    quieter = done("describe", "table.csv", "--missing", "NaN", "--missing", "n/a")
     assert "another spelling" in quieter.stderr
     assert "--missing" not in quieter.stderr
 
 
-def test_spellings_are_merged_where_somebody_asks_for_it(odd) -> None:
+def test_merges_spellings(odd) -> None:
     said = "Spellings merged: 'Cat' as 'cat' (1 row), 'dog␣' as 'dog' (1 row)"
     asked = ("table.csv", "--merge-spellings", "--missing", "NaN", "--missing", "n/a")
-    fitted = run("fit", *asked, "-o", "p.safetensors", "--quiet")
-    assert fitted.exit_code == 0, fitted.output
+    fitted = done("fit", *asked, "-o", "p.safetensors", "--quiet")
     assert said in fitted.stdout
     assert "another spelling" not in fitted.output
     assert load("p.safetensors").classes_.tolist() == ["cat", "dog", "fox"]
-    forecast = run("forecast", *asked, "--quiet")
-    assert said in forecast.stdout
-    nexts = [line for line in forecast.stdout.splitlines() if "twohot" in line]
-    assert all(
-        "--merge-spellings" in line for line in nexts if " fit " in line or " audit " in line
-    )
-    audited = run("audit", *asked, "-o", "audit", "--quiet")
-    assert audited.exit_code == 0, audited.output
-    assert "'Cat' as 'cat', 'dog␣' as 'dog'" in unescape(
-        Path("audit/report.html").read_text("utf-8")
-    )
+    forecast = done("forecast", *asked, "--quiet").stdout
+    assert said in forecast
+    steps = [line for line in forecast.splitlines() if " fit " in line or " audit " in line]
+    assert steps
+    assert all("--merge-spellings" in line for line in steps)
+    done("audit", *asked, "-o", "audit", "--quiet")
+    page = unescape(Path("audit/report.html").read_text("utf-8"))
+    assert "'Cat' as 'cat', 'dog␣' as 'dog'" in page
     # The file itself is corrected: its spellings are known, and merged in it.
     accepted = ("--accept-all", "1", "--audit", "audit", "--to", "table.csv", "-o", "clean.csv")
-    assert run("apply", *accepted).exit_code == 0
+    done("apply", *accepted)
     columns = csv_columns(Path("clean.csv"))
     assert columns["given_label"].tolist() == odd
     assert {*columns["label"].tolist()} == {"cat", "dog", "fox", "NaN", "n/a"}
 
 
 @pytest.mark.usefixtures("odd")
-def test_blanks_at_the_end_of_a_class_are_seen_in_tables():
-    described = run("describe", "table.csv", "--verbose").stdout
+def test_tables_show_blanks_at_the_end_of_a_class():
+    described = done("describe", "table.csv", "--verbose").stdout
     assert "│ 'dog ' " in described
     assert "│ dog " in described
-    assert run("fit", "table.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
-    assert "│ 'dog ' " in run("evaluate", "p.safetensors", "table.csv", "-v").stdout
+    done("fit", "table.csv", "-o", "p.safetensors", "--quiet")
+    assert "│ 'dog ' " in done("evaluate", "p.safetensors", "table.csv", "-v").stdout
 
 
-def test_texts_that_mean_no_label(odd):
-    arguments = ["corrupt", "table.csv", "--rate", "0", "-o", "out.features", "--missing", "NaN"]
-    assert run(*arguments).exit_code == 0
+def test_texts_that_mean_no_label_are_remembered(odd):
+    asked = ("corrupt", "table.csv", "--rate", "0", "-o", "out.features", "--missing", "NaN")
+    done(*asked)
     table = read_features("out.features")
     assert table.given_labels.tolist() == [None if name == "NaN" else name for name in odd]
     assert table.classes == ("Cat", "cat", "dog", "dog ", "fox", "n/a")
-    # The file remembers it where other labels are read next to it.
     assert read_table("out.features", labels=odd).classes == table.classes
 
 
-def test_labels_of_a_list_are_looked_at_when_extracted(tmp_path, monkeypatch):
+@pytest.mark.parametrize("labels", [[], ["--labels", "table.csv"]])
+@pytest.mark.parametrize("source", ["table.csv", "out.features"])
+def test_warns_of_a_text_that_is_no_label(odd, source, labels):  # noqa: ARG001 - the folder
+    done("corrupt", "table.csv", "--rate", "0", "-o", "out.features", "--missing", "NaN")
+    asked = ("describe", source, *labels, "--missing", "NaN", "--missing", "N/A")
+    with pytest.warns(UserWarning, match=r"^'N/A' occurs nowhere in the label column 'label': che"):
+        done(*asked)
+
+
+def test_extract_prints_odd_labels_of_a_list(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("texts.csv").write_text("text,label\none,Bug\ntwo,bug\nthree,NaN\n")
-    # Refused: pixels take no texts. What is odd about the labels was said before.
-    result = run("extract", "texts.csv", "--backbone", "pixels", "-o", "t.features")
-    assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in result.stderr
-    assert "pass --merge-spellings where the feature file is read" in result.stderr
-    assert "'NaN' is a class here: name such a text by --missing if it means" in result.stderr
+    # Pixels take no texts; the labels were checked before.
+    said = refused("extract", "texts.csv", "--backbone", "pixels", "-o", "t.features")
+    assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in said
+    assert "pass --merge-spellings where the feature file is read" in said
+    assert "'NaN' is a class here: name such a text by --missing if it means" in said
 
 
-def test_classes_without_a_row_in_the_split_are_left_out_of_the_probe(tmp_path):
+def test_a_probe_lacks_classes_without_a_row_in_the_split(tmp_path):
     features, true = blobs()
-    split = np.where(true == 2, "test", "train").tolist()
+    split = ["one", *np.where(true[1:] == 2, "test", "train").tolist()]
     labels = [NAMES[k] for k in true]
     source = write_table(tmp_path / "table.csv", features, label=labels, split=split)
-    probe = tmp_path / "p.safetensors"
-    result = run("fit", source, "-o", probe, "--quiet")
-    assert "Fitted on 100 rows of 2 classes" in result.output, result.output
-    assert run("predict", probe, source, "-o", tmp_path / "out.csv").exit_code == 0
-    assert set(column(tmp_path / "out.csv", "predicted_label")) == {"2", "10"}
+    probe, output = tmp_path / "p.safetensors", tmp_path / "out.csv"
+    said = done("fit", source, "-o", probe, "--quiet").output
+    assert "Fitted on 99 rows of 2 classes" in said
+    done("predict", probe, source, "-o", output)
+    assert set(column(output, "predicted_label")) == {"2", "10"}
+    said = done("predict", probe, source, "--split", "one", "-o", output, "--force").output
+    assert "Predicted 1 row: " in said
 
 
-def test_one_row_is_no_plural(tmp_path):
-    features, true = blobs()
-    split = ["one", *["train"] * (len(true) - 1)]
-    labels = [NAMES[k] for k in true]
-    source = write_table(tmp_path / "table.csv", features, label=labels, split=split)
-    probe = tmp_path / "p.safetensors"
-    assert run("fit", source, "-o", probe, "--quiet").exit_code == 0
-    result = run("predict", probe, source, "--split", "one", "-o", tmp_path / "out.csv")
-    assert "Predicted 1 row: " in result.output
-    corrupted = run("corrupt", source, "--rate", "0.1", "-o", tmp_path / "noisy.features")
-    assert "1 other row keeps its label." in corrupted.output
-
-
-def test_text_that_is_no_feature_is_named_if_features_are_few(tmp_path) -> None:
-    numbers = np.random.default_rng(0).normal(size=40).round(3)
-    rows = [
-        f"the parcel is late and the phone is silent {i},{x},{'abc'[i % 3]}"
-        for i, x in enumerate(numbers)
-    ]
+def test_names_a_text_column_if_features_are_few(tmp_path) -> None:
+    text = "the parcel is late and the phone is silent"
+    numbers = np.random.default_rng(0).normal(size=40).round(3).tolist()
+    rows = [f"{text} {i},{x},{'abc'[i % 3]}" for i, x in enumerate(numbers)]
     path = tmp_path / "tickets.csv"
     path.write_text("\n".join(["text,priority,label", *rows]))
-    result = run("describe", path)
-    assert result.exit_code == 0, result.output
-    assert "1 feature for 3 classes; column 'text' is shown and is not a feature" in result.stderr
+    said = done("describe", path).stderr
+    assert "1 feature for 3 classes; column 'text' is shown and is not a feature" in said

@@ -27,7 +27,7 @@ def write(site, body, name="index.html"):
         '<a href="index.html?q=1#%C3%B6ffnen">x</a><p id="öffnen">',
     ],
 )
-def test_what_is_right_is_passed_over(site, body):
+def test_accepts_a_correct_page(site, body):
     write(site, body)
     assert list(problems(site)) == []
 
@@ -43,18 +43,18 @@ def test_what_is_right_is_passed_over(site, body):
         ('<a href="index.html#gone">x</a>', "leads to index.html#gone"),
     ],
 )
-def test_what_is_wrong_is_said(site, body, said):
+def test_reports_a_problem_of_a_page(site, body, said):
     write(site, body)
     (found,) = problems(site)
     assert found.startswith(f"index.html {said}")
 
 
-def test_a_style_sheet_that_fetches_fonts_is_said(site):
+def test_reports_a_style_sheet_that_fetches_fonts(site):
     (site / "site.css").write_text('@font-face { src: url("https://fonts.example.org/a.woff") }')
     assert list(problems(site)) == ["site.css fetches https://fonts.example.org/a.woff"]
 
 
-def test_the_list_of_pages_leads_to_pages(site):
+def test_reports_links_to_missing_pages(site):
     write(site, "")
     link = "- [Home](https://twohot.readthedocs.io/en/stable/{}.html): It opens the site.\n"
     (site / "llms.txt").write_text(link.format("index") + link.format("gone"), encoding="utf-8")
@@ -63,7 +63,7 @@ def test_the_list_of_pages_leads_to_pages(site):
     assert list(missing_pages(site)) == ["llms.txt has no links"]
 
 
-def test_every_public_name_and_command_needs_its_place(site):
+def test_reports_public_names_and_commands_without_a_place(site):
     ids = [f"twohot-{name}" for name in COMMANDS]
     for module in public_modules("twohot"):
         ids += [f"{module}.{name}" for name in __import__(module, fromlist=["x"]).__all__]

@@ -7,7 +7,7 @@ import kernel_tests
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_test_that_is_named_is_there() -> None:
+def test_every_named_test_exists() -> None:
     named = kernel_tests.numerical_tests()
     assert all((ROOT / name).exists() for name in named)
     assert set(kernel_tests.OF_TWO_THREADS) <= set(named)
@@ -16,5 +16,5 @@ def test_every_test_that_is_named_is_there() -> None:
     assert any(f"tests/{name}" in named for name in kernel_tests.JUDGING)
 
 
-def test_a_kernel_that_is_unknown_does_not_run() -> None:
+def test_an_unknown_kernel_does_not_run() -> None:
     assert kernel_tests.kernel_that_runs("of no processor") != "of no processor"

@@ -4,7 +4,7 @@ from docutils.core import publish_doctree
 from llms_txt import Listed, below, first_sentence, llms_text
 
 
-def test_a_page_is_a_link_with_what_it_is_about() -> None:
+def test_lists_a_page_with_its_first_sentence() -> None:
     page = Listed("guide/clean", "Clean", "After this page you can clean.")
     assert llms_text("twohot", "It finds wrong labels.", {"Guide": [page]}, "https://x.org/") == (
         "# twohot\n\n> It finds wrong labels.\n\n## Guide\n\n"
@@ -17,7 +17,7 @@ def test_pages_below_a_page_follow_it() -> None:
     assert list(below("a", children)) == ["a", "b", "c", "d"]
 
 
-def test_the_first_sentence_is_neither_a_heading_nor_of_a_table() -> None:
+def test_the_first_sentence_is_no_heading_and_no_list() -> None:
     page = "Title\n=====\n\n* A point.\n\nYou can do this\nnow. And that.\n"
     assert first_sentence(publish_doctree(page)) == ""  # docutils has no section for a sole title
     longer = f"Site\n####\n\n{page}\n\nOther\n=====\n\nText.\n"

@@ -15,7 +15,7 @@ def read_yaml(name):
     return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_the_workflow_runs_what_a_change_must_pass_on_every_supported_python():
+def test_the_workflow_runs_all_checks_on_every_supported_python():
     jobs = read_yaml(".github/workflows/ci.yml")["jobs"]
     job = jobs["check"]
     assert ".ci/run" in [step.get("run") for step in job["steps"]]
@@ -39,13 +39,13 @@ def test_actions_are_pinned_by_the_hash_of_a_commit(name):
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action) for action in used)
 
 
-def test_fast_tests_are_there():
+def test_fast_tests_exist():
     lines = (ROOT / ".ci/fast_tests.txt").read_text(encoding="utf-8").splitlines()
     missing = [line for line in lines if not (ROOT / line.removeprefix("--ignore=")).exists()]
     assert missing == []
 
 
-def test_hooks_before_a_commit_are_those_of_the_style_check():
+def test_commit_hooks_are_those_of_the_style_check():
     hooks = read_yaml(".pre-commit-config.yaml")["repos"][0]["hooks"]
     recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     lines = [line.strip().removeprefix("$(BIN)/") for line in recipe[1].splitlines()]
@@ -57,7 +57,7 @@ def test_hooks_before_a_commit_are_those_of_the_style_check():
     assert all(hook["additional_dependencies"][0] in pinned for hook in hooks)
 
 
-def test_the_citation_is_of_the_paper_and_says_no_version():
+def test_the_citation_has_the_paper_and_no_version():
     citation = read_yaml("CITATION.cff")
     assert citation["license"] == PROJECT["license"]
     assert "version" not in citation
@@ -67,7 +67,7 @@ def test_the_citation_is_of_the_paper_and_says_no_version():
 
 
 @pytest.mark.parametrize("form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")))
-def test_forms_of_issues_ask_for_something(form):
+def test_issue_forms_have_a_required_field(form):
     content = read_yaml(form)
     assert content["name"]
     assert content["description"]
@@ -75,7 +75,7 @@ def test_forms_of_issues_ask_for_something(form):
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
-def test_links_of_pages_beside_the_code_lead_somewhere(page):
+def test_links_in_project_pages_lead_to_files(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
         assert target.startswith("https://") or (ROOT / target).exists(), target

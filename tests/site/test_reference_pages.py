@@ -18,7 +18,7 @@ from twohot_command.commands import COMMANDS
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_option_of_every_command_has_its_line():
+def test_every_option_of_every_command_has_a_line():
     sections = dict(zip(COMMANDS, command_sections(), strict=True))
     for name, section in sections.items():
         assert section.startswith(f"## twohot {name}\n")
@@ -46,7 +46,7 @@ def test_a_field_is_described_by_the_comments_above_and_beside_it():
     }
 
 
-def test_fields_become_a_section_of_their_own():
+def test_fields_become_a_section():
     lines = ["Something."]
     add_fields(None, "class", "Measured", Measured, None, lines)
     assert lines[1:] == [
@@ -62,7 +62,7 @@ def test_fields_become_a_section_of_their_own():
 
 
 @pytest.mark.parametrize("heading", ["Attributes", "Parameters"])
-def test_a_docstring_that_says_it_itself_is_left_alone(heading):
+def test_a_docstring_with_a_section_is_unchanged(heading):
     lines = ["Something.", "", heading, "-" * len(heading)]
     before = list(lines)
     add_fields(None, "class", "Measured", Measured, None, lines)
@@ -74,13 +74,13 @@ def test_a_record_of_the_package_has_all_its_fields():
     assert all(field_comments(Corrupted).values())
 
 
-def test_the_page_of_a_record_leads_to_what_returns_it():
+def test_the_page_of_a_record_links_to_its_function():
     lines = ["Every row."]
     add_makers(None, "class", "twohot.LabelIssues", LabelIssues, None, lines)
     assert lines == ["Every row.", "", "See Also", "--------", "twohot.find_label_issues"]
 
 
-def test_a_class_with_an_example_leads_nowhere_else():
+def test_a_class_with_an_example_has_no_further_link():
     lines = (AutoProbe.__doc__ or "").splitlines()
     before = list(lines)
     add_makers(None, "class", "twohot.AutoProbe", AutoProbe, None, lines)
@@ -90,12 +90,12 @@ def test_a_class_with_an_example_leads_nowhere_else():
 GLOSSARY = ROOT / "docs/reference/glossary.md"
 
 
-def test_the_words_above_the_columns_of_a_fit_are_in_the_glossary():
+def test_the_headings_of_a_fit_are_in_the_glossary():
     words = re.findall(r"^\| ([^|]+) \|", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
     assert not [heading for heading in HEADINGS if heading and heading not in words]
 
 
-def test_the_glossary_leads_to_sections_that_are_there():
+def test_links_of_the_glossary_lead_to_sections():
     for place in re.findall(r"\[page\]\(([^)]+)\)", GLOSSARY.read_text(encoding="utf-8")):
         path, _, anchor = place.partition("#")
         text = (GLOSSARY.parent / (path or GLOSSARY.name)).read_text(encoding="utf-8")

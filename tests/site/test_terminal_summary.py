@@ -29,7 +29,7 @@ def summary(module: ModuleType, reasons: list[str]) -> list[str]:
     return lines
 
 
-def test_skipped_tests_of_the_browser_are_one_line(of_the_root: ModuleType) -> None:
+def test_skipped_browser_tests_are_one_line(of_the_root: ModuleType) -> None:
     reason = "chromium and chromedriver are not installed: the report is not tested in one"
     assert reason in (ROOT / "tests/review/conftest.py").read_text(encoding="utf-8")
     (line,) = summary(of_the_root, [reason, "no models", reason])
@@ -38,5 +38,5 @@ def test_skipped_tests_of_the_browser_are_one_line(of_the_root: ModuleType) -> N
 
 
 @pytest.mark.parametrize("reasons", [[], ["no models"]])
-def test_nothing_is_said_where_they_ran(of_the_root: ModuleType, reasons: list[str]) -> None:
+def test_prints_nothing_if_they_ran(of_the_root: ModuleType, reasons: list[str]) -> None:
     assert summary(of_the_root, reasons) == []

@@ -74,7 +74,8 @@ class Applied:
     excluded: NDArray[np.bool_]  # (n_rows,)
     notes: Mapping[int, str]  # notes by positions of rows in the data
     n_decided: Mapping[str, int]  # numbers of rows for each of DECISIONS
-    n_changed: int  # rows with another label than the given one, without excluded rows
+    # Rows with a label of another class. Excluded rows and merged spellings are not counted.
+    n_changed: int
     n_open: int  # flagged rows without a decision
     # Merged spellings, from their names to the classes that they become.
     spellings: Mapping[str, str] = field(default_factory=dict)
@@ -264,7 +265,7 @@ def _applied(
         excluded,
         notes,
         n_decided={decision: counts[decision] for decision in DECISIONS},
-        n_changed=int(np.sum((labels != rows.given_labels) & ~excluded)),
+        n_changed=int(np.sum((labels != merged[rows.given_labels]) & ~excluded)),
         n_open=int(is_open.sum()),
         spellings=spellings,
         n_respelt=int(is_respelt.sum()),

@@ -36,6 +36,7 @@ from twohot.tables.table import (
     code_by_name,
     name_positions,
     new_classes,
+    warn_of_unused,
 )
 
 ROW = "row"
@@ -248,11 +249,13 @@ def of_feature_file(
         problem = "the source is a feature file, which contains the roles of its columns"
         advice = "remove {classes} and the names of columns."
         raise ArgumentError("", problem, advice, classes=...)
-    table = _without_classes(table, missing)
+    # A text that meant no label when the file was made is no class.
+    new = [text for text in missing_texts(missing) if text not in table.missing]
     if labels is None:
+        warn_of_unused(new, table.classes, table.label_column or "label")
         _check_same_names(table, choice)
-        return table
-    return _relabelled(table, labels, choice)
+        return _without_classes(table, missing)
+    return _relabelled(_without_classes(table, missing), labels, choice, new)
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
@@ -283,8 +286,13 @@ def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
             raise ArgumentError({f"{role}_column": chosen}, problem, advice, labels=...)
 
 
-def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> FeatureTable:
-    """Return a table with the labels of a label file instead of its own."""
+def _relabelled(
+    table: FeatureTable, labels: Any, choice: ColumnChoice, missing: Iterable[str]
+) -> FeatureTable:
+    """Return a table with the labels of a label file instead of its own.
+
+    Warns of a text in `missing` that does not occur among them.
+    """
     known = table.ids, table.skipped_ids, lambda: table.coded
     joined = join_labels(labels, choice, *known, own_name=table.label_column)
     if table.items is not None:
@@ -293,6 +301,7 @@ def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> Featu
     # A table without labels has no classes.
     classes, said = table.classes or None, f"column {name!r}"
     cells = joined.columns[name]
+    warn_of_unused(missing, as_cells(cells, name).tolist(), name)
     coded = code_by_name(cells, classes, name=said, missing=table.missing, extend=True)
     names = tuple(coded.classes.tolist())
     grouped = table.superclass is not None

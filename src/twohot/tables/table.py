@@ -1,8 +1,9 @@
 """The feature table: features, labels, and other information on both."""
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from twohot.base import (
     counted,
     first_few,
     holds_numbers,
+    is_missing,
+    missing_texts,
     order_key,
     spelling_groups,
 )
@@ -315,18 +318,30 @@ def code_given_and_true(
 ) -> tuple[Labels, Labels | None]:
     """Return the given labels, and the true ones if the column exists, with the same classes."""
     how: dict[str, Any] = {"missing": missing, "extend": extend}
+    names = [name for name in (label, true_label) if name is not None]
+    if missing:
+        cells = (as_cells(columns[name], name).tolist() for name in names)
+        warn_of_unused(missing_texts(missing), chain.from_iterable(cells), label)
     given, *others = (
-        code_by_name(columns[name], classes, name=f"column {name!r}", **how)
-        for name in (label, true_label)
-        if name is not None
+        code_by_name(columns[name], classes, name=f"column {name!r}", **how) for name in names
     )
     if not others:
         return given, None
     # A class may occur only among the true labels.
     true = others[0]
-    names = list(dict.fromkeys([*given.classes.tolist(), *true.classes.tolist()]))
-    every = np.array(sorted(names, key=order_key) if classes is None else names, dtype=object)
+    found = list(dict.fromkeys([*given.classes.tolist(), *true.classes.tolist()]))
+    every = np.array(sorted(found, key=order_key) if classes is None else found, dtype=object)
     return given.among(every), true.among(every)
+
+
+def warn_of_unused(missing: Iterable[str], labels: Iterable[object], label: str) -> None:
+    """Warn of texts that mean no label but occur nowhere in a column; they may be misspelt."""
+    there = {as_text(cell) for cell in labels if not is_missing(cell)}
+    unused = [text for text in missing if text not in there]
+    if unused:
+        occur = "occurs" if len(unused) == 1 else "occur"
+        nowhere = f"{first_few(unused)} {occur} nowhere in the label column {label!r}"
+        warnings.warn(f"{nowhere}: check the texts that mean no label.", stacklevel=2)
 
 
 def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) -> NDArray[Any]:
