@@ -108,7 +108,7 @@ def test_a_worker_that_joins_late_can_take_over(monkeypatch):
 
 @pytest.mark.usefixtures("client")
 def test_a_chunk_on_which_a_kernel_fails_is_named():
-    rows = DaskRows(open_chunks(chunked(X), np.dtype(np.float32)))
+    rows = DaskRows(open_chunks(chunked(X)))
     some = r"chunk [0-2] \(rows [0-9]+ to [0-9]+\) failed: TypeError"
     with pytest.raises(ChunkError, match=some):
         rows.sum(operator.truediv, 2)  # of which a block knows nothing
@@ -142,7 +142,7 @@ def test_a_chunk_that_cannot_be_read_is_named_and_the_cluster_is_not_blamed():
 def test_so_is_one_that_is_read_again_each_pass(monkeypatch):
     monkeypatch.setattr("twohot.rows.dask_tasks.FEATURE_SHARE", 1e-9)
     with pytest.warns(UserWarning, match="every pass reads it again"):
-        rows = DaskRows(open_chunks(parts_of_files(), np.dtype(np.float32)))
+        rows = DaskRows(open_chunks(parts_of_files()))
     with pytest.raises(ChunkError, match=r"chunk 1 of X cannot be computed: FileNotFoundError"):
         rows.sum(mean_terms, np.arange(5), np.zeros(24))
 
@@ -252,7 +252,7 @@ def test_a_scheduler_that_is_killed(tmp_path, monkeypatch):
 def test_without_a_checkpoint_the_error_says_that_there_could_be_one():
     with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own:
         with Client(own):
-            rows = DaskRows(open_chunks(chunked(X), np.dtype(np.float32)))
+            rows = DaskRows(open_chunks(chunked(X)))
         with pytest.raises(
             ClusterLostError, match=r"run this again; a fit or an audit with checkpoint=…"
         ):

@@ -56,7 +56,7 @@ def test_features_beyond_the_memory_of_the_workers_are_read_again(client, monkey
     probe = LinearProbe(tol=1e-2)
     expected = probe.fit(X, Y).coef_
     with pytest.warns(UserWarning, match=r"X takes .* GB, and workers have room for 0.0 GB: every"):
-        rows = open_chunks(chunked(X), np.dtype(np.float32))
+        rows = open_chunks(chunked(X))
     with pytest.warns(UserWarning, match="every pass reads it again"):
         assert relative(probe.fit(chunked(X), chunked(Y)).coef_, expected) <= 1e-5
     assert rows.shape == X.shape
