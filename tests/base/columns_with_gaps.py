@@ -60,7 +60,6 @@ CONTAINERS_WITH_NULLS = {
         filled(values, values[0]), mask=[value is None for value in values]
     ),
     "pandas nullable": lambda values: pd.Series(values).convert_dtypes(),
-    "pandas nullable array": lambda values: pd.Series(values).convert_dtypes().array,
     "pandas category": lambda values: pd.Series(
         pd.Categorical.from_codes(
             [-1 if value is None else sorted({*values} - {None}).index(value) for value in values],
@@ -76,7 +75,6 @@ CONTAINERS_WITH_NULLS = {
     "list of arrow scalars": lambda values: list(pa.array(values)),
 }
 NULLS_OF_TEXT = {
-    "pandas string null": lambda values: pd.Series(values, dtype="string"),
     "pandas str null": lambda values: pd.Series(values, dtype="str"),
     "polars category": lambda values: pl.Series(values, dtype=pl.Categorical),
     "polars enum": lambda values: pl.Series(values, dtype=pl.Enum(["a", "b"])),
@@ -89,7 +87,6 @@ NULLS_OF_NUMBERS = {
     "float array": lambda values: np.array(values, dtype=float),
     "float16 array": lambda values: np.array(values, dtype=np.float16),
     "pandas float": lambda values: pd.Series(values, dtype=float),
-    "pandas Int64": lambda values: pd.Series(values, dtype="Int64"),
     "pandas Float64": lambda values: pd.Series(values, dtype="Float64"),
     "polars Int8": lambda values: pl.Series(values, dtype=pl.Int8),
     "polars float": lambda values: pl.Series(values, dtype=pl.Float32),
