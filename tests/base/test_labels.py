@@ -9,7 +9,6 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from columns_with_gaps import CODES, COLUMNS, GAPS, TEXTS, objects
 from hypothesis import given
@@ -36,46 +35,18 @@ from twohot.tables import read_table
 N_ROWS = len(CODES)
 X = np.random.default_rng(0).normal(size=(N_ROWS, 3)) + 4 * CODES[:, np.newaxis]
 REFUSED = rf"y has no label in {len(GAPS)} rows, first row {GAPS[0]}: drop these rows"
-FRAME_TYPES = (pd.Series, pd.DataFrame, pl.Series, pl.DataFrame, pa.Table, pa.ChunkedArray)
-
-every_column = pytest.mark.parametrize(
-    ("column", "is_number"), COLUMNS.values(), ids=COLUMNS.keys()
-)
 
 
 def names(is_number):
     return ["2", "10"] if is_number else ["a", "b"]
 
 
-@every_column
+@pytest.mark.parametrize(("column", "is_number"), COLUMNS.values(), ids=COLUMNS.keys())
 def test_missing_labels_have_no_code(column, is_number):
     coded = code_labels(column)
     np.testing.assert_array_equal(coded.codes, CODES)
     assert coded.classes.tolist() == ([2, 10] if is_number else ["a", "b"])
     assert coded.sizes.tolist() == [(CODES == 0).sum(), (CODES == 1).sum()]
-
-
-def as_frame(column):
-    """Return a table with features and the column as labels."""
-    if isinstance(column, pd.Series | pd.DataFrame):
-        column = column if isinstance(column, pd.Series) else column["y"]
-        return pd.DataFrame(X).assign(y=column.array)
-    if isinstance(column, pl.Series | pl.DataFrame):
-        column = column if isinstance(column, pl.Series) else column["y"]
-        return pl.DataFrame(X).with_columns(y=column)
-    column = column["y"] if isinstance(column, pa.Table) else column
-    return pa.table({"a": X[:, 0], "y": column})
-
-
-@pytest.mark.parametrize(
-    ("column", "is_number"),
-    [pair for pair in COLUMNS.values() if isinstance(pair[0], FRAME_TYPES)],
-    ids=[name for name, pair in COLUMNS.items() if isinstance(pair[0], FRAME_TYPES)],
-)
-def test_table_reads_the_column_of_a_frame(column, is_number):
-    table = read_table(as_frame(column))
-    np.testing.assert_array_equal(table.labels, CODES)
-    assert list(table.classes) == names(is_number)
 
 
 # One column in nine: all functions code labels in the same way.

@@ -5,12 +5,10 @@ import pytest
 
 import problems
 import twin
-from prepared import prepared_rows
-from twohot.probes.rounds import LABELS, LabelTargets
-from twohot.rows.coordinates import choose_coordinates
+from prepared import posed
+from twohot.probes.rounds import LABELS
 from twohot.solve.curvature import ClassMetrics, History, metrics_at, metrics_at_zero
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
-from twohot.solve.objective import pose
 
 N_CLASSES, N_FEATURES = 5, 12
 L2 = 0.01
@@ -48,9 +46,7 @@ def test_metrics_multiply_and_solve_by_the_matrix_of_each_class(with_means):
 
 def small_problem():
     data = problems.synthetic()
-    rows = prepared_rows(data.X, n_classes=N_CLASSES)
-    rows.attach(LABELS, data.given_labels)
-    return pose(choose_coordinates(rows), LabelTargets(N_CLASSES), L2, last=None)
+    return posed(data.X, data.given_labels, ridge=L2 * N_CLASSES * len(data.X))  # of unit norm
 
 
 def test_metric_at_zero_is_the_curvature():

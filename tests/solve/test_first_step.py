@@ -6,39 +6,28 @@ from scipy.optimize import minimize_scalar
 
 import problems
 import twin
+from prepared import posed
 from twohot import LinearProbe
-from twohot.probes.rounds import LABELS, LabelTargets
-from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.selected import RANGE, is_sampled
 from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.first_step import PRECISION, first_coef
-from twohot.solve.objective import FitProblem, pose
 
 DATA = problems.digits()
 
 
-def posed(
-    ridge: float, *, weighted: bool = False, block_rows: int | None = None, n_times: int = 1
-) -> tuple[FitProblem, Coordinates]:
-    _, at = prepare(
-        np.tile(DATA.X, (n_times, 1)),
-        center=True,
-        normalize=True,
-        weights=problems.random_weights(len(DATA.X)) if weighted else None,
-        n_jobs=1,
-        n_classes=DATA.n_classes,
-        block_rows=block_rows,
-    )
-    at.rows.attach(LABELS, np.tile(DATA.given_labels, n_times))
-    return pose(at, LabelTargets(DATA.n_classes), n_times * ridge * at.unit_penalty, None), at
+def problem_of(ridge, *, v=None, n_times=1):
+    """Return the problem of a fit to all rows, several times."""
+    X, labels = np.tile(DATA.X, (n_times, 1)), np.tile(DATA.given_labels, n_times)
+    return posed(X, labels, ridge=n_times * ridge, weights=v)
 
 
 @pytest.mark.parametrize("ridge", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_length_minimises_the_objective(weighted, ridge):
-    problem, at = posed(ridge, weighted=weighted)
-    coef = at.to_features(first_coef(problem))
     v = problems.random_weights(len(DATA.X)) if weighted else None
+    problem = problem_of(ridge, v=v)
+    at = problem.coordinates
+    coef = at.to_features(first_coef(problem))
     rows, targets = twin.prepare(DATA.X, v=v), twin.one_hot(DATA.given_labels)
 
     def value(length: float) -> float:
@@ -49,20 +38,22 @@ def test_length_minimises_the_objective(weighted, ridge):
 
 
 def test_length_from_a_sample_is_nearly_that_from_all_rows():
-    all_rows, _ = posed(10.0)
-    problem, at = posed(10.0, n_times=3)  # the same rows thrice, a tenth in the sample
-    before = at.rows.n_row_products
-    length = np.linalg.norm(first_coef(all_rows))
+    problem = problem_of(10.0, n_times=3)  # the same rows thrice, a tenth in the sample
+    before = problem.rows.n_row_products
+    length = np.linalg.norm(first_coef(problem_of(10.0)))
     assert np.linalg.norm(first_coef(problem)) == pytest.approx(length, rel=0.1)
-    assert at.rows.n_row_products - before == pytest.approx(0.3 * len(DATA.X), abs=1)
+    assert problem.rows.n_row_products - before == pytest.approx(0.3 * len(DATA.X), abs=1)
 
 
 def test_step_is_that_of_newton_if_outputs_stay_uniform():
     # With a large penalty logits are tiny, and the metric is the curvature.
-    problem, at = posed(1e6)
-    before, newton = at.rows.n_row_products, metrics_at_zero(problem).solve(problem.target_moment)
+    problem = problem_of(1e6)
+    before, newton = (
+        problem.rows.n_row_products,
+        metrics_at_zero(problem).solve(problem.target_moment),
+    )
     np.testing.assert_allclose(first_coef(problem), newton, rtol=2 * PRECISION)
-    assert at.rows.n_row_products == before  # no row is read
+    assert problem.rows.n_row_products == before  # no row is read
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6, 1e-9])
@@ -87,6 +78,6 @@ def test_rows_without_weight_are_not_sampled(loss):
 
 
 def test_step_of_uniform_targets_is_zero():
-    problem, _ = posed(1.0)
+    problem = problem_of(1.0)
     problem.target_moment[...] = 0
     assert not first_coef(problem).any()

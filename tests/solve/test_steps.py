@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from prepared import posed
 from twohot.probes.rounds import LABELS, SOFT, LabelTargets, StoredTargets
-from twohot.rows.coordinates import Coordinates, prepare
+from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import Rows
 from twohot.solve.loss_kernels import CHANGE
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
@@ -35,29 +36,18 @@ RIDGE = 0.2
 DRAWS = range(3)
 
 
-def coordinates(
-    seed: int = 0, *, weighted=False, intercept=False, n_features=N_FEATURES
-) -> Coordinates:
+def coordinates(seed=0, *, weighted=False, n_features=N_FEATURES, **options) -> Coordinates:
     """Return raw features like those of a network: a large mean, falling variances, and noise."""
     generator = np.random.default_rng(seed)
     true = generator.integers(N_CLASSES, size=N_SAMPLES)
     spread = np.arange(1, n_features + 1) ** -0.7
     centres = 3 * generator.normal(size=(N_CLASSES, n_features)) * spread
     X = 2 + centres[true] + 3 * generator.normal(size=(N_SAMPLES, n_features)) * spread
-    _, made = prepare(
-        X,
-        center=False,
-        normalize=False,
-        weights=generator.uniform(0.5, 2, N_SAMPLES) if weighted else None,
-        n_jobs=1,
-        n_classes=N_CLASSES,
-        intercept=intercept,
-        block_rows=150,
-    )
+    weights = generator.uniform(0.5, 2, N_SAMPLES) if weighted else None
     noisy = generator.random(N_SAMPLES) < 0.4
     given = np.where(noisy, generator.integers(N_CLASSES, size=N_SAMPLES), true)
-    made.rows.attach(LABELS, given)
-    return made
+    problem = posed(X, given, center=False, normalize=False, weights=weights, **options)
+    return problem.coordinates
 
 
 def solver(at: Coordinates, kept_logits: int, tol: float = 1e-8) -> Solver:
