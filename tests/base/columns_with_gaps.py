@@ -56,16 +56,9 @@ CONTAINERS_OF_TEXT = {
 }
 # Containers that have a missing value of their own.
 CONTAINERS_WITH_NULLS = {
-    "masked array": lambda values: np.ma.array(
-        filled(values, values[0]), mask=[value is None for value in values]
-    ),
+    "masked array": lambda values: np.ma.array(filled(values, values[0]), mask=CODES < 0),
     "pandas nullable": lambda values: pd.Series(values).convert_dtypes(),
-    "pandas category": lambda values: pd.Series(
-        pd.Categorical.from_codes(
-            [-1 if value is None else sorted({*values} - {None}).index(value) for value in values],
-            sorted({*values} - {None}),
-        )
-    ),
+    "pandas category": lambda values: pd.Series(objects(values)).astype("category"),
     "pandas on arrow": lambda values: pd.Series(values, dtype=pd.ArrowDtype(pa.array(values).type)),
     "polars null": pl.Series,
     "polars frame null": lambda values: pl.DataFrame({"y": values}),
@@ -75,7 +68,7 @@ CONTAINERS_WITH_NULLS = {
     "list of arrow scalars": lambda values: list(pa.array(values)),
 }
 NULLS_OF_TEXT = {
-    "pandas str null": lambda values: pd.Series(values, dtype="str"),
+    "pandas str": lambda values: pd.Series(values, dtype="str"),
     "polars category": lambda values: pl.Series(values, dtype=pl.Categorical),
     "polars enum": lambda values: pl.Series(values, dtype=pl.Enum(["a", "b"])),
     "arrow dictionary": lambda values: pa.array(values).dictionary_encode(),

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import zarr
 from chunked_rows import WEIGHTS, X, Y, chunked, relative
 from other_store import RowsElsewhere
 
-from stored import memory_map
+from stored import memory_map, zarr_array
 from twohot import (
     AutoProbe,
     DiscriminantProbe,
@@ -33,12 +32,6 @@ from twohot.solve.solver import Settings
 from twohot.tables import FeatureTable, read_features, write_features
 
 
-def in_zarr(rows, folder):
-    stored = zarr.create_array(folder / "x.zarr", shape=rows.shape, chunks=(70, 24), dtype="f4")
-    stored[:] = rows
-    return stored
-
-
 def in_feature_file(rows, folder):
     table = FeatureTable(features=rows, labels=Y, classes=tuple(map(str, range(6))))
     write_features(folder / "x.features", table)
@@ -56,7 +49,7 @@ CONTAINERS = {
     "memory map": (memory_map, EXACT),
     "memory map in parts": (lambda rows, path: SlicedRows(memory_map(rows, path), 70), EXACT),
     "feature file": (in_feature_file, EXACT),
-    "Zarr": (in_zarr, EXACT),
+    "Zarr": (lambda rows, path: zarr_array(rows, path, 70), EXACT),
     "Dask array": (lambda rows, _: chunked(rows), ROUNDED),
     "Dask frame": (in_dask_frame, ROUNDED),
     "another process": (lambda rows, _: rows, ROUNDED),
@@ -128,8 +121,8 @@ def test_every_container_gives_the_choice_and_audit_of_an_array(stored):
 
 
 def test_audit_by_a_probe_is_that_of_an_array(tmp_path):
-    probe = LinearProbe(loss="gce").fit(X, Y)
-    known, found = (find_label_issues(each, Y, probe=probe) for each in (X, in_zarr(X, tmp_path)))
+    probe, stored = LinearProbe(loss="gce").fit(X, Y), zarr_array(X, tmp_path, 70)
+    known, found = (find_label_issues(each, Y, probe=probe) for each in (X, stored))
     assert relative(found.label_quality, known.label_quality) == 0
     assert found.messages == known.messages
 

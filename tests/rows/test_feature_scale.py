@@ -6,10 +6,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-import zarr
 from sklearn.datasets import load_iris
 
-from stored import memory_map
+from stored import memory_map, zarr_array
 from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, find_label_issues
 from twohot.judge import out_of_fold_probabilities
 from twohot.rows import SelectedRows, calling_rows
@@ -152,14 +151,6 @@ def with_outlier(value):
     return rows
 
 
-def in_zarr(rows, folder):
-    stored = zarr.create_array(
-        folder / "x.zarr", shape=rows.shape, chunks=(50, 6), dtype="f8", overwrite=True
-    )
-    stored[:] = rows
-    return stored
-
-
 CONTAINERS = {
     "array": lambda rows, _: rows,
     "list": lambda rows, _: rows.tolist(),
@@ -167,7 +158,7 @@ CONTAINERS = {
     "polars": lambda rows, _: pl.DataFrame(rows),
     "sparse": lambda rows, _: sp.csr_array(rows),
     "memory map": memory_map,
-    "Zarr": in_zarr,
+    "Zarr": lambda rows, folder: zarr_array(rows, folder, 50),
     "Dask": lambda rows, _: da.from_array(rows, chunks=(100, 6)),
 }
 CALLS = {

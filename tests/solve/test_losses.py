@@ -23,14 +23,6 @@ X, Y = DATA.X, DATA.given_labels
 
 
 @dataclass(frozen=True)
-class Plain(CrossEntropy):
-    """Cross-entropy under another name."""
-
-    name = "plain"
-    is_usual = False
-
-
-@dataclass(frozen=True)
 class Bounded(GeneralizedCrossEntropy):
     """Generalised cross-entropy under another name, its parameter included."""
 
@@ -40,22 +32,18 @@ class Bounded(GeneralizedCrossEntropy):
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
-    monkeypatch.setitem(LOSSES, "plain", Plain)
     monkeypatch.setitem(LOSSES, "bounded", Bounded)
 
 
 def test_every_probe_fits_a_registered_loss():
-    np.testing.assert_array_equal(
-        LinearProbe(loss="plain").fit(X, Y).coef_, LinearProbe().fit(X, Y).coef_
-    )
     for power in (0.3, 0.7):
         np.testing.assert_array_equal(
             LinearProbe(loss="bounded", gce_power=power).fit(X, Y).coef_,
             LinearProbe(loss="gce", gce_power=power).fit(X, Y).coef_,
         )
-    distilled = DistilledProbe(loss="bounded", teacher_loss="plain").fit(X, Y)
-    assert [entry.loss for entry in distilled.rounds_] == ["plain", "plain", "bounded"]
-    partial = PartialLabelProbe(loss="bounded", teacher_loss="plain").fit(X, Y)
+    distilled = DistilledProbe(loss="bounded").fit(X, Y)
+    assert [entry.loss for entry in distilled.rounds_] == ["ce", "ce", "bounded"]
+    partial = PartialLabelProbe(loss="bounded").fit(X, Y)
     np.testing.assert_array_equal(partial.coef_, PartialLabelProbe().fit(X, Y).coef_)
 
 
