@@ -221,15 +221,8 @@ def test_refuses_values_that_are_no_labels(labels, options, message):
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("y", find_label_issues),
-        ("y", forecast),
-        ("y", lambda frame, y: explain_label(frame, y, 0)),
         ("y", lambda frame, y: evaluate_probe(LinearProbe().fit(frame, y), frame, y)),
         ("labels", lambda frame, y: read_table(frame, labels=y)),
-        (
-            "probabilities",
-            lambda frame, y: forecast(frame, y.sort_index(), probabilities=pd.get_dummies(y)),
-        ),
     ],
 )
 def test_refuses_pandas_labels_with_another_index(name, call):

@@ -55,8 +55,8 @@ class ArgumentError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # All parts of the message, so that pickling keeps it.
-        kind = partial(type(self), **self.mentions)
-        return kind, (self.arguments, self.problem, self.advice)
+        kind: Callable[..., ArgumentError] = type(self)
+        return partial(kind, **self.mentions), (self.arguments, self.problem, self.advice)
 
     def worded(self, write: Callable[[str, object], str]) -> str:
         """Return the message, with each argument written by `write(name, value)`."""
