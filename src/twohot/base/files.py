@@ -350,7 +350,7 @@ def check_output(
 def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
     """Raise if no file can be created in an argument's folder, which need not exist yet.
 
-    The permissions alone do not tell: the disk may be read-only. So a test file is written.
+    Permissions do not show whether the disk is read-only, so a test file is written.
     """
     if "://" in as_url(folder):
         problem = "is not a local path"

@@ -28,7 +28,7 @@ def is_dask(data: Any) -> bool:
 
 
 def check_collection(X: Any) -> None:
-    """Raise unless a Dask array or frame holds rows of numbers, as far as its metadata tell."""
+    """Raise unless a Dask array or frame holds rows of numbers, by its metadata."""
     if getattr(X, "ndim", 0) != 2:
         problem = f"has {counted(getattr(X, 'ndim', 0), 'dimension')}"
         raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
