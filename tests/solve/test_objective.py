@@ -35,29 +35,15 @@ class Case:
     """An objective and its twin: the same rows, targets and weights as whole arrays."""
 
     def __init__(
-        self,
-        kind="labels",
-        *,
-        weighted=False,
-        intercept=False,
-        center=True,
-        normalize=True,
-        dtype="float64",
+        self, kind="labels", *, weighted=False, intercept=False, dtype="float64", **preparation
     ):
         generator = np.random.default_rng(0)
         X = (generator.normal(size=(N_SAMPLES, N_FEATURES)) + 0.5).astype(dtype)
         self.v = generator.random(N_SAMPLES) if weighted else None
-        rows = prepared_rows(
-            X,
-            center=center,
-            normalize=normalize,
-            n_classes=N_CLASSES,
-            weights=self.v,
-            intercept=intercept,
-            n_jobs=2,
-        )
+        options = {"weights": self.v, "intercept": intercept, "n_jobs": 2, **preparation}
+        rows = prepared_rows(X, n_classes=N_CLASSES, **options)
         self.coordinates = choose_coordinates(rows)
-        self.rows = twin.prepare(X, center=center, normalize=normalize, v=self.v)
+        self.rows = twin.prepare(X, v=self.v, **preparation)
         self.intercept = intercept
         if intercept:
             self.rows = np.hstack([self.rows, np.ones((N_SAMPLES, 1))])
@@ -104,18 +90,13 @@ class Case:
             gradient = gradient[:, :-1]
         return twin.value(rows, self.dense, W, L2, **options), gradient
 
-    @property
-    def rounding(self):
-        return 1e-12 if self.coordinates.rows.dtype == np.float64 else 3e-6
-
 
 def assert_matches(case, loss):
     found = case.objective(loss).evaluate(case.coef)
     value, gradient = case.expected(loss, case.on_features(case.coef))
-    assert found.value == pytest.approx(value, abs=case.rounding)
-    np.testing.assert_allclose(
-        case.on_features(found.gradient), gradient, rtol=0, atol=case.rounding
-    )
+    rounding = 1e-12 if case.problem.rows.dtype == np.float64 else 3e-6
+    assert found.value == pytest.approx(value, abs=rounding)
+    np.testing.assert_allclose(case.on_features(found.gradient), gradient, rtol=0, atol=rounding)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
