@@ -27,6 +27,8 @@ from twohot.base.class_structure import check_codes
 from twohot.base.messages import ArgumentError, counted, first_few
 
 NO_LABEL = -1  # the code of a row without a label
+# Bytes. Sorting an array of wider text would move all of it because of one long label.
+WIDE_TEXT = 4096
 # A number with few digits, which a table may contain as "1" in one row and as "1.0" in another.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
 # Blanks of a quoted name that a reader would not see.
@@ -315,6 +317,8 @@ def told_apart(names: Sequence[object]) -> list[str]:
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     """Return the distinct values, and the index of each cell among them."""
+    if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
+        cells = cells.astype(object)
     if cells.dtype.kind in "cV":
         raise ArgumentError(name, f"has dtype {cells.dtype}", "pass numbers or text.")
     if cells.dtype != object:
