@@ -4,7 +4,10 @@ import tracemalloc
 
 import numpy as np
 
+from twohot.probes.rounds import LABELS, LabelTargets
+from twohot.rows.coordinates import choose_coordinates
 from twohot.rows.open import fit_preparation, open_rows
+from twohot.solve.objective import pose
 
 
 def prepared_rows(X, *, center=True, normalize=True, weights=None, dtype=None, **options):
@@ -13,6 +16,15 @@ def prepared_rows(X, *, center=True, normalize=True, weights=None, dtype=None, *
     dtype = np.dtype(dtype or ("float64" if X.dtype == np.float64 else "float32"))
     options = {"block_rows": 64, "n_classes": 3, **options}
     return open_rows(X, fitted, dtype=dtype, weights=weights, **options)
+
+
+def posed(X, labels, *, ridge=1.0, targets=None, **options):
+    """Return the problem of a fit to labels or other targets; options are those of the rows."""
+    n_classes = int(labels.max()) + 1
+    rows = prepared_rows(X, n_classes=n_classes, **options)
+    rows.attach(LABELS, labels)
+    at = choose_coordinates(rows)
+    return pose(at, targets or LabelTargets(n_classes), ridge * at.unit_penalty, last=None)
 
 
 def blocks_of(rows):

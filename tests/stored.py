@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pytest
 
 
 def frame(rows):
@@ -16,3 +17,9 @@ def polars_frame(rows):
 def memory_map(rows, folder):
     np.save(folder / "rows.npy", rows)
     return np.load(folder / "rows.npy", mmap_mode="r")
+
+
+def zarr_array(rows, folder, chunk_rows):
+    zarr = pytest.importorskip("zarr")
+    chunks = chunk_rows, rows.shape[1]
+    return zarr.create_array(folder / "rows.zarr", data=rows, chunks=chunks, overwrite=True)

@@ -56,17 +56,9 @@ CONTAINERS_OF_TEXT = {
 }
 # Containers that have a missing value of their own.
 CONTAINERS_WITH_NULLS = {
-    "masked array": lambda values: np.ma.array(
-        filled(values, values[0]), mask=[value is None for value in values]
-    ),
+    "masked array": lambda values: np.ma.array(filled(values, values[0]), mask=CODES < 0),
     "pandas nullable": lambda values: pd.Series(values).convert_dtypes(),
-    "pandas nullable array": lambda values: pd.Series(values).convert_dtypes().array,
-    "pandas category": lambda values: pd.Series(
-        pd.Categorical.from_codes(
-            [-1 if value is None else sorted({*values} - {None}).index(value) for value in values],
-            sorted({*values} - {None}),
-        )
-    ),
+    "pandas category": lambda values: pd.Series(objects(values)).astype("category"),
     "pandas on arrow": lambda values: pd.Series(values, dtype=pd.ArrowDtype(pa.array(values).type)),
     "polars null": pl.Series,
     "polars frame null": lambda values: pl.DataFrame({"y": values}),
@@ -76,8 +68,7 @@ CONTAINERS_WITH_NULLS = {
     "list of arrow scalars": lambda values: list(pa.array(values)),
 }
 NULLS_OF_TEXT = {
-    "pandas string null": lambda values: pd.Series(values, dtype="string"),
-    "pandas str null": lambda values: pd.Series(values, dtype="str"),
+    "pandas str": lambda values: pd.Series(values, dtype="str"),
     "polars category": lambda values: pl.Series(values, dtype=pl.Categorical),
     "polars enum": lambda values: pl.Series(values, dtype=pl.Enum(["a", "b"])),
     "arrow dictionary": lambda values: pa.array(values).dictionary_encode(),
@@ -89,7 +80,6 @@ NULLS_OF_NUMBERS = {
     "float array": lambda values: np.array(values, dtype=float),
     "float16 array": lambda values: np.array(values, dtype=np.float16),
     "pandas float": lambda values: pd.Series(values, dtype=float),
-    "pandas Int64": lambda values: pd.Series(values, dtype="Int64"),
     "pandas Float64": lambda values: pd.Series(values, dtype="Float64"),
     "polars Int8": lambda values: pl.Series(values, dtype=pl.Int8),
     "polars float": lambda values: pl.Series(values, dtype=pl.Float32),

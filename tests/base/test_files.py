@@ -1,4 +1,4 @@
-"""Files are whole or not there, keep what they replace, and leave nothing behind."""
+"""Files are written completely or not at all, and only where that replaces nothing by mistake."""
 
 import errno
 import os
@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from twohot.audit.folder import read_summary
-from twohot.base import files as _unfinished
-from twohot.base import files as outputs
+from twohot.base import files
 from twohot.base.files import (
     check_output,
     check_writable,
@@ -33,8 +32,8 @@ def write(path, content=b"new"):
         file.write(content)
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
-def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+def test_replaced_file_keeps_its_mode(tmp_path, mode):
     target = tmp_path / "labels.csv"
     target.write_bytes(b"old")
     target.chmod(mode)
@@ -43,8 +42,17 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
     assert stat.S_IMODE(target.stat().st_mode) == mode
 
 
+def test_new_file_has_the_mode_of_the_umask(tmp_path):
+    umask = os.umask(0o027)
+    try:
+        write(tmp_path / "a.csv")
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE((tmp_path / "a.csv").stat().st_mode) == 0o640
+
+
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_link_stays_and_its_target_is_written(tmp_path, exists):
+def test_link_is_followed(tmp_path, exists):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     target, link = folder / "labels.csv", tmp_path / "link.csv"
@@ -57,19 +65,37 @@ def test_a_link_stays_and_its_target_is_written(tmp_path, exists):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "link.csv"]
 
 
-def test_what_is_no_regular_file_is_refused(tmp_path):
-    pipe, link = tmp_path / "pipe", tmp_path / "link"
-    os.mkfifo(pipe)
-    link.symlink_to("/dev/null")
-    for path in (pipe, link, Path("/dev/null"), tmp_path):
-        with pytest.raises(OSError, match="is not a regular file"):
-            write(path)
-    for path in (pipe, link, Path("/dev/null")):
-        with pytest.raises(ValueError, match=r"output=.* is not a regular file: pass a"):
-            check_output(path, force=True)
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert Path("/dev/null").is_char_device()
+@pytest.mark.parametrize("name", ["a" * 255, "ü" * 127])
+def test_writes_files_with_long_names(tmp_path, name):
+    write(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == b"new"
 
+
+@pytest.mark.parametrize("name", ["a" * 240, "ü" * 122, "😀" * 60])
+def test_file_beside_a_long_name_has_a_valid_name(tmp_path, name):
+    beside = name_beside(tmp_path / f"{name}.st", ".checkpoint")
+    write(beside)
+    assert beside != name_beside(tmp_path / f"{name}.features", ".checkpoint")
+
+
+def test_error_names_the_target_and_keeps_the_old_file(tmp_path):
+    target = tmp_path / "none" / "p.safetensors"
+    with pytest.raises(FileNotFoundError) as found:
+        write(target)
+    assert found.value.filename == str(target)
+
+    def fail(path):
+        with whole_file(path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "a.csv").write_bytes(b"old")
+    with pytest.raises(OSError, match=r"No space left on device: '.*a\.csv'"):
+        fail(tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+# Unfinished files of processes that were killed ---------------------------------------------------
 
 KILLED = """
 import os, signal, sys
@@ -82,7 +108,7 @@ with whole_file(sys.argv[1]) as file:
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+def test_next_process_removes_the_file_of_a_killed_one(tmp_path):
     target = tmp_path / "noisy.features"
     for _ in range(2):
         subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)  # noqa: S603
@@ -92,79 +118,35 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_what_others_are_writing_stays(tmp_path):
-    mine = new_unfinished(tmp_path / "a.csv")
-    os.close(mine[0])
-    far = mine[1].name.replace(_unfinished._machine(), "0" * 8)  # of another machine
+def test_first_write_removes_only_abandoned_files(tmp_path):
+    descriptor, mine = new_unfinished(tmp_path / "a.csv")
+    os.close(descriptor)
+    remove_abandoned.cache_clear()  # as in another process
+    far = mine.name.replace(files._machine(), "0" * 8)  # of another machine
     names = [far, "a.csv", ".a.unfinished", ".a.0-1-b.unfinished", f".{'a' * 8}-1-b.unfinished"]
-    for name in names:
+    abandoned = f".a.csv.{files._machine()}-4194304-ab12.unfinished"  # there is no such process
+    for name in [abandoned, *names]:
         (tmp_path / name).write_bytes(b"")
-    remove_abandoned(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {mine[1].name, *names}
+    write(tmp_path / "b.csv")
+    assert {path.name for path in tmp_path.iterdir()} == {mine.name, "b.csv", *names}
 
 
-def test_names_of_any_length_can_be_written(tmp_path):
-    for name in ("a" * 255, "ü" * 127):
-        write(tmp_path / name)
-        assert (tmp_path / name).read_bytes() == b"new"
+# Paths that are refused before the work -----------------------------------------------------------
 
 
-def test_each_write_removes_what_was_left_since_the_last(tmp_path):
-    write(tmp_path / "a.csv")
-    left = tmp_path / f".a.csv.{_unfinished._machine()}-4194304-ab12.unfinished"  # no such process
-    for _ in range(3):
-        left.write_bytes(b"half")
-        write(tmp_path / "a.csv")
-        assert not left.exists()
-
-
-def test_a_folder_of_many_files_is_not_listed_at_every_write(tmp_path, monkeypatch):
-    listed = []
-    monkeypatch.setattr(
-        _unfinished, "remove_abandoned", lambda folder: listed.append(folder) or 3000
-    )
-    for _ in range(9):
-        write(tmp_path / "a.csv")
-    assert len(listed) == 3
-
-
-@pytest.mark.parametrize("name", ["a" * 240, "ü" * 122, "😀" * 60])
-def test_what_lies_beside_a_file_has_a_name_that_disks_take(tmp_path, name):
-    beside = name_beside(tmp_path / f"{name}.st", ".checkpoint")
-    write(beside)
-    assert beside != name_beside(tmp_path / f"{name}.features", ".checkpoint")
-
-
-def test_an_output_that_cannot_be_written_is_known_before_the_work(tmp_path, monkeypatch):
-    def refuse(target):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(target))
-
-    problem = r"output=.* cannot be written \(Read-only file system\): choose a folder"
-    with monkeypatch.context() as patched:
-        patched.setattr(outputs, "new_unfinished", refuse)
-        with pytest.raises(ValueError, match=problem):
-            check_output(tmp_path / "labels.csv", force=True)
-        with pytest.raises(ValueError, match=problem):
-            check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
-    for url in ("s3://bucket/folder", Path("s3://bucket/folder")):
-        with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
-            check_writable(Path(url), {"output": url})
-        with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
-            check_output(Path(url), force=True)
-    (tmp_path / "file").touch()
-    inside = tmp_path / "file" / "folder"
-    with pytest.raises(ValueError, match=r"is inside .*file, which is a file: choose"):
-        check_writable(inside, {"output": inside})
-    check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
-    check_output(tmp_path / "a.csv", force=False)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_two_outputs_of_one_name_are_refused(tmp_path):
-    path = tmp_path / "x.png"
-    message = r"output=.*x\.png and figure=.*x\.png are the same file: choose two names"
-    with pytest.raises(ValueError, match=message):
-        check_output(path, force=True, name="figure", outputs={"output": tmp_path / "." / "x.png"})
+def test_refuses_pipes_and_devices(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/null")
+    for path in (pipe, link, Path("/dev/null")):
+        with pytest.raises(OSError, match="is not a regular file"):
+            write(path)
+        with pytest.raises(ValueError, match=r"output=.* is not a regular file: pass a"):
+            check_output(path, force=True)
+    with pytest.raises(OSError, match="is not a regular file"):
+        write(tmp_path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert Path("/dev/null").is_char_device()
 
 
 @pytest.mark.parametrize(
@@ -180,37 +162,40 @@ def test_two_outputs_of_one_name_are_refused(tmp_path):
         lambda path: read_table(path.with_name("x.npy"), labels=[0, 1, 1], classes=path),
     ],
 )
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path, read):
+def test_readers_refuse_a_pipe(tmp_path, read):
     np.save(tmp_path / "x.npy", np.eye(3))
     os.mkfifo(tmp_path / "pipe.parquet")
     with pytest.raises(OSError, match=r"pipe\.parquet is not a regular file: pass a regular file"):
         read(tmp_path / "pipe.parquet")
 
 
-def test_an_error_names_the_file_that_was_asked_for(tmp_path):
-    (tmp_path / "none").mkdir()
-    target = tmp_path / "none" / "p.safetensors"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_unfinished, "remove_abandoned", lambda folder: folder.rmdir() or 0)
-        with pytest.raises(FileNotFoundError) as found:
-            write(target)
-    assert found.value.filename == str(target)
+def test_refuses_outputs_that_cannot_be_written(tmp_path, monkeypatch):
+    def refuse(target):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(target))
 
-    def fail(path):
-        with whole_file(path):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    problem = r"output=.* cannot be written \(Read-only file system\): choose a folder"
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "new_unfinished", refuse)
+        with pytest.raises(ValueError, match=problem):
+            check_output(tmp_path / "labels.csv", force=True)
+        with pytest.raises(ValueError, match=problem):
+            check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
+    url = Path("s3://bucket/folder")
+    with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
+        check_writable(url, {"output": url})
+    with pytest.raises(ValueError, match="is not a local path: choose a local folder"):
+        check_output(url, force=True)
+    (tmp_path / "file").touch()
+    inside = tmp_path / "file" / "folder"
+    with pytest.raises(ValueError, match=r"is inside .*file, which is a file: choose"):
+        check_writable(inside, {"output": inside})
+    check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
+    check_output(tmp_path / "a.csv", force=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
-    (tmp_path / "a.csv").write_bytes(b"old")
-    with pytest.raises(OSError, match=r"No space left on device: '.*a\.csv'"):
-        fail(tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_bytes() == b"old"  # and nothing else is left
-    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
-
-def test_a_new_file_may_be_read_by_those_the_umask_allows(tmp_path):
-    umask = os.umask(0o027)
-    try:
-        write(tmp_path / "a.csv")
-    finally:
-        os.umask(umask)
-    assert stat.S_IMODE((tmp_path / "a.csv").stat().st_mode) == 0o640
+def test_refuses_two_outputs_with_one_path(tmp_path):
+    path = tmp_path / "x.png"
+    message = r"output=.*x\.png and figure=.*x\.png are the same file: choose two names"
+    with pytest.raises(ValueError, match=message):
+        check_output(path, force=True, name="figure", outputs={"output": tmp_path / "." / "x.png"})

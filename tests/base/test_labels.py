@@ -1,4 +1,4 @@
-"""One rule for labels: every kind of missing value, in every container, for everybody who asks."""
+"""Labels: every kind of missing value in every container, the order of classes, refusals."""
 
 import re
 from datetime import date
@@ -9,9 +9,8 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
-from columns_with_gaps import CODES, COLUMNS, GAPS, TEXTS
+from columns_with_gaps import CODES, COLUMNS, GAPS, TEXTS, objects
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,56 +35,27 @@ from twohot.tables import read_table
 N_ROWS = len(CODES)
 X = np.random.default_rng(0).normal(size=(N_ROWS, 3)) + 4 * CODES[:, np.newaxis]
 REFUSED = rf"y has no label in {len(GAPS)} rows, first row {GAPS[0]}: drop these rows"
-FRAME_TYPES = (pd.Series, pd.DataFrame, pl.Series, pl.DataFrame, pa.Table, pa.ChunkedArray)
-
-every_column = pytest.mark.parametrize(
-    ("column", "is_number"), COLUMNS.values(), ids=COLUMNS.keys()
-)
 
 
 def names(is_number):
     return ["2", "10"] if is_number else ["a", "b"]
 
 
-@every_column
-def test_rows_without_a_label_have_no_code(column, is_number):
+@pytest.mark.parametrize(("column", "is_number"), COLUMNS.values(), ids=COLUMNS.keys())
+def test_missing_labels_have_no_code(column, is_number):
     coded = code_labels(column)
     np.testing.assert_array_equal(coded.codes, CODES)
     assert coded.classes.tolist() == ([2, 10] if is_number else ["a", "b"])
-    np.testing.assert_array_equal(coded.labelled, CODES >= 0)
     assert coded.sizes.tolist() == [(CODES == 0).sum(), (CODES == 1).sum()]
 
 
-def as_frame(column):
-    """Return a table with features and the column as labels."""
-    if isinstance(column, pd.Series | pd.DataFrame):
-        column = column if isinstance(column, pd.Series) else column["y"]
-        return pd.DataFrame(X).assign(y=column.array)
-    if isinstance(column, pl.Series | pl.DataFrame):
-        column = column if isinstance(column, pl.Series) else column["y"]
-        return pl.DataFrame(X).with_columns(y=column)
-    column = column["y"] if isinstance(column, pa.Table) else column
-    return pa.table({"a": X[:, 0], "y": column})
-
-
-@pytest.mark.parametrize(
-    ("column", "is_number"),
-    [pair for pair in COLUMNS.values() if isinstance(pair[0], FRAME_TYPES)],
-    ids=[name for name, pair in COLUMNS.items() if isinstance(pair[0], FRAME_TYPES)],
-)
-def test_a_column_of_a_frame_is_read_alike(column, is_number):
-    table = read_table(as_frame(column))
-    np.testing.assert_array_equal(table.labels, CODES)
-    assert list(table.classes) == names(is_number)
-
-
-# One column in nine: all who take labels code them by the same function.
+# One column in nine: all functions code labels in the same way.
 FEW = {name: pair for number, (name, pair) in enumerate(COLUMNS.items()) if number % 9 == 0}
 
 
 @pytest.mark.parametrize(("column", "is_number"), FEW.values(), ids=FEW.keys())
-@pytest.mark.filterwarnings("ignore:A column-vector y was passed")  # scikit-learn's custom
-def test_everybody_who_takes_labels_codes_them_alike(column, is_number):
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_all_functions_code_labels_in_the_same_way(column, is_number):
     for probe in (LinearProbe(), AutoProbe()):
         with pytest.raises(ValueError, match=REFUSED):
             probe.fit(X, column)
@@ -103,10 +73,10 @@ def test_everybody_who_takes_labels_codes_them_alike(column, is_number):
         assert [as_text(label) for label in classes] == names(is_number)
 
 
-# What is a label, and in which order ------------------------------------------------------------
+# Values and order of labels -----------------------------------------------------------------------
 
 
-def test_the_texts_of_missing_values_are_classes_unless_somebody_says_so():
+def test_missing_lists_texts_that_mean_no_label():
     labels = ["NaN", "NA", "None", "a", "<NA>", "nan"]
     assert code_labels(labels).labelled.all()
     assert code_labels(labels, missing=["NA", "None"]).values.tolist() == [
@@ -117,9 +87,6 @@ def test_the_texts_of_missing_values_are_classes_unless_somebody_says_so():
     assert code_labels([1, 99], missing="99").codes.tolist() == [0, -1]
     notes = label_notes(code_labels(["NaN", "b", "NA"]))
     assert notes[0].startswith("'NA', 'NaN' are classes here")
-
-
-def test_what_was_coded_before_can_lose_texts_that_mean_no_label():
     coded = code_labels(["a", "NA", "b", None])
     again = code_labels(coded, missing=["NA"])
     assert (again.codes.tolist(), again.classes.tolist()) == ([0, -1, 1, -1], ["a", "b"])
@@ -127,7 +94,7 @@ def test_what_was_coded_before_can_lose_texts_that_mean_no_label():
 
 
 @given(st.lists(st.integers(-99, 99) | st.text("ab1 ", min_size=1).filter(str.strip), min_size=1))
-def test_classes_stand_in_one_order(labels):
+def test_numbers_and_their_text_have_the_same_order(labels):
     classes = code_labels([str(label) for label in labels]).classes.tolist()
     assert classes == sorted({str(label) for label in labels}, key=order_key)
     numbers = [label for label in labels if isinstance(label, int)]
@@ -135,13 +102,13 @@ def test_classes_stand_in_one_order(labels):
         assert code_labels(numbers).classes.tolist() == sorted(set(numbers))
 
 
-def test_numbers_stand_before_text_and_by_their_value():
+def test_numbers_precede_text_in_order_of_value():
     labels = ["b", "10", "a", "2", "-3", "+7", "1.5", "B"]
     expected = ["-3", "2", "+7", "10", "1.5", "B", "a", "b"]
     assert code_labels(labels).classes.tolist() == expected
 
 
-def test_spellings_are_kept_apart_and_said():
+def test_note_lists_other_spellings():
     labels = ["Billing", "billing", "billing", " bug ", "bug", "bug"]
     coded = code_labels(labels)
     assert coded.classes.tolist() == [" bug ", "Billing", "billing", "bug"]
@@ -152,19 +119,20 @@ def test_spellings_are_kept_apart_and_said():
             "write them alike in your data if they are one."
         ),
     )
-    # A class that no row has is no spelling of another.
+    # A class without rows is not another spelling.
     assert label_notes(code_labels(["bug"], classes=["Bug", "bug"])) == ()
 
 
-def test_numbers_keep_their_type_and_text_its_width():
+def test_numbers_and_text_are_not_changed():
     assert code_labels(np.int16([3, 5])).classes.dtype == np.int16
     assert code_labels([True, False]).classes.dtype == bool
     assert code_labels([2**40, None]).classes.tolist() == [2**40]
     assert code_labels(["a\0", "a"]).classes.tolist() == ["a", "a\0"]
     assert code_labels([1.0, 2.0]).values.dtype == float
+    assert code_labels([2**63, -1]).classes.tolist() == [-1, 2**63]
 
 
-def test_dates_go_by_their_text():
+def test_dates_become_text():
     days = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
     for column in (days, days.tolist(), pl.Series(days.tolist())):
         coded = code_labels(column)
@@ -176,20 +144,18 @@ def test_dates_go_by_their_text():
             "2020-01-01 00:00:00",
             "2020-01-02 00:00:00",
         ]
-
-
-def test_large_integers_stay_integers():
-    assert code_labels([2**63, -1]).classes.tolist() == [-1, 2**63]
+    labels = [date(2024, 1, 2), Decimal("1.50"), Fraction(1, 3), UUID(int=7)]
+    assert code_labels([*labels, *labels]).classes.tolist() == sorted(map(str, labels))
 
 
 @pytest.mark.parametrize("codes", [[0, 3], [-2, 0], [0.5, 1], [[0], [1]]])
-def test_codes_are_positions_in_the_classes(codes):
+def test_refuses_codes_that_are_no_positions(codes):
     with pytest.raises(ValueError, match="codes"):
         Labels(codes, np.array(["a", "b", "c"]))
     assert Labels([0, -1], ["a", "b"]).values.tolist() == ["a", None]
 
 
-def test_classes_without_rows_are_no_classes_of_a_probe():
+def test_probe_ignores_classes_without_rows():
     X = np.random.default_rng(0).normal(size=(40, 3))
     labels = Labels(np.arange(40) % 2, np.array(["a", "b", "c"]))
     probe = LinearProbe().fit(X, labels)
@@ -199,30 +165,21 @@ def test_classes_without_rows_are_no_classes_of_a_probe():
         LinearProbe().fit(X, Labels(np.ones(40, int), np.array(["a", "b"])))
 
 
-# The record -------------------------------------------------------------------------------------
-
-
-def test_labels_among_other_classes_go_by_their_text():
+def test_among_matches_classes_by_text():
     coded = code_labels([10, None, 2])
     assert coded.among(np.array(["2", "3", "10"])).codes.tolist() == [2, -1, 0]
     with pytest.raises(ValueError, match=r"y has 1 label that is not among the 2 classes \(10\)"):
         coded.among(np.array([2, 3]))
-    # A class that no row has need not be known.
+    # A class without rows may be unknown.
     assert coded.take([2]).among(np.array([2, 3])).codes.tolist() == [0]
 
 
-def test_classes_without_rows_can_be_left_out():
+def test_present_drops_classes_without_rows():
     coded = Labels(np.array([3, -1, 1]), np.array(list("abcd"), dtype=object)).present()
     assert (coded.codes.tolist(), coded.classes.tolist()) == ([1, -1, 0], ["b", "d"])
     assert coded.present() is coded
     with pytest.raises(ValueError, match=r"y has only one class \('b'\)"):
         check_two_classes(coded.take([2]).present())
-
-
-def objects(*cells):
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
 
 
 SEVERAL = r"y holds .* in row 1, which is not a label: pass numbers"
@@ -241,7 +198,7 @@ SEVERAL = r"y holds .* in row 1, which is not a label: pass numbers"
         (["a"], {"classes": [["a", "b"]]}, r"classes has shape \(1, 2\): pass each class once"),
         (np.array([1j, 2j]), {}, "y has dtype complex128: pass numbers or text"),
         *(
-            (objects("x", cell, "z"), {}, SEVERAL)
+            (objects(["x", cell, "z"]), {}, SEVERAL)
             for cell in ([0, 1], (0, 1), np.array([0, 1]), {"a": 1})
         ),
         *(
@@ -256,41 +213,26 @@ SEVERAL = r"y holds .* in row 1, which is not a label: pass numbers"
         ),
     ],
 )
-def test_columns_that_hold_no_labels(labels, options, message):
+def test_refuses_values_that_are_no_labels(labels, options, message):
     with pytest.raises(ValueError, match=message):
         code_labels(labels, **options)
 
 
 @pytest.mark.parametrize(
     ("name", "call"),
-    {
-        "find_label_issues": ("y", find_label_issues),
-        "forecast": ("y", forecast),
-        "explain_label": ("y", lambda frame, y: explain_label(frame, y, 0)),
-        "evaluate_probe": (
-            "y",
-            lambda frame, y: evaluate_probe(LinearProbe().fit(frame, y), frame, y),
-        ),
-        "read_table": ("labels", lambda frame, labels: read_table(frame, labels=labels)),
-        "probabilities": (
-            "probabilities",
-            lambda frame, y: forecast(frame, y.sort_index(), probabilities=pd.get_dummies(y)),
-        ),
-    }.values(),
+    [
+        ("y", lambda frame, y: evaluate_probe(LinearProbe().fit(frame, y), frame, y)),
+        ("labels", lambda frame, y: read_table(frame, labels=y)),
+    ],
 )
-def test_labels_of_pandas_for_rows_in_another_order_are_refused(name, call):
+def test_refuses_pandas_labels_with_another_index(name, call):
     frame = pd.DataFrame(np.eye(6), columns=list("uvwxyz"))
     labels = pd.Series(list("aabbcc")).sample(frac=1, random_state=0)
     with pytest.raises(ValueError, match=rf"{name} has another index than .*pass {name}.loc\["):
         call(frame, labels)
 
 
-def test_dates_and_the_like_are_named_by_their_text():
-    labels = [date(2024, 1, 2), Decimal("1.50"), Fraction(1, 3), UUID(int=7)]
-    assert code_labels([*labels, *labels]).classes.tolist() == sorted(map(str, labels))
-
-
-def test_spellings_of_accents_and_numbers_are_named():
+def test_note_lists_spellings_of_accents_and_numbers():
     accents = label_notes(code_labels(["caf\u00e9", "cafe\u0301", "tea"]))
     assert "1 row has a label that may be another spelling" in accents[0]
     assert r"'cafe\u0301' (1 row) / 'caf\xe9' (1)" in accents[0]
@@ -299,10 +241,9 @@ def test_spellings_of_accents_and_numbers_are_named():
     assert not label_notes(code_labels(["1.5 mg", "15 mg", "1", "-1"], by_name=True))
 
 
-@pytest.mark.parametrize("unseen", ["\u200b", "\u2060", "\u00ad", "\ufeff"])
-def test_a_character_without_a_width_makes_another_spelling(unseen):
-    (note,) = label_notes(code_labels(["cat", "cat", f"cat{unseen}", "dog"]))
-    assert note.startswith(
-        "1 row has a label that may be another spelling of a class: 'cat' (2 rows)"
-    )
-    assert repr(f"cat{unseen}") in note
+@pytest.mark.parametrize("hidden", ["\u200b", "\u2060", "\u00ad", "\ufeff"])
+def test_note_shows_characters_without_width(hidden):
+    (note,) = label_notes(code_labels(["cat", "cat", f"cat{hidden}", "dog"]))
+    start = "1 row has a label that may be another spelling of a class: 'cat' (2 rows)"
+    assert note.startswith(start)
+    assert repr(f"cat{hidden}") in note

@@ -1,4 +1,4 @@
-"""An error keeps its arguments apart from its words, whatever a user's text looks like."""
+"""An error keeps its arguments separate from its text, whatever the text of the user."""
 
 import pickle
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.base.messages import ArgumentError, FileThereError, counted, first_few
+from twohot.base.messages import ArgumentError, FileThereError, first_few
 
 BRACES = ["{label_column}", "{labels}", "{", "}", "{0}", "{{labels}}", "label_column='c'"]
 texts = st.one_of(st.text(), st.sampled_from(BRACES))
@@ -18,7 +18,7 @@ def in_brackets(name, value):
 
 
 @given(texts, texts, texts)
-def test_text_of_a_user_is_never_rewritten(chosen, other, mentioned):
+def test_text_of_a_user_is_never_parsed(chosen, other, mentioned):
     error = ArgumentError(
         {"label_column": chosen},
         f"is none of {other}",
@@ -47,33 +47,25 @@ def test_text_of_a_user_is_never_rewritten(chosen, other, mentioned):
         (ArgumentError({"output": Path("a b.csv")}, "is there"), "output=a b.csv is there"),
     ],
 )  # fmt: skip
-def test_what_the_message_opens_with(error, message):
+def test_message_names_the_arguments(error, message):
     assert str(error) == message
 
 
 @pytest.mark.parametrize("kind", [ArgumentError, FileThereError])
-def test_an_error_comes_back_whole_from_another_process(kind):
+def test_pickle_keeps_the_whole_error(kind):
     error = kind({"output": Path("a")}, "is there", "pass {force}.", force=True)
-    assert error.__reduce__()[0] is not type(error)  # as libraries that keep tracebacks need it
+    assert error.__reduce__()[0] is not type(error)  # libraries that keep tracebacks need this
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own bytes)
     assert type(again) is kind
     assert str(again) == str(error) == "output=a is there: pass force=True."
     assert again.worded(in_brackets) == "<output|a> is there: pass <force|True>."
 
 
-def test_a_file_that_is_there_is_also_the_error_of_the_system():
+def test_error_for_an_existing_file_is_also_an_error_of_the_system():
     with pytest.raises(FileExistsError, match="is there"):
         raise FileThereError({"output": "a"}, "is there")
 
 
-@pytest.mark.parametrize(
-    ("count", "said"), [(0, "0 classes"), (1, "1 class"), (2, "2 classes"), (1200, "1200 classes")]
-)
-def test_plurals(count, said):
-    assert counted(count, "class", "classes") == said
-
-
-def test_the_first_few_of_many_names():
+def test_first_few_names_all_of_a_few():
     assert first_few(["a"]) == "'a'"
     assert first_few(range(5)) == "0, 1, 2, 3, 4"
-    assert first_few(range(7)) == "0, 1, 2, 3, 4 and 2 more"

@@ -1,4 +1,4 @@
-"""One contract: what an operation returns for an array it returns for every container."""
+"""One contract: an operation returns the same for every container as for an array."""
 
 import os
 
@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import zarr
 from chunked_rows import WEIGHTS, X, Y, chunked, relative
 from other_store import RowsElsewhere
 
-from stored import memory_map
+from stored import memory_map, zarr_array
 from twohot import (
     AutoProbe,
     DiscriminantProbe,
@@ -33,12 +32,6 @@ from twohot.solve.solver import Settings
 from twohot.tables import FeatureTable, read_features, write_features
 
 
-def in_zarr(rows, folder):
-    stored = zarr.create_array(folder / "x.zarr", shape=rows.shape, chunks=(70, 24), dtype="f4")
-    stored[:] = rows
-    return stored
-
-
 def in_feature_file(rows, folder):
     table = FeatureTable(features=rows, labels=Y, classes=tuple(map(str, range(6))))
     write_features(folder / "x.features", table)
@@ -50,19 +43,18 @@ def in_dask_frame(rows, _):
     return dd.from_pandas(frame, npartitions=3)
 
 
-# Files are read in the blocks of an array. Dask, and the BLAS of another process, add up otherwise.
+# Files are read in the blocks of an array. Dask, and the BLAS of another process, round otherwise.
 EXACT, ROUNDED = 0.0, 1e-5
 CONTAINERS = {
     "memory map": (memory_map, EXACT),
     "memory map in parts": (lambda rows, path: SlicedRows(memory_map(rows, path), 70), EXACT),
     "feature file": (in_feature_file, EXACT),
-    "Zarr": (in_zarr, EXACT),
+    "Zarr": (lambda rows, path: zarr_array(rows, path, 70), EXACT),
     "Dask array": (lambda rows, _: chunked(rows), ROUNDED),
     "Dask frame": (in_dask_frame, ROUNDED),
     "another process": (lambda rows, _: rows, ROUNDED),
 }
 SOFT = sp.csr_array((np.ones(1500), (np.arange(1500), Y)), shape=(1500, 6))
-RECIPE = Recipe(CrossEntropy(), ridge=10.0)
 FITTED = DistilledProbe(n_rounds=2).fit(X, Y)
 
 
@@ -72,7 +64,7 @@ def rounds_of(probe, *given):
 
 
 def mapped(rows):
-    """Return where rows are in two dimensions, those of every other one."""
+    """Return the positions of every second row in a map."""
     opened = open_features(rows)
     preparation = fit_preparation(opened, center=True, normalize=True, weights=None)
     some = map_embeddings(open_rows(opened, preparation), np.arange(1500) % 2 == 0, most_rows=900)
@@ -97,7 +89,7 @@ OPERATIONS = {
 
 @pytest.fixture(params=CONTAINERS)
 def stored(request, tmp_path, monkeypatch):
-    """Rows in a container, and the difference that its arithmetic may make."""
+    """Rows in a container, and the tolerance of its results."""
     make, tolerance = CONTAINERS[request.param]
     if request.param == "another process":
         monkeypatch.setattr("twohot.rows.open.Rows", RowsElsewhere)
@@ -111,24 +103,24 @@ def expected():
 
 @pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_container_is_an_array(stored, expected, operation):
+def test_every_container_gives_the_results_of_an_array(stored, expected, operation):
     rows, tolerance = stored
     assert relative(OPERATIONS[operation](rows), expected[operation]) <= tolerance
 
 
-def test_the_choice_and_the_audit_are_those_of_an_array(stored):
+def test_every_container_gives_the_choice_and_audit_of_an_array(stored):
     rows, tolerance = stored
     known, found = (AutoProbe(cv=2).fit(each, Y) for each in (X, rows))
     assert [e.recipe for e in found.choice_.chosen] == [e.recipe for e in known.choice_.chosen]
-    # Members are fitted to a coarse tolerance, and then weighed.
+    # Members are fitted to a coarse tolerance, and then weighted.
     assert relative(found.coef_, known.coef_) <= (0.01 if tolerance else 0)
     known, found = (find_label_issues(each, Y) for each in (X, rows))
     assert relative(found.label_quality, known.label_quality) <= (0.02 if tolerance else 0)
 
 
-def test_a_store_is_judged_by_a_probe_as_an_array_is(tmp_path):
-    probe = LinearProbe(loss="gce").fit(X, Y)
-    known, found = (find_label_issues(each, Y, probe=probe) for each in (X, in_zarr(X, tmp_path)))
+def test_audit_by_a_probe_is_that_of_an_array(tmp_path):
+    probe, stored = LinearProbe(loss="gce").fit(X, Y), zarr_array(X, tmp_path, 70)
+    known, found = (find_label_issues(each, Y, probe=probe) for each in (X, stored))
     assert relative(found.label_quality, known.label_quality) == 0
     assert found.messages == known.messages
 
@@ -139,7 +131,8 @@ def test_results_do_not_depend_on_the_size_of_blocks():
         options = {"n_classes": 6, "dtype": np.dtype(np.float32), "block_rows": block_rows}
         _, at = prepare(X, center=True, normalize=True, weights=None, n_jobs=2, **options)
         at.rows.attach(LABELS, Y)
-        (made,) = run_rounds(at, LabelTargets(6), RECIPE, Settings(tol=1e-6, max_iter=500))
+        recipe, settings = Recipe(CrossEntropy(), ridge=10.0), Settings(tol=1e-6, max_iter=500)
+        (made,) = run_rounds(at, LabelTargets(6), recipe, settings)
         found.append(made.coef)
     assert max(relative(each, found[0]) for each in found) <= 1e-5
 
@@ -149,9 +142,8 @@ def process_of(block):
     return np.full(len(block), os.getpid())
 
 
-def test_kernels_run_in_the_other_process():
-    X = np.zeros((150, 3))
-    here, there = Rows(X, block_rows=64), RowsElsewhere(X, block_rows=64)
+def test_other_store_runs_kernels_in_another_process():
+    here, there = (kind(np.zeros((150, 3)), block_rows=64) for kind in (Rows, RowsElsewhere))
     for rows in (here, there):
         rows.derive("process", process_of)
     assert set(here.columns["process"]) == {os.getpid()}

@@ -1,4 +1,4 @@
-"""Results come back in order, on as many threads as asked for, each with one BLAS thread."""
+"""Results are in order, on the requested number of threads, each with one BLAS thread."""
 
 import threading
 
@@ -10,7 +10,7 @@ from twohot.rows.threads import count_threads, map_on_cores, one_blas_thread, or
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_results_come_back_in_order(n_threads):
+def test_results_are_in_order(n_threads):
     last_is_done = threading.Event()
 
     def function(item):
@@ -20,20 +20,15 @@ def test_results_come_back_in_order(n_threads):
             last_is_done.set()
         return item
 
-    assert list(ordered_map(function, 9, n_threads, 4)) == list(range(9))
+    for n_items in (9, 1, 0):
+        assert list(ordered_map(function, n_items, n_threads, 4)) == list(range(n_items))
+    if n_threads == 1:
+        assert list(ordered_map(function, 9, 1, 0)) == list(range(9))
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("n_ahead", [0, 5])
-def test_as_many_results_as_items(n_threads, n_ahead):
-    for n_items in (0, 1, 30):
-        results = ordered_map(lambda item: item**2, n_items, n_threads, n_ahead)
-        assert list(results) == [item**2 for item in range(n_items)]
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("bad", [0, 7, 22])
-def test_an_error_reaches_the_caller(n_threads, bad):
+def test_error_reaches_the_caller(n_threads, bad):
     def function(item):
         if item == bad:
             raise ValueError(f"item {item} is bad")
@@ -42,7 +37,7 @@ def test_an_error_reaches_the_caller(n_threads, bad):
         list(ordered_map(function, 23, n_threads, 4))
 
 
-def test_few_results_wait_to_be_taken():
+def test_few_results_are_held():
     started = []
     results = ordered_map(started.append, 100, 2, 4)
     for taken in range(1, 4):
@@ -52,24 +47,35 @@ def test_few_results_wait_to_be_taken():
     assert len(started) < 100
 
 
+@pytest.mark.parametrize("n_started", [0, 1])
+def test_caller_works_if_no_thread_can_be_started(monkeypatch, n_started):
+    start, started = threading.Thread.start, []
+
+    def start_few(thread):
+        if len(started) == n_started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_few)
+    assert list(ordered_map(lambda item: item**2, 30, 3, 6)) == [item**2 for item in range(30)]
+    with pytest.raises(ZeroDivisionError):
+        list(ordered_map(lambda item: 1 // (item - 20), 30, 3, 6))
+
+
+# Threads of BLAS ----------------------------------------------------------------------------------
+
+
 def blas_threads():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-def test_cores_share_the_work_each_with_one_blas_thread():
-    before = blas_threads()
+def test_each_thread_has_one_blas_thread_until_the_end():
+    before, this = blas_threads(), threading.current_thread()
     assert list(map_on_cores(lambda _: blas_threads(), 3, 2)) == [{1}] * 3
-    assert (
-        list(map_on_cores(lambda _: threading.current_thread(), 3, 1))
-        == [threading.current_thread()] * 3
-    )
+    assert list(map_on_cores(lambda _: threading.current_thread(), 3, 1)) == [this] * 3
     assert blas_threads() == before
-
-
-def test_one_blas_thread_for_every_thread_and_as_many_as_before_afterwards():
-    before = blas_threads()
     with one_blas_thread():
-        assert blas_threads() == {1}
         assert list(ordered_map(lambda _: blas_threads(), 3, 2, 4)) == [{1}] * 3
         with one_blas_thread():
             assert blas_threads() == {1}
@@ -77,7 +83,7 @@ def test_one_blas_thread_for_every_thread_and_as_many_as_before_afterwards():
     assert blas_threads() == before
 
 
-def test_the_limit_on_blas_does_not_outlive_the_thread_that_set_it():
+def test_blas_limit_ends_with_the_thread_that_set_it():
     before, entered, leave = blas_threads(), threading.Event(), threading.Event()
 
     def other():
@@ -97,39 +103,28 @@ def test_the_limit_on_blas_does_not_outlive_the_thread_that_set_it():
     assert blas_threads() == before
 
 
-def test_numbers_of_threads_count_like_those_of_joblib(monkeypatch):
-    monkeypatch.setattr("twohot.rows.threads.cpu_count", lambda: 8)
-    asked = [None, -1, -2, -8, -20, 1, 3]
-    assert [count_threads(n_jobs) for n_jobs in asked] == [8, 8, 7, 1, 1, 1, 3]
+# Number of threads --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [-1, -2, -1000, 1, 3])
+def test_n_jobs_means_what_it_means_to_joblib(n_jobs):
+    assert count_threads(n_jobs) == joblib.effective_n_jobs(n_jobs)
+
+
+def test_no_n_jobs_means_all_cores():
+    assert count_threads(None) == joblib.cpu_count()
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "all", True])
-def test_a_number_of_threads_is_a_count(n_jobs):
+def test_refuses_other_n_jobs(n_jobs):
     with pytest.raises(ValueError, match=r"n_jobs=.* is not a number of threads: pass a positive"):
         count_threads(n_jobs)
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_a_worker_among_others_takes_its_share(backend):
+def test_worker_of_joblib_uses_its_share(backend):
     workers = joblib.Parallel(n_jobs=2, backend=backend)
     assert workers(joblib.delayed(count_threads)(None) for _ in range(2)) == [1, 1]
-    # Whoever says how many gets as many.
     assert workers(joblib.delayed(count_threads)(3) for _ in range(2)) == [3, 3]
     with joblib.parallel_config(n_jobs=1):
         assert count_threads(None) == 1
-
-
-@pytest.mark.parametrize("n_started", [0, 1])
-def test_work_is_done_here_where_no_thread_can_be_started(monkeypatch, n_started):
-    start, started = threading.Thread.start, []
-
-    def start_few(thread):
-        if len(started) == n_started:
-            raise RuntimeError("can't start new thread")
-        started.append(thread)
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", start_few)
-    assert list(ordered_map(lambda item: item**2, 30, 3, 6)) == [item**2 for item in range(30)]
-    with pytest.raises(ZeroDivisionError):
-        list(ordered_map(lambda item: 1 // (item - 20), 30, 3, 6))

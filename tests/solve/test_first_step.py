@@ -1,4 +1,4 @@
-"""The first step from zero has the length at which the objective is least."""
+"""The first step from zero has the length that minimises the objective."""
 
 import numpy as np
 import pytest
@@ -6,40 +6,28 @@ from scipy.optimize import minimize_scalar
 
 import problems
 import twin
-from twohot import DistilledProbe, LinearProbe
-from twohot.probes.rounds import LABELS, LabelTargets
-from twohot.rows.coordinates import Coordinates, prepare
+from prepared import posed
+from twohot import LinearProbe
 from twohot.rows.selected import RANGE, is_sampled
-from twohot.solve import first_step
 from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.first_step import PRECISION, first_coef
-from twohot.solve.objective import FitProblem, pose
 
 DATA = problems.digits()
 
 
-def posed(
-    ridge: float, *, weighted: bool = False, block_rows: int | None = None, n_times: int = 1
-) -> tuple[FitProblem, Coordinates]:
-    _, at = prepare(
-        np.tile(DATA.X, (n_times, 1)),
-        center=True,
-        normalize=True,
-        weights=problems.random_weights(len(DATA.X)) if weighted else None,
-        n_jobs=1,
-        n_classes=DATA.n_classes,
-        block_rows=block_rows,
-    )
-    at.rows.attach(LABELS, np.tile(DATA.given_labels, n_times))
-    return pose(at, LabelTargets(DATA.n_classes), n_times * ridge * at.unit_penalty, None), at
+def problem_of(ridge, *, v=None, n_times=1):
+    """Return the problem of a fit to all rows, several times."""
+    X, labels = np.tile(DATA.X, (n_times, 1)), np.tile(DATA.given_labels, n_times)
+    return posed(X, labels, ridge=n_times * ridge, weights=v)
 
 
 @pytest.mark.parametrize("ridge", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_objective_is_least_there(weighted, ridge):
-    problem, at = posed(ridge, weighted=weighted)
-    coef = at.to_features(first_coef(problem))
+def test_length_minimises_the_objective(weighted, ridge):
     v = problems.random_weights(len(DATA.X)) if weighted else None
+    problem = problem_of(ridge, v=v)
+    at = problem.coordinates
+    coef = at.to_features(first_coef(problem))
     rows, targets = twin.prepare(DATA.X, v=v), twin.one_hot(DATA.given_labels)
 
     def value(length: float) -> float:
@@ -49,47 +37,28 @@ def test_the_objective_is_least_there(weighted, ridge):
     assert found == pytest.approx(1, abs=3 * PRECISION)
 
 
-def test_some_rows_tell_nearly_the_same_as_all():
-    all_rows, _ = posed(10.0)
-    problem, at = posed(10.0, n_times=3)  # the same rows thrice, of which a tenth is looked at
-    before = at.rows.n_row_products
-    length = np.linalg.norm(first_coef(all_rows))
+def test_length_from_a_sample_is_nearly_that_from_all_rows():
+    problem = problem_of(10.0, n_times=3)  # the same rows thrice, a tenth in the sample
+    before = problem.rows.n_row_products
+    length = np.linalg.norm(first_coef(problem_of(10.0)))
     assert np.linalg.norm(first_coef(problem)) == pytest.approx(length, rel=0.1)
-    assert at.rows.n_row_products - before == pytest.approx(0.3 * len(DATA.X), abs=1)
+    assert problem.rows.n_row_products - before == pytest.approx(0.3 * len(DATA.X), abs=1)
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "n_classes", "expected"),
-    [
-        (2_000, 10, 2_000),  # few
-        (2_001, 10, 200),
-        (20_000, 10, 1_000),
-        (2_000, 1_000, 200),  # few rows, but many numbers
-        (50_000, 10_000, 100),
-        (50, 50_000, 50),
-    ],
-)
-def test_how_many_rows_are_looked_at(n_rows, n_classes, expected):
-    assert first_step._sample_size(n_rows, n_classes) == expected
-
-
-def test_it_is_newtons_step_where_outputs_stay_uniform():
-    """With a large penalty logits are tiny, nothing competes, and the metric is the curvature."""
-    problem, at = posed(1e6)
-    before, newton = at.rows.n_row_products, metrics_at_zero(problem).solve(problem.target_moment)
+def test_step_is_that_of_newton_if_outputs_stay_uniform():
+    # With a large penalty logits are tiny, and the metric is the curvature.
+    problem = problem_of(1e6)
+    before, newton = (
+        problem.rows.n_row_products,
+        metrics_at_zero(problem).solve(problem.target_moment),
+    )
     np.testing.assert_allclose(first_coef(problem), newton, rtol=2 * PRECISION)
-    assert at.rows.n_row_products == before  # no row is looked at
-
-
-def test_late_rounds_hardly_differ_from_uniform_and_are_fitted():
-    """Rounding of outputs near 1/K must not decide which way a step goes."""
-    probe = DistilledProbe(n_rounds=20, ridge=1e4).fit(DATA.X, DATA.given_labels)
-    assert all(entry.converged for entry in probe.rounds_)
+    assert problem.rows.n_row_products == before  # no row is read
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("ridge", [1e-3, 1.0])
-def test_soft_targets_near_uniform_are_fitted(size, ridge):
+def test_targets_near_uniform_are_fitted(size, ridge):
     targets = problems.random_targets(len(DATA.X), DATA.n_classes) - 1 / DATA.n_classes
     soft = 1 / DATA.n_classes + size * targets
     probe = LinearProbe(ridge=ridge, max_iter=2000).fit_soft(DATA.X, soft)
@@ -97,8 +66,8 @@ def test_soft_targets_near_uniform_are_fitted(size, ridge):
 
 
 @pytest.mark.parametrize("loss", ["ce", "gce"])
-def test_rows_without_weight_are_not_looked_at(loss):
-    """Of many rows some are, and among these there may be none with a weight."""
+def test_rows_without_weight_are_not_sampled(loss):
+    # Without this check all sampled rows would have weight zero.
     generator = np.random.default_rng(0)
     X, labels = generator.normal(size=(3000, 20)), generator.integers(5, size=3000)
     weights = np.where(is_sampled(np.arange(3000), RANGE // 10), 0, generator.random(3000) < 0.05)
@@ -108,7 +77,7 @@ def test_rows_without_weight_are_not_looked_at(loss):
     np.testing.assert_allclose(fitted.coef_, alone.coef_, atol=1e-4 * np.abs(alone.coef_).max())
 
 
-def test_nothing_to_learn_is_no_step():
-    problem, _ = posed(1.0)
+def test_step_of_uniform_targets_is_zero():
+    problem = problem_of(1.0)
     problem.target_moment[...] = 0
     assert not first_coef(problem).any()

@@ -1,4 +1,4 @@
-"""Every round of every probe ends at an optimum of what it was to learn, by the plain twin."""
+"""Every round of every probe ends at an optimum for its targets, by the plain twin."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 
-# Of fewer rows than features the fit runs on other coordinates.
+# With fewer rows than features, the fit runs in the span of the rows.
 DATA = {
     "digits": problems.digits(),
     "synthetic": problems.synthetic(),
@@ -24,8 +24,8 @@ PROBES = [
 ]
 
 
-def learnt(probe, entry, given, last):
-    """Return what a round was to learn, from the outputs of the one before."""
+def targets_of(probe, entry, given, last):
+    """Return the targets of a round, from the outputs of the previous round."""
     if entry.targets != "candidates":
         return given if entry.targets == "labels" else last
     kept = np.argsort(last, axis=1)[:, -probe.n_candidates :]
@@ -41,11 +41,11 @@ def check_certificates(probe, data, v=None, *, dtype=np.float64, **preparation):
     given, outputs = twin.one_hot(data.given_labels), None
     for entry in probe.rounds_:
         assert entry.converged
-        targets = learnt(probe, entry, given, outputs)
+        targets = targets_of(probe, entry, given, outputs)
         b = entry.intercept if entry.intercept.any() else None
         options = {"v": v, "loss": entry.loss}
         found = twin.relative_gradient(rows, targets, entry.coef, entry.l2, b=b, **options)
-        if dtype == np.float32:  # the gradient itself is known to a few 1e-8 of that at zero
+        if dtype == np.float32:  # the gradient has an error of a few 1e-8 of that at zero
             assert found <= 2e-6
         else:
             assert found <= 1.01e-6
@@ -60,7 +60,7 @@ def check_certificates(probe, data, v=None, *, dtype=np.float64, **preparation):
 @pytest.mark.parametrize("ridge", [0.1, 1e4])
 @EVERY_LOSS
 @EVERY_DATA
-def test_one_round(name, loss, ridge, intercept, weighted):
+def test_one_round_ends_at_an_optimum(name, loss, ridge, intercept, weighted):
     v = problems.random_weights(len(DATA[name].X)) if weighted else None
     probe = LinearProbe(loss=loss, ridge=ridge, fit_intercept=intercept)
     check_certificates(probe, DATA[name], v)
@@ -70,7 +70,7 @@ def test_one_round(name, loss, ridge, intercept, weighted):
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("probe", PROBES, ids=repr)
 @EVERY_DATA
-def test_several_rounds(name, probe, intercept, weighted):
+def test_several_rounds_end_at_optima(name, probe, intercept, weighted):
     v = problems.random_weights(len(DATA[name].X)) if weighted else None
     check_certificates(probe.set_params(fit_intercept=intercept), DATA[name], v)
 
@@ -78,12 +78,12 @@ def test_several_rounds(name, probe, intercept, weighted):
 @pytest.mark.parametrize(("center", "normalize"), [(False, False), (True, False), (False, True)])
 @EVERY_LOSS
 @EVERY_DATA
-def test_rows_prepared_otherwise(name, loss, center, normalize):
+def test_optimum_on_rows_prepared_otherwise(name, loss, center, normalize):
     check_certificates(LinearProbe(loss=loss), DATA[name], center=center, normalize=normalize)
 
 
 @EVERY_LOSS
 @EVERY_DATA
-def test_single_precision(name, loss):
+def test_optimum_in_single_precision(name, loss):
     probe = PartialLabelProbe(loss=loss, ridge=5.0)
     check_certificates(probe, DATA[name], dtype=np.float32)

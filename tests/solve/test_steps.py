@@ -1,19 +1,69 @@
-"""One length for all classes: it becomes the one that suits directions that are too long."""
+"""Steps: one length for all classes that adapts, or one per class with fewer passes."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from twohot.solve.steps import FIRST_LENGTH, WholeSteps
+from prepared import posed
+from twohot.probes.rounds import LABELS, SOFT, LabelTargets, StoredTargets
+from twohot.rows.coordinates import Coordinates
+from twohot.rows.rows import Rows
+from twohot.solve.loss_kernels import CHANGE
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+from twohot.solve.objective import Objective, pose
+from twohot.solve.solver import Settings, Solver
+from twohot.solve.steps import (
+    KEPT_LOGITS,
+    LATE_GRADIENT,
+    LEAST_FEATURES,
+    MOST_LOOKS,
+    SHORTER,
+    ClassSteps,
+    LateClassSteps,
+    Line,
+    WholeSteps,
+    choose_steps,
+    search_lengths,
+)
 
-DIRECTION = 1.8  # times what leads to the optimum: steps of length one are accepted all the same
+N_SAMPLES, N_FEATURES, N_CLASSES = 400, 120, 6
+LOSSES = {"ce": CrossEntropy(), "gce": GeneralizedCrossEntropy(0.7)}
+TARGETS = LabelTargets(N_CLASSES)
+RIDGE = 0.2
+# Another BLAS may change the number of passes by one: tests compare fits over draws of the data.
+DRAWS = range(3)
+
+
+def coordinates(seed=0, *, weighted=False, n_features=N_FEATURES, **options) -> Coordinates:
+    """Return raw features like those of a network: a large mean, falling variances, and noise."""
+    generator = np.random.default_rng(seed)
+    true = generator.integers(N_CLASSES, size=N_SAMPLES)
+    spread = np.arange(1, n_features + 1) ** -0.7
+    centres = 3 * generator.normal(size=(N_CLASSES, n_features)) * spread
+    X = 2 + centres[true] + 3 * generator.normal(size=(N_SAMPLES, n_features)) * spread
+    weights = generator.uniform(0.5, 2, N_SAMPLES) if weighted else None
+    noisy = generator.random(N_SAMPLES) < 0.4
+    given = np.where(noisy, generator.integers(N_CLASSES, size=N_SAMPLES), true)
+    problem = posed(X, given, center=False, normalize=False, weights=weights, **options)
+    return problem.coordinates
+
+
+def solver(at: Coordinates, kept_logits: int, tol: float = 1e-8) -> Solver:
+    return Solver(at, Settings(tol=tol, max_iter=2000, kept_logits=kept_logits))
+
+
+# One length for all classes -----------------------------------------------------------------------
+
+DIRECTION = 1.8  # times the step to the optimum; steps of length one are accepted all the same
+FAR = np.full((1, 1), 3.0)
 
 
 class Quadratic:
     """Half the square of the coefficients, whose optimum is zero."""
 
-    def __init__(self, *, is_convex: bool = True) -> None:
+    def __init__(self, *, is_convex: bool) -> None:
         axes = SimpleNamespace(variances=np.ones(1))
         rows = SimpleNamespace(dtype=np.dtype(np.float64))
         self.problem = SimpleNamespace(axes=axes, rows=rows)
@@ -23,34 +73,212 @@ class Quadratic:
         return SimpleNamespace(coef=coef, gradient=coef, value=0.5 * float(np.sum(coef**2)))
 
 
-def test_the_usual_length_becomes_the_one_that_suits() -> None:
-    way = WholeSteps(Quadratic())
-    here = way.begin(np.full((1, 1), 3.0))
+@pytest.mark.parametrize("is_convex", [True, False])
+def test_usual_length_adapts_to_directions_of_a_convex_fit(is_convex):
+    steps = WholeSteps(Quadratic(is_convex=is_convex))
+    here = steps.begin(FAR)
     for _ in range(40):
-        there, shortened = way.take(here, -DIRECTION * here.gradient, 10)
+        there, shortened = steps.take(here, -DIRECTION * here.gradient, 10)
         assert there is not None
         assert not shortened
         here = there
-    assert way.usual_length == pytest.approx(1 / DIRECTION)
+    assert steps.usual_length == (pytest.approx(1 / DIRECTION) if is_convex else None)
 
 
-def test_steps_that_are_not_convex_begin_at_length_one_each_time() -> None:
-    way = WholeSteps(Quadratic(is_convex=False))
-    here = way.begin(np.full((1, 1), 3.0))
-    for _ in range(3):
-        there, _ = way.take(here, -here.gradient, 10)
-        assert there is not None
-        np.testing.assert_array_equal(there.coef, 0)
-    assert way.usual_length is None
-    # A step that is too long is accepted, as long as it is not too steep at its end.
-    far = way.begin(np.full((1, 1), 3.0))
-    there, shortened = way.take(far, -DIRECTION * far.gradient, 10)
-    assert there is not None
-    assert not shortened
+def test_step_of_a_fit_that_is_not_convex_has_length_one():
+    steps = WholeSteps(Quadratic(is_convex=False))
+    there, _ = steps.take(steps.begin(FAR), -FAR, 10)
+    np.testing.assert_array_equal(there.coef, 0)
 
 
-def test_the_first_step_is_shorter_where_classes_compete() -> None:
-    way = WholeSteps(Quadratic())
-    far, near = np.full((1, 1), 3.0), np.full((1, 1), 1e-3)
-    assert way._first_length(far) == FIRST_LENGTH
-    assert way._first_length(near) == 1
+# The search for a length per class ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_slopes_and_curvature_are_the_derivatives(loss, weighted):
+    generator = np.random.default_rng(1)
+    weights = generator.uniform(0.5, 2, 50) if weighted else None
+    logits = Rows(generator.normal(size=(50, 6)), weights=weights, n_classes=6, block_rows=20)
+    logits.attach(CHANGE, generator.normal(size=(50, 6)))
+    logits.attach(LABELS, generator.integers(6, size=50))
+    kernel, shared = LOSSES[loss].along(pose(coordinates(), TARGETS, 1.0, None))
+    at = generator.normal(size=6)
+
+    value, slope, curvature, by_itself = logits.sum(kernel, at, 2, *shared)
+    small = 1e-5 * np.eye(6)
+    ahead = [logits.sum(kernel, at + each, 1, *shared) for each in small]
+    behind = [logits.sum(kernel, at - each, 1, *shared) for each in small]
+    numerical = [(float(a[0]) - float(b[0])) / 2e-5 for a, b in zip(ahead, behind, strict=True)]
+    np.testing.assert_allclose(slope, numerical, rtol=0, atol=1e-6)
+    bends = [(a[1] - b[1]) / 2e-5 for a, b in zip(ahead, behind, strict=True)]
+    np.testing.assert_allclose(curvature, bends, rtol=0, atol=1e-6)
+    assert (by_itself >= np.diag(curvature)).all()
+    first_order = logits.sum(kernel, at, 1, *shared)
+    np.testing.assert_allclose(first_order[0], value)
+    np.testing.assert_allclose(first_order[1], slope)
+
+
+def line(terms, slope, reach=1e6) -> Line:
+    """Return a line without a penalty; `terms` may return more than the order asks for."""
+    n = len(slope)
+    return Line(
+        lambda lengths, order: terms(lengths)[: 2 * order],
+        np.array(slope),
+        np.zeros(n),
+        np.broadcast_to(reach, n).astype(float),
+        rounding=0.0,
+        least_bend=1e-4,
+    )
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_lengths_of_a_quadratic_are_exact(sign):
+    """With sign -1 every length increases the objective, against its slope."""
+    root = np.random.default_rng(2).normal(size=(5, 5))
+    hessian, slope = root @ root.T + np.eye(5), np.array([-1.0, -2, 0.5, -3, -1])
+
+    def terms(lengths):
+        value = sign * (0.5 * lengths @ hessian @ lengths + slope @ lengths)
+        return np.asarray(value), slope + hessian @ lengths, hessian, np.diag(hessian)
+
+    found = search_lengths(line(terms, slope))
+    expected = np.linalg.solve(hessian, -slope) if sign > 0 else np.zeros(5)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_much_too_long_move_is_shortened_until_the_objective_decreases():
+    # |t| rises from 1e-5 on; by the curvature at zero, a move of 1e4 would be best.
+    slope, kink = -1.0, 1e-5
+
+    def terms(lengths):
+        t = float(lengths[0])
+        value, steepness = (slope * t, slope) if t < kink else (slope * kink + (t - kink), 1.0)
+        flat = np.array([[1e-4]])
+        return value, np.array([steepness]), flat, flat[0]
+
+    found = search_lengths(line(terms, [slope]))
+    assert 0 < found[0] < 2 * kink
+    assert found[0] < 1e4 * SHORTER**MOST_LOOKS
+
+
+def test_length_of_a_class_is_bounded_by_its_reach():
+    # The first class decreases for ever, like the intercept of a class without rows.
+    def terms(lengths):
+        t = np.float64(lengths)
+        value = np.exp(-t[0]) + 0.5 * (t[1] - 1) ** 2
+        slope = np.array([-np.exp(-t[0]), t[1] - 1])
+        bend = np.array([np.exp(-t[0]), 1.0])
+        return value, slope, np.diag(bend), bend
+
+    found = search_lengths(line(terms, [-1.0, -1.0], [0.7, 9.0]))
+    assert found[0] == 0.7
+    assert abs(found[1] - 1) < 0.2
+
+
+# Fits with a length per class ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lengths_per_class_reach_the_same_optimum_in_fewer_passes(weighted, intercept):
+    shares = [_share_of_passes(seed, weighted=weighted, intercept=intercept) for seed in DRAWS]
+    # An intercept beside a large mean that is not subtracted makes this problem hard.
+    assert np.median(shares) < (0.6 if intercept else 1)
+
+
+def _share_of_passes(seed: int, *, weighted: bool, intercept: bool) -> float:
+    """Return the passes with kept logits as a share of those without; compare the optima."""
+    at = coordinates(seed, weighted=weighted, intercept=intercept)
+    fits, passes = {}, {}
+    for kept in (0, KEPT_LOGITS):
+        passes_before = at.rows.n_passes
+        fits[kept] = solver(at, kept).fit(CrossEntropy(), TARGETS, RIDGE * at.unit_penalty)
+        passes[kept] = at.rows.n_passes - passes_before
+        assert fits[kept].converged
+    expected, found = (fits[kept].evaluation for kept in (0, KEPT_LOGITS))
+    scale = np.abs(expected.coef).max()
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-5 * scale)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    # Every step takes one pass; before them, the length of the first step and its end.
+    assert passes[KEPT_LOGITS] == fits[KEPT_LOGITS].n_iter + 0.5 + 1
+    assert set(at.rows.columns) == {LABELS}  # logits are dropped
+    return passes[KEPT_LOGITS] / passes[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_end_of_a_fit_is_the_result_of_a_pass(loss):
+    at = coordinates()
+    found = solver(at, KEPT_LOGITS).fit(LOSSES[loss], TARGETS, at.unit_penalty)
+    problem = pose(at, TARGETS, at.unit_penalty, None)
+    again = LOSSES[loss].evaluate(problem, found.evaluation.coef)
+    assert found.converged
+    np.testing.assert_allclose(again.gradient, found.evaluation.gradient, rtol=0, atol=1e-12)
+    assert again.value == pytest.approx(found.evaluation.value, rel=1e-12)
+
+
+def test_student_with_kept_logits_reaches_the_same_optimum():
+    at = coordinates()
+    soft = np.random.default_rng(3).dirichlet(np.ones(N_CLASSES), N_SAMPLES)
+    at.rows.attach(SOFT, sp.csr_array(soft))
+    found = []
+    for kept in (0, KEPT_LOGITS):
+        fit, last = solver(at, kept), None
+        for each in (TARGETS, StoredTargets(SOFT)):
+            last = fit.fit(CrossEntropy(), each, at.unit_penalty, last).evaluation
+        found.append(last)
+    np.testing.assert_allclose(found[0].coef, found[1].coef, rtol=0, atol=1e-6)
+
+
+CE, GCE = LOSSES.values()
+N_BYTES = N_SAMPLES * N_CLASSES * 8
+
+
+@pytest.mark.parametrize(
+    ("loss", "targets", "n_classes", "most_bytes", "tol", "expected"),
+    [
+        (CE, TARGETS, N_CLASSES, N_BYTES, 1e-4, ClassSteps),
+        (CE, TARGETS, N_CLASSES, N_BYTES - 1, 1e-4, WholeSteps),
+        # Targets that are computed from the rows would be computed for every length.
+        (GCE, StoredTargets("outputs"), N_CLASSES, N_BYTES, 1e-4, WholeSteps),
+        # With many classes the search saves no time, but passes late in a fit that is not convex.
+        (CE, TARGETS, N_FEATURES // 4, 2**30, 1e-4, WholeSteps),
+        (GCE, TARGETS, N_FEATURES // 4, 2**30, 1e-4, LateClassSteps),
+        (GCE, TARGETS, N_FEATURES // 4, 2**30, LATE_GRADIENT, WholeSteps),
+        (GCE, TARGETS, N_FEATURES // 2, 2**30, 1e-4, WholeSteps),
+    ],
+)
+def test_logits_are_kept_if_that_is_cheap(loss, targets, n_classes, most_bytes, tol, expected):  # noqa: PLR0917 - a table
+    at = coordinates()
+    at.rows.attach("outputs", np.full((N_SAMPLES, N_CLASSES), 1 / N_CLASSES))
+    objective = Objective(pose(at, targets, 1.0, None), loss)
+    at.rows.n_classes = n_classes
+    with choose_steps(objective, most_bytes, tol) as steps:
+        assert type(steps) is expected
+
+
+def test_fit_that_is_not_convex_changes_its_steps_only_at_the_end():
+    passes = np.array([_passes_changed_late(seed) for seed in DRAWS])
+    whole, changed = passes.sum(axis=0)
+    assert changed < whole
+
+
+def _passes_changed_late(seed: int) -> tuple[float, float]:
+    """Return the passes without and with a change of the steps; compare them step by step."""
+    few = N_CLASSES * (LEAST_FEATURES - 1)
+    at, fits, traces = coordinates(seed, n_features=few), {}, {}
+    for kept in (0, KEPT_LOGITS):
+        fit, trace = solver(at, kept, tol=1e-9), []
+        fit.callback = lambda *step, trace=trace: trace.append(step)
+        fits[kept], traces[kept] = fit.fit(GCE, TARGETS, RIDGE * at.unit_penalty), trace
+    expected, found = fits[0], fits[KEPT_LOGITS]
+    assert found.converged
+    assert found.evaluation.value == pytest.approx(expected.evaluation.value, rel=1e-9)
+    early = [step for step in traces[0] if step[2] > LATE_GRADIENT]
+    n_early = len(early) + 1  # the first step below the limit is still like those before
+    assert 2 < n_early < len(traces[0])
+    assert traces[KEPT_LOGITS][:n_early] == traces[0][:n_early]
+    # The first logits take half a pass; then every step takes one.
+    n_late = found.n_iter - n_early
+    assert traces[KEPT_LOGITS][-1][1] - traces[0][n_early - 1][1] == n_late + 0.5
+    return traces[0][-1][1], traces[KEPT_LOGITS][-1][1]

@@ -9,7 +9,6 @@ import re
 import stat
 import tempfile
 import uuid
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -31,10 +30,6 @@ NAME = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-\w+\
 # Characters of the target's name that are kept: file names are limited to 255 bytes.
 KEPT = 40
 NAME_BYTES = 255  # limit of a file name on common disks
-# Number of folder entries that are listed about as fast as one file is written to disk.
-LISTED_PER_WRITE = 1000
-
-_writes_to_wait: Counter[Path] = Counter()  # by folder: writes before the next listing
 
 
 def name_beside(target: Path, suffix: str) -> Path:
@@ -56,10 +51,7 @@ def name_beside(target: Path, suffix: str) -> Path:
 
 def new_unfinished(target: Path) -> tuple[int, Path]:
     """Create an empty file beside a target; return its descriptor, open to write, and its path."""
-    folder = target.parent.resolve()
-    _writes_to_wait[folder] -= 1
-    if _writes_to_wait[folder] < 0:  # listing costs no more than writing, however many files
-        _writes_to_wait[folder] = remove_abandoned(folder) // LISTED_PER_WRITE
+    remove_abandoned(target.parent.resolve())
     prefix = f".{target.name[:KEPT]}.{_machine()}-{os.getpid()}-"
     try:
         descriptor, path = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=".unfinished")
@@ -68,17 +60,14 @@ def new_unfinished(target: Path) -> tuple[int, Path]:
     return descriptor, Path(path)
 
 
-def remove_abandoned(folder: Path) -> int:
-    """Remove unfinished files of dead processes of this machine; return the number of entries."""
-    n_entries = 0
-    with suppress(PermissionError), os.scandir(folder) as entries:
-        for n_entries, entry in enumerate(entries, start=1):  # noqa: B007
-            name = NAME.fullmatch(entry.name)
-            if name is None or name["machine"] != _machine() or _is_alive(int(name["process"])):
-                continue
+@cache  # a folder of many files is listed once, not at every write
+def remove_abandoned(folder: Path) -> None:
+    """Remove unfinished files of dead processes of this machine."""
+    for path in folder.glob(".*.unfinished"):
+        name = NAME.fullmatch(path.name)
+        if name and name["machine"] == _machine() and not _is_alive(int(name["process"])):
             with suppress(OSError):  # another user's, or just removed by another process
-                Path(entry.path).unlink()
-    return n_entries
+                path.unlink()
 
 
 @cache
@@ -361,7 +350,7 @@ def check_output(
 def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
     """Raise if no file can be created in an argument's folder, which need not exist yet.
 
-    The permissions alone do not tell: the disk may be read-only. So a test file is written.
+    Permissions do not show whether the disk is read-only, so a test file is written.
     """
     if "://" in as_url(folder):
         problem = "is not a local path"

@@ -291,8 +291,8 @@ def _spelling(name: str) -> str:
 def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -> str:
     """Return the spellings of one name with their numbers of rows."""
     counts = [counted(sizes[group[0]], "row"), *(str(sizes[code]) for code in group[1:])]
-    told = told_apart([names[code] for code in group])
-    return " / ".join(f"{name} ({count})" for name, count in zip(told, counts, strict=True))
+    quoted = told_apart([names[code] for code in group])
+    return " / ".join(f"{name} ({count})" for name, count in zip(quoted, counts, strict=True))
 
 
 def told_apart(names: Sequence[object]) -> list[str]:

@@ -4,7 +4,9 @@ An error stores its arguments separately from its text. In Python an argument is
 `label_column='y'`; the command line writes the same error with `--label-column='y'`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -53,7 +55,8 @@ class ArgumentError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # All parts of the message, so that pickling keeps it.
-        return _made_again, (type(self), self.arguments, self.problem, self.advice, self.mentions)
+        kind: Callable[..., ArgumentError] = type(self)
+        return partial(kind, **self.mentions), (self.arguments, self.problem, self.advice)
 
     def worded(self, write: Callable[[str, object], str]) -> str:
         """Return the message, with each argument written by `write(name, value)`."""
@@ -61,28 +64,11 @@ class ArgumentError(ValueError):
             opening = write(self.arguments, ...).removesuffix("=…") if self.arguments else ""
         else:
             opening = " and ".join(write(name, value) for name, value in self.arguments.items())
-        written = [(f"{{{name}}}", write(name, value)) for name, value in self.mentions.items()]
-        advice = _filled(self.advice, written)
+        written = {f"{{{name}}}": write(name, value) for name, value in self.mentions.items()}
+        # In one pass, so that the inserted text is not parsed.
+        advice = re.sub(r"\{\w+\}", lambda found: written.get(found[0], found[0]), self.advice)
         sentence = f"{opening} {self.problem}" if opening else self.problem
         return f"{sentence}: {advice}" if advice else sentence
-
-
-def _made_again(
-    kind: type[ArgumentError],
-    arguments: str | Mapping[str, object],
-    problem: str,
-    advice: str,
-    mentions: Mapping[str, object],
-) -> ArgumentError:
-    return kind(arguments, problem, advice, **mentions)
-
-
-def _filled(text: str, written: list[tuple[str, str]]) -> str:
-    """Return a text with every placeholder filled; the inserted text is not parsed."""
-    if not written:
-        return text
-    (place, content), *others = written
-    return content.join(_filled(part, others) for part in text.split(place))
 
 
 class FileThereError(ArgumentError, FileExistsError):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from twohot.base import STORED, ArgumentError, IntArray, Matrix, check_real, counted
 from twohot.rows.dask_tasks import Handle, Tasks, active_tasks
 from twohot.rows.rows import stack
-from twohot.rows.selected import SelectedRows
+from twohot.rows.selected import GatheredRows, SelectedRows
 
 NUMBERS = "fiub"  # kinds of dtypes that are numbers
 
@@ -28,18 +28,15 @@ def is_dask(data: Any) -> bool:
 
 
 def check_collection(X: Any) -> None:
-    """Raise unless a Dask array or frame holds rows of numbers, as far as its metadata tell."""
+    """Raise unless a Dask array or frame holds rows of numbers, by its metadata."""
     if getattr(X, "ndim", 0) != 2:
         problem = f"has {counted(getattr(X, 'ndim', 0), 'dimension')}"
         raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
     if hasattr(X, "columns"):  # a frame
-        kinds = {str(name): dtype for name, dtype in X.dtypes.items()}
-        other = [
-            name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in NUMBERS
-        ]
-        if other:
-            problem = f"has a column {other[0]!r} of {kinds[other[0]]}"
-            raise ArgumentError("X", problem, "pass numeric columns only.")
+        for name, dtype in X.dtypes.items():
+            if getattr(dtype, "kind", "O") not in NUMBERS:
+                problem = f"has a column {str(name)!r} of {dtype}"
+                raise ArgumentError("X", problem, "pass numeric columns only.")
     elif X.dtype.kind not in f"{NUMBERS}O":  # objects may turn out to be numbers
         raise ArgumentError("X", f"has dtype {X.dtype}", "pass real numbers.")
 
@@ -88,7 +85,7 @@ class ChunkedColumn:
     chunks: Sequence[Handle]
     sizes: IntArray  # (n_chunks,), rows of each chunk
 
-    @property
+    @cached_property
     def bounds(self) -> IntArray:
         """(n_chunks + 1,) number of the first row of each chunk, then the number of rows."""
         return np.append(0, np.cumsum(self.sizes))
@@ -108,34 +105,14 @@ class ChunkedColumn:
         return stack(self.tasks.results(self.chunks))
 
 
-class ChunkedFeatures:
-    """Features in chunks; indexing returns the selected rows in memory.
-
-    Parameters
-    ----------
-    column : ChunkedColumn
-        The rows.
-    n_features : int
-        Number of columns.
-    dtype : numpy dtype
-        Precision of the rows.
-    """
-
-    ndim = 2
+class ChunkedFeatures(GatheredRows):
+    """Features in chunks; indexing returns the selected rows in memory."""
 
     def __init__(self, column: ChunkedColumn, n_features: int, dtype: np.dtype[Any]) -> None:
         self.column = column
         self.tasks = column.tasks
         self.shape = len(column), n_features
         self.dtype = np.dtype(dtype)
-
-    @cached_property
-    def bounds(self) -> IntArray:
-        """(n_chunks + 1,) number of the first row of each chunk, then the number of rows."""
-        return self.column.bounds
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
         """Return the selected rows in memory, in their order."""
@@ -149,34 +126,30 @@ class ChunkedFeatures:
         return ChunkedFeatures(self.column[index], self.shape[1], self.dtype)
 
 
-def open_chunks(X: Any, dtype: np.dtype[Any] | None = None) -> ChunkedFeatures:
+def open_chunks(X: Any) -> ChunkedFeatures:
     """Return the chunks of a Dask array or frame, computed where they will stay."""
-    dtype = precision_of(X) if dtype is None else dtype
-    tasks = active_tasks()
-    n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
-    if n_bytes > tasks.room():
-        sizes = f"{n_bytes / 1e9:.1f} GB, and workers have room for {tasks.room() / 1e9:.1f} GB"
-        warnings.warn(f"X takes {sizes}: every pass reads it again.", stacklevel=6)
-        column = _column_read_again(tasks, X, dtype)
-    else:
-        column = _column_kept(tasks, X, dtype)
-    if not len(column):
-        raise ArgumentError("X", "has no rows", "pass at least one.")
-    return ChunkedFeatures(column, X.shape[1], dtype)
-
-
-def _column_kept(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
-    """Compute the chunks of a Dask array or frame, and drop those without rows."""
+    dtype, tasks = precision_of(X), active_tasks()
     whole = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
-    delayed = tasks.adopt(list(np.ravel(whole.to_delayed())))
+    delayed = list(np.ravel(whole.to_delayed()))
     about = tasks.share(dtype), X.shape[1]
-    with tasks.naming_chunks("X", delayed):
-        calls = [(chunk, *about, number) for number, chunk in enumerate(delayed)]
-        chunks = tasks.keep(tasks.run(as_rows, calls))
-        found = tasks.results(tasks.run(len, [(chunk,) for chunk in chunks]))
-    sizes = np.array(found, dtype=np.intp)
-    kept = [chunk for chunk, size in zip(chunks, sizes.tolist(), strict=True) if size]
-    return ChunkedColumn(tasks, kept, sizes[sizes > 0])
+    n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
+    chunks: Sequence[Handle]
+    if n_bytes > tasks.room():
+        needed = f"{n_bytes / 1e9:.1f} GB, and workers have room for {tasks.room() / 1e9:.1f} GB"
+        warnings.warn(f"X takes {needed}: every pass reads it again.", stacklevel=6)
+        sizes = np.array(whole.chunks[0])
+        chunks = ReadAgain(tasks, [delayed[place] for place in np.flatnonzero(sizes)], about)
+    else:
+        handles = tasks.adopt(delayed)
+        with tasks.naming_chunks("X", handles):
+            calls = [(chunk, *about, number) for number, chunk in enumerate(handles)]
+            made = tasks.keep(tasks.run(as_rows, calls))
+            found = tasks.results(tasks.run(len, [(chunk,) for chunk in made]))
+        sizes = np.array(found, dtype=np.intp)
+        chunks = [made[place] for place in np.flatnonzero(sizes)]
+    if not sizes.any():
+        raise ArgumentError("X", "has no rows", "pass at least one.")
+    return ChunkedFeatures(ChunkedColumn(tasks, chunks, sizes[sizes > 0]), X.shape[1], dtype)
 
 
 class ReadAgain(Sequence[Handle]):
@@ -191,16 +164,6 @@ class ReadAgain(Sequence[Handle]):
     def __getitem__(self, number: Any) -> Any:
         (chunk,) = self._tasks.adopt([self._delayed[number]])
         return self._tasks.run(as_rows, [(chunk, *self._about, number)])[0]
-
-
-def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
-    """Return the chunks of a Dask array of known sizes; they are not kept."""
-    whole = X.rechunk({1: -1})
-    sizes = np.array(whole.chunks[0])
-    delayed = [each for each, size in zip(np.ravel(whole.to_delayed()), sizes, strict=True) if size]
-    return ChunkedColumn(
-        tasks, ReadAgain(tasks, delayed, (tasks.share(dtype), X.shape[1])), sizes[sizes > 0]
-    )
 
 
 def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]:

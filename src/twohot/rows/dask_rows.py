@@ -28,22 +28,8 @@ from twohot.rows.threads import one_blas_thread
 WEIGHTS = "weight"  # of each row, with mean one over all of them
 
 Place: TypeAlias = tuple[int, int]  # number of a chunk, and of its first row
-
-
 # How a chunk is read: the preparation of its rows, and the options of `Rows`.
 Reading: TypeAlias = tuple[Preparation | None, dict[str, Any]]
-
-
-def open_chunk(reading: Reading, chunk: Chunk, first: int, columns: dict[str, Matrix]) -> Rows:
-    """Return the rows of a chunk, with the columns that belong to them."""
-    if chunk.opened is None or chunk.opened[0] is not reading:
-        preparation, options = reading
-        chunk.opened = reading, Rows(chunk.x, preparation, **options)
-    opened: Rows = chunk.opened[1]
-    opened.first_row = first
-    opened.columns = columns
-    opened.weights = columns.pop(WEIGHTS, None)
-    return opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,15 +100,21 @@ def _opened(
     values: list[Matrix],
     *shared: Any,
 ) -> Iterator[tuple[Rows, tuple[Any, ...]]]:
-    """Pass the rows of a chunk to a task; an error in it names the chunk."""
+    """Pass the rows of a chunk, with their columns, to a task; an error in it names the chunk."""
     number, first = place
     try:
-        yield open_chunk(reading, chunk, first, dict(zip(names, values, strict=True))), shared
+        if chunk.opened is None or chunk.opened[0] is not reading:
+            preparation, options = reading
+            chunk.opened = reading, Rows(chunk.x, preparation, **options)
+        rows: Rows = chunk.opened[1]
+        rows.first_row, rows.columns = first, dict(zip(names, values, strict=True))
+        rows.weights = rows.columns.pop(WEIGHTS, None)
+        yield rows, shared
     except ArgumentError:
         raise
     except Exception as error:
-        rows = f"rows {first} to {first + len(chunk) - 1}"
-        raise ChunkError(f"chunk {number} ({rows}) failed: {error!r}") from error
+        place_of = f"rows {first} to {first + len(chunk) - 1}"
+        raise ChunkError(f"chunk {number} ({place_of}) failed: {error!r}") from error
 
 
 # Sums that one task adds up. More would wait for the slowest of many; fewer make a deeper tree.
@@ -208,7 +200,7 @@ class DaskRows(Rows):
         """Return values that belong to rows in the chunks of these rows."""
         if isinstance(values, ChunkedColumn):
             return values
-        bounds = pairwise(self.X.bounds.tolist())
+        bounds = pairwise(self.X.column.bounds.tolist())
         chunks = [self.tasks.share(values[first:end]) for first, end in bounds]
         return ChunkedColumn(self.tasks, chunks, self.X.column.sizes)
 
@@ -221,7 +213,7 @@ class DaskRows(Rows):
         calls = [
             (
                 kernel,
-                (number, int(self.X.bounds[number])),
+                (number, int(self.X.column.bounds[number])),
                 self._reading,
                 self.X.column.chunks[number],
                 names,

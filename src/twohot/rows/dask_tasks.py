@@ -67,8 +67,8 @@ class Tasks:
         self._dask = load_extra("dask", "dask", "Dask arrays and frames")
 
     def share(self, value: Any) -> Any:
-        """Return the value in a wrapper that Dask does not inspect."""
-        return _Box(value)
+        """Return a delayed object of the value, which Dask does not inspect."""
+        return self._dask.delayed(value, pure=False, traverse=False)
 
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
         """Return the delayed objects unchanged."""
@@ -76,8 +76,8 @@ class Tasks:
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
         """Return delayed objects of the calls."""
-        delayed = self._dask.delayed(_unboxed, pure=False)
-        return [delayed(function, *call) for call in calls]
+        delayed = self._dask.delayed(function, pure=False)
+        return [delayed(*call) for call in calls]
 
     def keep(self, handles: Sequence[Handle]) -> list[Handle]:
         """Compute the tasks now, and return handles to results in this process."""
@@ -167,24 +167,6 @@ class ClusterTasks(Tasks):
             if no_answer or not running or isinstance(error, CancelledError):
                 raise cluster_lost(self._address, str(error)) from error
             raise
-
-
-class _Box:
-    """A value that Dask does not inspect."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def _unboxed(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*map(_opened, arguments))
-
-
-def _opened(argument: Any) -> Any:
-    """Return an argument without its wrapper; also the arguments in a list."""
-    if isinstance(argument, list):
-        return [_opened(each) for each in argument]
-    return argument.value if isinstance(argument, _Box) else argument
 
 
 def _same(value: Any) -> Any:

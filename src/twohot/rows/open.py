@@ -91,8 +91,8 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
 # A mean is computed in two steps, offset + mean of (x - offset), so that a large common offset
 # costs no digits: sums are then only as large as the differences.
 
-# Relative rounding error of a mean over many rows: relative to the distances between rows. A row
-# that is no further from it counts as the mean; scaling it would amplify rounding errors.
+# Rounding error of a mean over many rows, relative to the distances between rows. A row that is no
+# further from it counts as the mean; scaling it would amplify rounding errors.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
 # The common offset is large if it is this many times the differences: a smaller one costs a sum
 # one digit, and subtracting it costs half a read of the rows.
@@ -118,16 +118,6 @@ def large_offset(few: Matrix) -> FloatArray:
         return np.where(np.abs(middle) > LARGE_OFFSET * differ, middle, 0.0)
 
 
-def mean_rounding(mean: FloatArray, spread: FloatArray, stored: DTypeLike) -> float:
-    """Return the norm of the rounding error of a mean.
-
-    `spread` is the distance of rows from their offset, column by column. A column in which they do
-    not differ has an exact mean.
-    """
-    eps = float(np.finfo(np.result_type(stored, np.float32)).eps)  # precision of centring
-    return MEAN_ROUNDING * safe_norm(spread) + eps * safe_norm(mean[spread > 0])
-
-
 @dataclass(frozen=True)
 class Outlier:
     """A row so far from the others that they are indistinguishable beside it."""
@@ -139,21 +129,6 @@ class Outlier:
     def __str__(self) -> str:
         others = f"half of the rows have {self.usual:.1g} or less"
         return f"row {self.name} of norm {self.norm:.1g}, and {others}"
-
-
-def check_told_apart(
-    error: float, mean: FloatArray, size: float, stored: DTypeLike, outlier: Outlier | None = None
-) -> None:
-    """Raise if the distances of rows from their mean are smaller than its rounding error."""
-    if not 0 < size < 2 * error:
-        return
-    if outlier is not None:
-        problem = f"has {outlier}, so {np.dtype(stored)} cannot distinguish the others"
-        raise ArgumentError("X", problem, CORRECT_ROW)
-    problem = f"has rows at distance {size:.1g} from a mean row of norm {safe_norm(mean):.1g}"
-    hidden = f"and {np.dtype(stored)} has too few digits for that"
-    advice = "subtract a common offset before you store them, or store them in a wider type."
-    raise ArgumentError("X", f"{problem}, {hidden}", advice)
 
 
 def check_size(
@@ -202,16 +177,6 @@ def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
         _names.reset(before)
 
 
-def row_name(rows: Rows, place: int) -> object:
-    """Return the name in messages of the row at a position in its store."""
-    X, names = _names.get()
-    if names is None:
-        return place
-    # Dask has exactly the rows of X.
-    is_selected = isinstance(X, SelectedRows) and rows.is_here
-    return names[int(np.flatnonzero(X.index == place)[0]) if is_selected else place]
-
-
 def fit_preparation(
     X: Matrix,
     *,
@@ -230,23 +195,27 @@ def fit_preparation(
         rows.attach("place", X.index)
     n_few = min(LOOK_ROWS, rows.n_samples)
     few = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_few, replace=False))
-    looked_at = X[few]
-    offset = large_offset(looked_at) if center else np.zeros(rows.n_columns)
+    sample = X[few]
+    offset = large_offset(sample) if center else np.zeros(rows.n_columns)
     total, deviations = rows.sum(mean_terms, few, offset)
-    spread = deviations / n_few
-    distances = np.sort(_distances(looked_at, offset))
+    shift, spread = total / rows.n_samples, deviations / n_few
+    distances = np.sort(_distances(sample, offset))
     # Rows that are only scaled do not depend on each other.
-    is_shared = center or not normalize
-    outlier = _outlier(rows, offset, total / rows.n_samples, distances) if is_shared else None
+    outlier = _outlier(rows, offset, shift, distances) if center or not normalize else None
     if outlier is not None:
         check_size(outlier.norm, dtype, normalize=normalize, outlier=outlier)
     check_size(safe_norm(spread), dtype, normalize=normalize)
-    mean = offset + total / rows.n_samples
-    error = mean_rounding(mean, spread, X.dtype)
+    preparation = Preparation(None, normalize)
     if center:
+        mean = offset + shift
+        # A column in which rows do not differ has an exact mean.
+        eps = float(np.finfo(np.result_type(X.dtype, np.float32)).eps)  # precision of centring
+        error = MEAN_ROUNDING * safe_norm(spread) + eps * safe_norm(mean[spread > 0])
         # Without the furthest row, which alone distinguishes nothing.
         size = float(distances[:-1].mean()) if n_few > 1 else 0.0
-        check_told_apart(error, mean, size, X.dtype, outlier)
+        if 0 < size < 2 * error:
+            raise _indistinguishable(size, mean, X.dtype, outlier)
+        preparation = Preparation(mean, normalize, error)
     if outlier is not None:
         warnings.warn(
             f"X has {outlier}: beside it they are nearly indistinguishable. Correct or "
@@ -254,7 +223,19 @@ def fit_preparation(
             UserWarning,
             stacklevel=1,  # one position, so that the warning is shown once
         )
-    return Preparation(mean, normalize, error) if center else Preparation(None, normalize)
+    return preparation
+
+
+def _indistinguishable(
+    size: float, mean: FloatArray, stored: np.dtype[Any], outlier: Outlier | None
+) -> ArgumentError:
+    """Return the error for rows at distances from their mean below its rounding error."""
+    if outlier is not None:
+        problem = f"has {outlier}, so {stored} cannot distinguish the others"
+        return ArgumentError("X", problem, CORRECT_ROW)
+    problem = f"has rows at distance {size:.1g} from a mean row of norm {safe_norm(mean):.1g}"
+    advice = "subtract a common offset before you store them, or store them in a wider type."
+    return ArgumentError("X", f"{problem}, and {stored} has too few digits for that", advice)
 
 
 def _outlier(
@@ -270,7 +251,15 @@ def _outlier(
     if not 0 < usual < safe_norm(shift):
         return None
     far, place = max(rows.map(furthest_row, offset))
-    return Outlier(row_name(rows, place), far, usual) if far > usual * rows.n_samples else None
+    if far <= usual * rows.n_samples:
+        return None
+    X, names = _names.get()
+    if names is None:
+        return Outlier(place, far, usual)
+    # Dask has exactly the rows of X.
+    is_selected = isinstance(X, SelectedRows) and rows.is_here
+    name = names[int(np.flatnonzero(X.index == place)[0]) if is_selected else place]
+    return Outlier(name, far, usual)
 
 
 def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:

@@ -54,11 +54,6 @@ class WholeBasis:
 
     matrix: FloatArray
 
-    @property
-    def n_features(self) -> int:
-        """Number of features, plus one if the rows have an intercept."""
-        return len(self.matrix)
-
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
         """Return coef Qᵀ: coefficients on the features, computed from those along the axes.
 
@@ -83,11 +78,6 @@ class ReflectedBasis:
     turn: FloatArray  # (m, m), -U Yᵀ
     turned: slice  # the given axes
 
-    @property
-    def n_features(self) -> int:
-        """Number of features, with an intercept."""
-        return len(self.factor)
-
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
         """Return coef Qᵀ, computed in the requested precision."""
         turned = coef.astype(dtype)
@@ -102,7 +92,7 @@ class ReflectedBasis:
 
     def columns(self, first: int) -> FloatArray:
         """Return the axes from `first` on, as columns."""
-        return self.to_rows(np.eye(self.n_features)[first:], 1).T
+        return self.to_rows(np.eye(len(self.factor))[first:], 1).T
 
     def _reflect(self, vectors: FloatArray, n_jobs: int) -> FloatArray:
         factor = self.factor.astype(vectors.dtype, copy=False)

@@ -1,16 +1,14 @@
-"""The metrics are the matrices they stand for, and past steps enter as they should."""
+"""Metrics equal the matrices of the formulas; the history satisfies the secant equation."""
 
 import numpy as np
 import pytest
 
 import problems
 import twin
-from prepared import prepared_rows
-from twohot.probes.rounds import LABELS, LabelTargets
-from twohot.rows.coordinates import choose_coordinates
+from prepared import posed
+from twohot.probes.rounds import LABELS
 from twohot.solve.curvature import ClassMetrics, History, metrics_at, metrics_at_zero
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
-from twohot.solve.objective import pose
 
 N_CLASSES, N_FEATURES = 5, 12
 L2 = 0.01
@@ -38,7 +36,7 @@ def vectors(seed=1):
 
 
 @pytest.mark.parametrize("with_means", [False, True])
-def test_multiply_and_solve_are_those_of_the_matrix_of_each_class(with_means):
+def test_metrics_multiply_and_solve_by_the_matrix_of_each_class(with_means):
     metrics, v = random_metrics(with_means=with_means), vectors()
     product, solution = metrics.multiply(v), metrics.solve(v)
     for k in range(N_CLASSES):
@@ -48,12 +46,10 @@ def test_multiply_and_solve_are_those_of_the_matrix_of_each_class(with_means):
 
 def small_problem():
     data = problems.synthetic()
-    rows = prepared_rows(data.X, n_classes=N_CLASSES)
-    rows.attach(LABELS, data.given_labels)
-    return pose(choose_coordinates(rows), LabelTargets(N_CLASSES), L2, last=None)
+    return posed(data.X, data.given_labels, ridge=L2 * N_CLASSES * len(data.X))  # of unit norm
 
 
-def test_the_metric_at_zero_is_the_exact_curvature_there():
+def test_metric_at_zero_is_the_curvature():
     # Uniform outputs: mean_i (1/K) x xᵀ + l2 on classes that sum to zero, diagonal in these axes.
     problem = small_problem()
     metrics = metrics_at_zero(problem)
@@ -64,7 +60,7 @@ def test_the_metric_at_zero_is_the_exact_curvature_there():
 
 
 @pytest.mark.parametrize("loss", [CrossEntropy(), GeneralizedCrossEntropy(0.7)], ids=str)
-def test_metrics_of_a_pass_take_the_mean_row_of_each_class(loss):
+def test_metrics_have_the_mean_row_of_each_class(loss):
     problem, coef = small_problem(), vectors()
     evaluation = loss.evaluate(problem, coef)
     rows = problem.axes.from_rows(twin.prepare(problem.rows.X), 1)
@@ -93,32 +89,25 @@ def history_of_a_quadratic(metrics, n_pairs=6, coupling=0.2):
     return history
 
 
-def test_the_newest_pair_is_reproduced():
-    # The secant equation: the solution of the last change of the gradient is the last step.
+def test_solution_of_the_last_change_is_the_last_step():
     metrics = random_metrics()
     history = history_of_a_quadratic(metrics)
     newest = history.pairs[-1]
     np.testing.assert_allclose(history.solve(newest.change, metrics), newest.step, atol=1e-10)
 
 
-def test_the_solution_is_symmetric_and_goes_downhill():
+def test_solution_is_symmetric_positive_and_sums_to_zero():
     metrics = random_metrics()
     history = history_of_a_quadratic(metrics)
     u, v = (vectors(seed) - vectors(seed).mean(axis=0) for seed in (20, 21))
-    left, right = np.vdot(u, history.solve(v, metrics)), np.vdot(history.solve(u, metrics), v)
-    assert left == pytest.approx(right, rel=1e-10)
-    for w in (u, v):
-        assert np.vdot(w, history.solve(w, metrics)) > 0
+    left, right = (history.solve(w, metrics) for w in (v, u))
+    assert np.vdot(u, left) == pytest.approx(np.vdot(right, v), rel=1e-10)
+    for w, solution in ((v, left), (u, right)):
+        assert np.vdot(w, solution) > 0
+        np.testing.assert_allclose(solution.sum(axis=0), 0, atol=1e-12)
 
 
-def test_directions_leave_the_sum_over_classes_alone():
-    metrics = random_metrics()
-    history = history_of_a_quadratic(metrics)
-    gradient = vectors(5) - vectors(5).mean(axis=0)
-    np.testing.assert_allclose(history.solve(gradient, metrics).sum(axis=0), 0, atol=1e-12)
-
-
-def test_a_pair_without_curvature_is_not_kept():
+def test_pair_with_negative_curvature_is_dropped():
     history = History(np.dtype(np.float64))
     history.add(vectors(), -vectors(), random_metrics(), 0.3)
     assert len(history.pairs) == 0
