@@ -42,7 +42,7 @@ def test_the_tables_are_those_of_the_demo(mark: str) -> None:
             (row.training_errors, training_errors, 3),
         ):
             assert found == pytest.approx(stated, abs=2 * stated**0.5 if chooses else moved)
-        assert row.n_passes == pytest.approx(n_passes, abs=2)
+        assert row.n_passes == pytest.approx(n_passes, abs=4 if chooses else 2)
         assert accuracy == pytest.approx(100 * (1 - test_errors / len(data.test_labels)), abs=0.06)
 
 
