@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from twohot.audit import neighbours as averaging_weights
 from twohot.audit.neighbours import explain_label
 from twohot.rows.open import open_rows
-from twohot.theory import LabelAveraging, average_labels
+from twohot.theory import LabelAveraging
 
 
 def problem(n_rows, n_features, n_classes=3, seed=0):
@@ -62,8 +62,8 @@ def test_weights_are_rows_of_the_averaging_matrix(n_rows, n_features, n_rounds, 
 def test_votes_are_the_outputs_of_the_theory(shape, seed, ridge, n_rounds):
     X, labels = problem(*shape, seed=seed)
     rows = prepared(X)
-    expected = average_labels(
-        rows @ rows.T, np.eye(3)[labels], l2=ridge / (3 * len(rows)), n_rounds=n_rounds
+    expected = LabelAveraging.from_gram(rows @ rows.T).outputs(
+        np.eye(3)[labels], l2=ridge / (3 * len(rows)), n_rounds=n_rounds
     )
     found = explain_label(X, labels, np.arange(len(X)), ridge=ridge, n_rounds=n_rounds)
     np.testing.assert_allclose([each.outputs for each in found], expected, atol=1e-9)

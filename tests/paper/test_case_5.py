@@ -1,16 +1,23 @@
 """Case V: what its proof prints, step by step, and where it goes wrong."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from paper.as_printed import case_5_printed
 from theory.dense import Problem, block_correlation, circulant, rounds
-from twohot.theory import case_5_outputs
+from twohot.theory import CorrelationModel, type_outputs
 
 CASE_5 = {"same_class": 0.6, "same_superclass": 0.3, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
 SIZES = {"equal": [2, 2, 2], "unequal": [3, 2, 1]}
+
+
+def corrected(corruption: np.ndarray, *, l2: float, n_rounds: int, **levels: Any) -> np.ndarray:
+    """The outputs of the general form, which dense solves confirm."""
+    model = CorrelationModel.case_5(**levels)
+    return type_outputs(model, corruption, l2=l2, n_rounds=n_rounds).outputs
 
 
 def steps(sizes: list[int], elsewhere: float = 0.1) -> SimpleNamespace:
@@ -51,8 +58,8 @@ def test_case_5_as_printed_is_wrong(superclass: list[int]) -> None:
     types = (problem.true_labels, problem.given_labels)
     printed = case_5_printed(problem.corruption, **known)[types]
     assert np.abs(printed - truth).max() > 1e-2
-    corrected = case_5_outputs(problem.corruption, **known)[types]
-    np.testing.assert_allclose(corrected, truth, rtol=0, atol=1e-12)
+    right = corrected(problem.corruption, **known)[types]
+    np.testing.assert_allclose(right, truth, rtol=0, atol=1e-12)
 
 
 def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
@@ -60,12 +67,12 @@ def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
     corruption = np.random.default_rng(0).dirichlet(np.ones(6), size=6)
     known = {**CASE_5, "superclass": [0, 0, 0, 1, 1, 2], "elsewhere": 0.0}
     np.testing.assert_allclose(
-        case_5_printed(corruption, **known), case_5_outputs(corruption, **known), atol=1e-13
+        case_5_printed(corruption, **known), corrected(corruption, **known), atol=1e-13
     )
     balanced = circulant([0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
     one = {**CASE_5, "superclass": [0] * 6, "elsewhere": 0.1}
     np.testing.assert_allclose(
-        case_5_printed(balanced, **one), case_5_outputs(balanced, **one), atol=1e-13
+        case_5_printed(balanced, **one), corrected(balanced, **one), atol=1e-13
     )
 
 
@@ -147,7 +154,7 @@ def test_case_5_printed_is_coded_sign_by_sign(sizes: list[int]) -> None:
     corruption = np.roll(np.eye(6), 1, axis=1) * 0.3 + 0.7 * np.eye(6)
     given = {**CASE_5, "superclass": groups, "elsewhere": 0.1}
     means = known.members @ corruption / known.sizes[:, None]
-    truth = case_5_outputs(corruption, **given)
+    truth = corrected(corruption, **given)
     p, q, t, k = known.p, known.q, 3, known.sizes
     for sign, as_printed in ((1, True), (-1, False)):
         shift = sign * (q - known.s) / 6

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from paper.as_printed import algorithm_1, case_3_balanced, printed_condition
-from theory.dense import circulant, listed_labels, softmax, symmetric
+from theory.dense import circulant, coefficients, listed_labels, softmax, symmetric
 from theory.problems import FIGURE, FIGURE_L2
 from twohot import theory as th
 from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs
@@ -59,12 +59,13 @@ def test_eigenvalue_of_the_theorem_needs_a_superclass_of_two() -> None:
 
 
 def test_case_3_last_line_needs_balanced_given_labels() -> None:
-    known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20, "l2": 2e-3}
+    known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20}
     balanced = circulant([0.6, 0.3, 0.1])
     tilted = np.array([[1.0, 0, 0], [0.4, 0.6, 0], [0.4, 0, 0.6]])
     for corruption, wrong in ((balanced, False), (tilted, True)):
-        short = case_3_balanced(corruption, **known, n_rounds=3)
-        full = th.case_3_outputs(corruption, **known, n_rounds=3)
+        short = case_3_balanced(corruption, **known, l2=2e-3, n_rounds=3)
+        model = CorrelationModel.case_3(n_classes=3, **known)
+        full = type_outputs(model, corruption, l2=2e-3, n_rounds=3).outputs
         assert (np.abs(short - full).max() > 1e-2) == wrong
 
 
@@ -241,10 +242,10 @@ def test_coefficients_are_not_the_same_at_every_temperature() -> None:
         np.testing.assert_allclose(
             softmax(features @ coef.T / temperature), fitted.outputs, atol=1e-5
         )
-        alpha = th.sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
+        alpha = temperature * coefficients(targets, fitted.outputs, l2)
         np.testing.assert_allclose(alpha.T @ features, coef, atol=1e-4)
         # Of the linear theory, whose logits are K (y - 1/K) at any temperature.
-        linear = averaging.coef(targets, l2=l2, n_rounds=2, temperature=temperature)
+        linear = temperature * averaging.coef(targets, l2=l2, n_rounds=2)
         outputs = averaging.outputs(targets, l2=l2, n_rounds=2)
         np.testing.assert_allclose((1 + features @ linear.T / temperature) / 2, outputs)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from theory.dense import (
     Problem,
     circulant,
+    coefficients,
     exact_round,
     exact_types,
     listed_labels,
@@ -31,11 +32,9 @@ from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
     SoftmaxRound,
-    average_labels,
     outputs_by_round,
     population_partial_labels,
     population_rounds,
-    sample_coefficients,
     softmax_error,
     softmax_rounds,
 )
@@ -101,7 +100,7 @@ def test_the_first_newton_step_is_the_linear_theory() -> None:
         LabelAveraging.from_gram(gram), targets, l2=FIGURE_L2, n_rounds=1, max_steps=1
     )
     assert not first.converged
-    linear = average_labels(gram, targets, l2=FIGURE_L2, n_rounds=1)
+    linear = LabelAveraging.from_gram(gram).outputs(targets, l2=FIGURE_L2, n_rounds=1)
     np.testing.assert_allclose((1 + first.logits) / 4, linear, rtol=0, atol=1e-12)
 
 
@@ -119,7 +118,7 @@ def test_partial_label_student_against_plain_newton() -> None:
 def test_unseen_samples_are_predicted_from_the_coefficients() -> None:
     targets = np.eye(4)[GIVEN]
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1)
-    alpha = sample_coefficients(targets, fitted.predicted.of(TRUE, GIVEN), l2=FIGURE_L2)
+    alpha = coefficients(targets, fitted.predicted.of(TRUE, GIVEN), FIGURE_L2)
     logits = FIGURE.correlation[:, TRUE] @ alpha
     np.testing.assert_allclose(fitted.unseen, softmax(logits), rtol=0, atol=1e-12)
 
