@@ -12,9 +12,8 @@ from twohot.base.pictures import write_figure
 from twohot_paper import Log, Progress
 from twohot_paper.claim import NOT_IN_PAPER
 from twohot_paper.data_set import STRENGTHS, DataSet, find_feature_files, read_data_sets
-from twohot_paper.exhibit import Results, choose_exhibits
+from twohot_paper.exhibit import choose_exhibits
 from twohot_paper.grid import ProbeGrid, convergence, titles
-from twohot_paper.grid_makers import StartsRun
 from twohot_paper.probe_run import ProbeRun
 from twohot_paper.reproduction import Report, Reproduction, heading_anchor, show, write_text
 
@@ -27,7 +26,7 @@ THOROUGH = ("Flowers-102", "Caltech-101")
 # In the name of a file with all rows: a part of its superclass grid alone is run, once.
 WHOLE, WHOLE_RATES = "full", (0.3, 0.5, 0.7, 0.9)
 # What needs features and takes minutes.
-SMALL = ("fig:ft_corr", "fig:real_evolution", "ablation:starts")
+SMALL = ("fig:ft_corr", "fig:real_evolution")
 ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 
 # What stands before the last part of the page: verdicts of pages that others write.
@@ -64,19 +63,6 @@ def planned(data: Sequence[DataSet]) -> Iterator[Any]:
             yield from ProbeGrid(corruption, strength, seeds=once).runs(some)
     whole = [each for each in data if WHOLE in each.name]
     yield from ProbeGrid(noise_rates=WHOLE_RATES, seeds=once).runs(whole)
-
-
-def spread_of_starts(results: Results) -> str:
-    """Return how far fits of the two-hot student differ by their start, in words."""
-    found = [
-        fit for run, each in results.items() if isinstance(run, StartsRun) for fit in each.fits
-    ]
-    if not found:
-        return ""
-    accuracies = [100 * fit.test_accuracy for fit in found]
-    most = max(fit.largest_difference for fit in found)
-    between = f"test accuracy {min(accuracies):.1f} to {max(accuracies):.1f} %"
-    return f": {between}, single probabilities by up to {most:.2f}"
 
 
 def in_words(runs: Sequence[ProbeRun], data: Sequence[DataSet]) -> str:
@@ -130,7 +116,7 @@ def main() -> None:
     if wanted.run:
         synthetic = Reproduction(choose_exhibits(["synthetic", *SMALL]), data, work.log)
         synthetic.run(n_jobs=wanted.jobs, callback=tell)
-        work.run_these(planned(list(data.values())), n_jobs=wanted.jobs, callback=tell)
+        work.run(planned(list(data.values())), n_jobs=wanted.jobs, callback=tell)
     report = show(work)
     for shown in report.shown:
         folder = RECORDS.parent / shown.exhibit.file_name
@@ -143,7 +129,7 @@ def main() -> None:
     # The page says how many models are solved, not that all are.
     solved = convergence(results[run] for run in plan if run in results)
     preface = preface.replace("{summary}", summary_of(report))
-    preface = preface.replace("{converged}", solved).replace("{starts}", spread_of_starts(results))
+    preface = preface.replace("{converged}", solved)
     if unfinished:
         counts = f"{len(plan) - len(unfinished)} of the {len(plan)} runs planned on real features"
         preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone. Not"

@@ -66,11 +66,7 @@ class JudgedSetting:
 
 
 def judge_settings(
-    judged: Sequence[JudgedSetting],
-    title: str,
-    *,
-    fewest: int = FEWEST,
-    left_out: str = "",
+    judged: Sequence[JudgedSetting], title: str, *, fewest: int = FEWEST, left_out: str = ""
 ) -> ClaimVerdict:
     """Return the verdict by `RULE`, with a table of the number of every setting.
 

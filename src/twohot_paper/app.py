@@ -1,6 +1,5 @@
 """`twohot reproduce`: the paper's figures, tables and claims, from resumable runs."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from twohot.base import ArgumentError, check_writable, counted, first_few, load_extra
-from twohot_command.terminal import print_table, say
+from twohot_command.terminal import PacedLines, print_table, say
 from twohot_paper import Log
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import SUFFIXES, DataSet, find_feature_files, read_data_sets
@@ -32,18 +31,14 @@ from twohot_paper.runs import Progress as RunProgress
 # Seconds: the remaining time is estimated from the runs that ended in this last period.
 LONGEST_RUN = 4 * 3600.0
 
-# Minimum seconds between two lines, so that a log of many short runs is readable.
-BETWEEN_LINES = 10.0
-
 
 @contextmanager
 def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
     """Show the progress of `n_runs` runs; yield the callback for each run.
 
-    Without a terminal, a line follows the first and the last run, and some others.
+    Without a terminal, lines are printed now and then.
     """
-    console = Console(stderr=True)
-    started, last_line = time.monotonic(), float("-inf")
+    console, lines = Console(stderr=True), PacedLines()
     columns = [TextColumn("Runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(
         *(*columns, TextColumn("left"), TimeRemainingColumn()),
@@ -54,16 +49,8 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
         task = bar.add_task("", total=n_runs)
 
         def tell(progress: RunProgress) -> None:
-            nonlocal last_line
             bar.update(task, advance=1)
-            now = time.monotonic()
-            is_soon = now - last_line < BETWEEN_LINES and progress.n_done < progress.n_runs
-            if console.is_terminal or is_soon:
-                return
-            last_line = now
-            left = (now - started) / progress.n_done * (progress.n_runs - progress.n_done)
-            so_far = f"{progress.n_done} of {progress.n_runs} runs done"
-            say(f"{so_far}, about {left / 60:.1f} minutes left", stderr=True)
+            lines.say(f"{progress.n_done} of {progress.n_runs} runs done")
 
         yield tell
 

@@ -141,11 +141,10 @@ class Exhibit:
 def exhibits() -> tuple[Exhibit, ...]:
     """Return all figures and tables, in the order of their files."""
     folder = files("twohot_paper") / "exhibits"
-    found = sorted((entry for entry in folder.iterdir()), key=lambda entry: entry.name)
+    found = {entry.name: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
     return tuple(
-        read_exhibit(entry.name.removesuffix(".toml"), entry.read_text("utf-8"))
-        for entry in found
-        if entry.name.endswith(".toml")
+        read_exhibit(name.removesuffix(".toml"), found[name].read_text("utf-8"))
+        for name in sorted(found)
     )
 
 
@@ -157,11 +156,8 @@ def read_exhibit(name: str, text: str) -> Exhibit:
     except tomllib.TOMLDecodeError as error:
         raise ArgumentError("", f"{name}.toml is not TOML: {error}") from error
     exhibit: Exhibit = _checked(name, Exhibit, values)
-    for key, value, allowed in (
-        ("maker", exhibit.maker, sorted(MAKERS)),
-        ("needs", exhibit.needs, NEEDS),
-    ):
-        if value not in allowed:
+    for key, allowed in (("maker", sorted(MAKERS)), ("needs", NEEDS)):
+        if (value := getattr(exhibit, key)) not in allowed:
             problem = f"{name}.toml has {key} = {value!r}"
             raise ArgumentError("", problem, f"take one of {first_few(allowed, len(allowed))}.")
     exhibit.build()

@@ -112,11 +112,7 @@ class ProbeGrid:
 
     def is_lost(self, data: DataSet, noise_rate: float) -> bool:
         """Return whether noise of a rate is beyond recovery, for most of the training rows."""
-        return self.lost_share(data, noise_rate) > MOST_LOST
-
-    def lost_share(self, data: DataSet, noise_rate: float) -> float:
-        """Return the share of the training rows for which noise of a rate is beyond recovery."""
-        return lost_share(data, self.corruption, noise_rate) if noise_rate else 0.0
+        return lost_share(data, self.corruption, noise_rate) > MOST_LOST
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
         """Return the data sets with at least one finished run with noise.
@@ -347,7 +343,7 @@ def _beyond_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) ->
         if rates:
             lost = f"Beyond recovery ({LOST_MARK}), and left out of claims about accuracy"
             notes.append(f"{lost}: {where} {', '.join(rates)}. {NOT_FREQUENT}")
-        shares = {rate: grid.lost_share(each, rate) for rate in grid.noise_rates}
+        shares = {rate: lost_share(each, grid.corruption, rate) for rate in grid.noise_rates}
         parts = [f"{rate:g} ({s:.0%} of rows)" for rate, s in shares.items() if 0 < s <= MOST_LOST]
         if parts:
             notes.append(f"In part beyond recovery: {where} {', '.join(parts)}. {NOT_FREQUENT}")

@@ -27,10 +27,7 @@ from twohot_paper import real_figures as figures
 from twohot_paper.data_set import DataSet, read_data_set
 from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.grid import absent_note, among, only_one_note, titles
-from twohot_paper.synthetic_figures import (
-    LabelledOutputs,
-    output_plane_figure,
-)
+from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
 from twohot_paper.table import NOT_RUN, Cell, Table
 
 # Digits of correlations in records: finer than any colour.

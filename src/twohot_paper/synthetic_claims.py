@@ -19,12 +19,7 @@ from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import Results, choose_exhibits
 from twohot_paper.synthetic_makers import EigenvalueRun
 from twohot_paper.synthetic_outputs import PAPER_LEVELS, Separation, SoftmaxErrors
-from twohot_paper.synthetic_setting import (
-    MATRIX_NAMES,
-    MATRIX_WORDS,
-    SyntheticResult,
-    SyntheticRun,
-)
+from twohot_paper.synthetic_setting import MATRIX_NAMES, MATRIX_WORDS, SyntheticResult, SyntheticRun
 from twohot_paper.table import Cell, Table, mean_of
 
 HALF = 0.5  # noise rate of the figures with a single rate

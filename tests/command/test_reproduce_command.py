@@ -62,8 +62,6 @@ def test_a_figure_is_written_in_all_formats(made):
     assert suffixes >= {".svg", ".png", ".csv", ".md", ".html", ".jsonl"}
     assert "pets <b>& is not one of the paper's data sets: its penalty" in printed.output
     assert len(runs(folder)) == 8  # clean labels, and seven noise rates
-    assert "1 of 8 runs done, about" in printed.output
-    assert "8 of 8 runs done, about 0.0 minutes left" in printed.output
     assert "Test accuracy rises with the round: " in printed.output
     assert "of 4 settings, 1 draw)" in printed.output
     assert all(json.loads(line)["error"] is None for line in runs(folder))

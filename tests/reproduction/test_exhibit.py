@@ -64,11 +64,7 @@ def test_the_papers_figures_and_tables_are_all_there():
     ("name", "needs", "other"),
     [
         ("fig:gram_mat", "CIFAR-100 features", "fig:ft_corr"),
-        (
-            "fig:hier_clsuter1",
-            "CIFAR-100, Caltech-101 or Caltech-256 features",
-            "fig:dendrograms",
-        ),
+        ("fig:hier_clsuter1", "CIFAR-100, Caltech-101 or Caltech-256 features", "fig:dendrograms"),
         ("fig:topk", "CIFAR-100 features", "fig:topk_full"),
     ],
 )

@@ -25,11 +25,11 @@ def log(tmp_path: Path) -> Log:
 
 
 def test_records_come_back_as_they_were_written(log: Log) -> None:
-    assert log.records(Draw, Moments) == []
+    assert log.records({Draw: Moments}) == []
     written = [record(PLAN[0]), failed(PLAN[1]), record(PLAN[2])]
     for each in written:
         log.append(each)
-    assert log.records(Draw, Moments) == written
+    assert log.records({Draw: Moments}) == written
     assert log.finished(Draw, Moments) == [written[0], written[2]]
     assert log.finished(Moments, dict) == []  # no run of this kind
 
@@ -76,7 +76,7 @@ def test_a_line_torn_anywhere_is_ignored_and_cut_off(log: Log) -> None:
         assert unfinished(PLAN[:2], log) == ([] if complete else [PLAN[1]])
         log.append(record(PLAN[2]))
         kept = PLAN[:2] if complete else PLAN[:1]
-        assert [each.run for each in log.records(Draw, Moments)] == [*kept, PLAN[2]]
+        assert [each.run for each in log.records({Draw: Moments})] == [*kept, PLAN[2]]
 
 
 def test_lines_may_be_removed_by_hand(log: Log) -> None:
@@ -133,7 +133,7 @@ def test_records_of_another_version_are_left_alone_and_their_runs_done_again(log
     second = [("version", ClassVar[int], 2)]
     renewed = make_dataclass("Draw", second, bases=(Draw,), frozen=True)
     log.append(record(PLAN[0]))
-    assert log.records(renewed, Moments) == []
+    assert log.records({renewed: Moments}) == []
     assert unfinished([renewed(0)], log) == [renewed(0)]
     log.append(record(renewed(0)))
     assert [each.run for each in log.finished(renewed, Moments)] == [renewed(0)]

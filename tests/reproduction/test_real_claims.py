@@ -7,29 +7,13 @@ import pytest
 
 from small_data import MODEL, write_small_data
 from twohot_paper import Log
-from twohot_paper.accuracy_claims import (
-    MARGIN,
-    STATEMENTS,
-    ahead,
-    one_file_each,
-)
+from twohot_paper.accuracy_claims import MARGIN, STATEMENTS, ahead, one_file_each
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import read_data_set
 from twohot_paper.exhibit import choose_exhibits
 from twohot_paper.grid import ProbeGrid
-from twohot_paper.probe_run import (
-    FAMILIES,
-    ROUNDS,
-    TEACHER,
-    TWO_HOT,
-    ProbeResult,
-    Spread,
-)
-from twohot_paper.real_claims import (
-    judge_best_everywhere,
-    judge_larger_backbone,
-    judge_three_kinds,
-)
+from twohot_paper.probe_run import FAMILIES, ROUNDS, TEACHER, TWO_HOT, ProbeResult, Spread
+from twohot_paper.real_claims import judge_best_everywhere, judge_larger_backbone, judge_three_kinds
 from twohot_paper.reproduction import Reproduction, all_claims
 from twohot_paper.structure import PairKind, StructureResult, StructureRun
 

@@ -55,9 +55,7 @@ def write(made):
     for figure in made.figures.values():
         figure.canvas.draw()
     return "\n".join(
-        text
-        for table in made.tables.values()
-        for text in (table.to_markdown(), table.to_html(), table.to_csv())
+        text for table in made.tables.values() for text in (table.to_markdown(), table.to_csv())
     )
 
 

@@ -40,7 +40,7 @@ def test_records_carry_times_and_versions(log: Log) -> None:
     assert record.cpu_seconds >= 0
     assert record.wall_seconds > 0
     assert record.versions["numpy"] == np.__version__
-    assert log.records(Draw, Moments) == [record]
+    assert log.records({Draw: Moments}) == [record]
 
 
 def test_finished_runs_are_skipped_and_the_others_keep_their_order(log: Log) -> None:
@@ -54,7 +54,7 @@ def test_serial_and_joblib_leave_the_same_records(
     log: Log, expected: set[tuple[Draw, tuple[float, ...]]]
 ) -> None:
     run_plan(PLAN, log, moments, n_jobs=2)
-    assert len(log.records(Draw, Moments)) == len(PLAN)
+    assert len(log.records({Draw: Moments})) == len(PLAN)
     assert without_times(log) == expected
 
 
@@ -63,7 +63,7 @@ def test_a_failure_is_recorded_stops_nothing_and_is_tried_again(
     log: Log, expected: set[tuple[Draw, tuple[float, ...]]], n_jobs: int
 ) -> None:
     run_plan(PLAN, log, partial(refusing, seed=2), n_jobs=n_jobs)
-    errors = [record for record in log.records(Draw, Moments) if record.error]
+    errors = [record for record in log.records({Draw: Moments}) if record.error]
     assert {record.error for record in errors} == {"ValueError: seed 2 is not for me"}
     assert [record.result for record in errors] == [None, None]
     assert unfinished(PLAN, log) == [run for run in PLAN if run.seed == 2]
@@ -113,7 +113,7 @@ def test_an_interrupt_within_a_run_is_not_taken_for_its_failure(log: Log) -> Non
 
     with pytest.raises(KeyboardInterrupt):
         run_plan(PLAN, log, measure)
-    assert [record.run for record in log.records(Draw, Moments)] == PLAN[:2]
+    assert [record.run for record in log.records({Draw: Moments})] == PLAN[:2]
 
 
 def test_kills_at_any_byte_lose_at_most_the_run_in_hand(
@@ -134,7 +134,7 @@ def test_kills_at_any_byte_lose_at_most_the_run_in_hand(
     assert without_times(log) <= expected
     run_plan(PLAN, log, moments)
     assert without_times(log) == expected
-    assert len(log.records(Draw, Moments)) == len(PLAN)
+    assert len(log.records({Draw: Moments})) == len(PLAN)
 
 
 def test_blas_has_one_thread_within_a_run(log: Log) -> None:

@@ -28,11 +28,7 @@ def pairs_by_kind(data, superclass, gram):
     groups = np.array(superclass)[data.labels]
     same_superclass = groups[first] == groups[second]
     pairs = gram[first, second]
-    return [
-        pairs[same_class],
-        pairs[same_superclass & ~same_class],
-        pairs[~same_superclass],
-    ]
+    return [pairs[same_class], pairs[same_superclass & ~same_class], pairs[~same_superclass]]
 
 
 def test_kinds_of_pairs_have_the_mean_and_spread_of_the_gram_matrix(measured, gram):

@@ -8,11 +8,7 @@ import pytest
 
 from twohot_paper.exhibit import RUN_KINDS, Maker, choose_exhibits
 from twohot_paper.runs import as_json, from_json
-from twohot_paper.synthetic_makers import (
-    LabelCorruption,
-    SyntheticAccuracy,
-    SyntheticEigenvalues,
-)
+from twohot_paper.synthetic_makers import LabelCorruption, SyntheticAccuracy, SyntheticEigenvalues
 from twohot_paper.synthetic_outputs import (
     PAPER_LEVELS,
     Separation,

@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from theory.dense import AT_MOST, PER_CONDITION, rounds
 from theory.problems import ROUNDS, SEEDS, examples
-from twohot.theory import (
-    LabelAveraging,
-    softmax_rounds,
-)
+from twohot.theory import LabelAveraging, softmax_rounds
 
 
 def random_data(seed: int) -> tuple[np.ndarray, np.ndarray, float]:

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from theory.dense import Problem, block_correlation, random_problem, rounds
 from theory.problems import ROUNDS, SEEDS, examples
-from twohot.theory import (
-    CorrelationModel,
-    Shrinkage,
-    lemma_outputs,
-    shrinkage,
-    type_outputs,
-)
+from twohot.theory import CorrelationModel, Shrinkage, lemma_outputs, shrinkage, type_outputs
 
 SUPERCLASSES = st.sampled_from([[0, 0, 1, 1], [0, 0, 0, 1, 1, 2], [0, 1, 2], [0, 0, 0], [0, 1, 0]])
 

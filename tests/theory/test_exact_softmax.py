@@ -20,14 +20,7 @@ from theory.dense import (
     symmetric,
     top_labels,
 )
-from theory.problems import (
-    FIGURE,
-    FIGURE_L2,
-    SEEDS,
-    examples,
-    few_examples,
-    model_of,
-)
+from theory.problems import FIGURE, FIGURE_L2, SEEDS, examples, few_examples, model_of
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from theory.dense import symmetric
-from twohot.theory import (
-    CorrelationModel,
-    prediction_spread,
-    type_outputs,
-)
+from twohot.theory import CorrelationModel, prediction_spread, type_outputs
 
 N_CLASSES, N_FEATURES = 4, 300
 SAME_CLASS, BETWEEN = 0.5, 0.1

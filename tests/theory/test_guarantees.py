@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from theory.dense import (
-    circulant,
-    symmetric,
-)
+from theory.dense import circulant, symmetric
 from theory.problems import FIGURE, FIGURE_L2, FIGURE_SEPARATION, SEEDS, examples
 from twohot import theory as th
 from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs

@@ -126,10 +126,10 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"n_per_class": [3, 2]}, "one number or 3 numbers"),
     ],
     "CorrelationModel.case_4": [
-        ({"same_superclass": -0.1}, "=-0.1 and elsewhere=0.0 are out of order"),
+        ({"same_superclass": -0.1}, "=-0.1 and elsewhere=0.0 are out of order")
     ],
     "CorrelationModel.case_2": [
-        ({"same_class": [0.2, -0.1]}, "between 0 and 1, .* class 1 has -0.1"),
+        ({"same_class": [0.2, -0.1]}, "between 0 and 1, .* class 1 has -0.1")
     ],
     "CorrelationModel.from_correlation": [
         ({"correlation": [[0.4]]}, "at least 2 classes"),
@@ -192,7 +192,7 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "rounds_until_right": [({"max_rounds": 10**400}, "max_rounds=.* out of range")],
     "LabelAveraging.from_gram": [
-        ({"gram": [[1, 2], [2, 1]]}, r"\(repair it with repair_gram\): it has the eigenvalue -1"),
+        ({"gram": [[1, 2], [2, 1]]}, r"\(repair it with repair_gram\): it has the eigenvalue -1")
     ],
     "LabelAveraging.from_features": [({"features": np.zeros((3, 0))}, r"features .* \(3, 0\)")],
     "BY_GRAM.outputs": [

@@ -5,11 +5,7 @@ right, the tolerated noise, the penalty to choose, and the error of the linear t
 the exact softmax. `docs/theory.md` lists the function that computes each formula of the paper.
 """
 
-from twohot.theory.averaging import (
-    ClassReduction,
-    LabelAveraging,
-    shrinkage_factors,
-)
+from twohot.theory.averaging import ClassReduction, LabelAveraging, shrinkage_factors
 from twohot.theory.closed_forms import (
     PairLevels,
     Shrinkage,
@@ -20,11 +16,7 @@ from twohot.theory.closed_forms import (
     separation_at,
     shrinkage,
 )
-from twohot.theory.correlation_models import (
-    CorrelationModel,
-    Spectrum,
-    repair_gram,
-)
+from twohot.theory.correlation_models import CorrelationModel, Spectrum, repair_gram
 from twohot.theory.exact_softmax import SoftmaxRound, softmax_rounds
 from twohot.theory.exact_softmax_by_type import (
     PopulationRound,

@@ -105,7 +105,8 @@ class TypeOutputs:
         ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
         values = lead * np.exp(log_scale)
         ranks[classes, :, classes] = values[classes, :, classes] = np.inf
-        return values.min(axis=2), ranks.min(axis=2), right.all(axis=2), wrong.any(axis=2)
+        decided = np.asarray(right.all(axis=2)), np.asarray(wrong.any(axis=2))
+        return values.min(axis=2), ranks.min(axis=2), *decided
 
     def margins(self) -> FloatArray:
         """Output at the true label minus the largest other output, (n_classes, n_classes).

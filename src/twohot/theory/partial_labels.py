@@ -36,14 +36,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.base import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_choice,
-    check_class_count,
-    top_shares,
-)
+from twohot.base import BoolArray, FloatArray, IntArray, check_choice, check_class_count, top_shares
 from twohot.theory import checks
 from twohot.theory.averaging import ClassReduction
 from twohot.theory.correlation_models import CorrelationModel
