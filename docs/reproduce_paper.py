@@ -20,7 +20,7 @@ from twohot_paper.reproduction import Report, Reproduction, heading_anchor, show
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
 
-# Data sets with three draws of labels in every grid; the others have three inside superclasses at
+# Datasets with three draws of labels in every grid; the others have three inside superclasses at
 # the base penalty, and one elsewhere.
 THOROUGH = ("Flowers-102", "Caltech-101")
 # In the name of a file with all rows: a part of its superclass grid alone is run, once.
@@ -66,7 +66,7 @@ def planned(data: Sequence[DataSet]) -> Iterator[Any]:
 
 
 def in_words(runs: Sequence[ProbeRun], data: Sequence[DataSet]) -> str:
-    """Return which data sets lack runs of which kind of noise and penalty, in words."""
+    """Return which datasets lack runs of which kind of noise and penalty, in words."""
     names, by_key = titles(data), {each.key: each for each in data}
     lacking: dict[str, list[str]] = {}
     for run in runs:
@@ -132,7 +132,7 @@ def main() -> None:
     preface = preface.replace("{converged}", solved)
     if unfinished:
         counts = f"{len(plan) - len(unfinished)} of the {len(plan)} runs planned on real features"
-        preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone. Not"
+        preface += f"* **Unfinished runs.** {counts} are finished. Verdicts use only these. Not"
         preface += f" finished: {in_words(unfinished, list(data.values()))}.\n"
     page = report.to_markdown(preface, folder="reproduction")
     rows = [row for name in ("theorems", "trainers") for row in verdicts_of(name)]

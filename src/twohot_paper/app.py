@@ -58,7 +58,7 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
 LIST = "list"
 
 MOST_NOTES = 12  # printed notes; the page has all
-NEEDS_WIDTH = 16  # letters: leaves room for titles beside the names of data sets
+NEEDS_WIDTH = 16  # letters: leaves room for titles beside the names of datasets
 NARROW = 120  # columns of a terminal below which titles are printed below the ids
 
 
@@ -151,7 +151,7 @@ def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
     for each in data.values():
         if each.paper_name is None:
             penalty = f"its penalty, {each.l2('base'):.3g}, is as strong as that of Flowers-102"
-            say(f"{each.name} is not one of the paper's data sets: {penalty}.", stderr=True)
+            say(f"{each.name} is not one of the paper's datasets: {penalty}.", stderr=True)
     return data
 
 
@@ -171,7 +171,7 @@ def _print_list(work: Reproduction, results: Results) -> None:
         headings = ["id, place and title", *headings[2:]]
         rows = [[Text(f"{name}\n{title}"), *others] for name, title, *others in rows]
     caption = "Core minutes are rough" + (
-        "." if work.data else "; of what needs features, for a data set such as Flowers-102."
+        "." if work.data else "; of what needs features, for a dataset such as Flowers-102."
     )
     print_table(headings, rows, names=headings[:-2], caption=caption)
 

@@ -38,7 +38,7 @@ class Maker(ABC):
     """Base of the makers."""
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
-        """Return the needed runs on the available data sets, the most important first."""
+        """Return the needed runs on the available datasets, the most important first."""
         del data
         return []  # computed without runs
 
@@ -53,7 +53,7 @@ class RunKind:
 
     run: type
     result: type
-    measure: Callable[[Any, Mapping[str, str]], Any]  # takes a run, and paths of data sets by key
+    measure: Callable[[Any, Mapping[str, str]], Any]  # takes a run, and paths of datasets by key
 
 
 M = TypeVar("M", bound=type[Maker])
@@ -99,7 +99,7 @@ class Exhibit:
     title: str
     place: str  # "Figure 3a", or "not in the paper"
     needs: str  # one of NEEDS
-    minutes: float  # on one core; per data set if it needs features
+    minutes: float  # on one core; per dataset if it needs features
     maker: str  # a name in MAKERS
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
 
@@ -110,7 +110,7 @@ class Exhibit:
 
     @property
     def data_sets(self) -> tuple[str, ...]:
-        """The paper's data sets of which it needs one; empty: any data set."""
+        """The paper's datasets of which it needs one; empty: any dataset."""
         return tuple(self.settings.get("data_sets", ()))
 
     @property

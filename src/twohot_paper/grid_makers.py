@@ -67,7 +67,7 @@ class GainMaker(ProbeGrid, Maker):
         check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grid on the shown data sets."""
+        """Return the grid on the shown datasets."""
         return self.of(self._wanted(data))
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
@@ -106,7 +106,7 @@ def _best(gains: Table) -> Table:
         if len(known) > 1 and two_hot is not None:
             best = max(known, key=lambda label: known[label].mean)
             rows.append((data_set, rate, best, known[best].mean - two_hot.mean))
-    columns = ("data set", "η", "best", "lead over two-hot, points")
+    columns = ("dataset", "η", "best", "lead over two-hot, points")
     return Table("Number of candidates that gains most", columns, tuple(rows))
 
 
@@ -116,7 +116,7 @@ def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
     return mean_of([draw[name].l2 / draw[TEACHER].l2 for draw in both])
 
 
-# The paper's appendix tables: test accuracy of every model, one table per data set ----------------
+# The paper's appendix tables: test accuracy of every model, one table per dataset ----------------
 # Each has a second table with the quantities of the theorems: accuracy on the true labels of the
 # training rows, rows corrected and broken, whether the truth is among the largest outputs, and
 # outputs.
@@ -132,7 +132,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
     """Tables of one corruption and one penalty."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write two tables per data set with a noisy run."""
+        """Write two tables per dataset with a noisy run."""
         names = titles(data)
         tables = {}
         for each in self.begun(results, data):

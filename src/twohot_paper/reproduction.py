@@ -1,4 +1,4 @@
-"""Figures, tables and claims on the available data sets: runs, verdicts and the report."""
+"""Figures, tables and claims on the available datasets: runs, verdicts and the report."""
 
 import importlib
 import re
@@ -26,7 +26,7 @@ from twohot_paper.table import markdown_cell
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Some figures and tables of the paper, on some data sets, with the log of their runs."""
+    """Some figures and tables of the paper, on some datasets, with the log of their runs."""
 
     exhibits: Sequence[Exhibit]
     data: Mapping[str, DataSet]  # by the paths of their files

@@ -330,8 +330,8 @@ def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdic
         parts.append(f"{min(found):.3g} to {max(found):.3g} at squared norm {norm:g}")
         if low <= min(found) and max(found) <= high:
             near.append(norm)
-    evidence = f"q/p of the six data sets at the penalties of the text: {'; '.join(parts)}."
-    basis = f"formulas of {len(PAPER_LEVELS)} data sets"
+    evidence = f"q/p of the six datasets at the penalties of the text: {'; '.join(parts)}."
+    basis = f"formulas of {len(PAPER_LEVELS)} datasets"
     norms = "".join(f"{norm:g}" for norm in near[:1])
     condition = f"features have a squared norm of about {norms}, not 1 as the text assumes"
     return verdict_if(condition if near else "", evidence, holds=1.0 in near, basis=basis)

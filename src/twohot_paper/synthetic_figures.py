@@ -17,7 +17,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 
 @dataclass(frozen=True, eq=False)
 class SeparationCurve:
-    """q/p of one data set against the penalty."""
+    """q/p of one dataset against the penalty."""
 
     l2: FloatArray  # (n_penalties,)
     separation: FloatArray  # (n_penalties,)

@@ -38,7 +38,7 @@ SEEDS = (0, 1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class MatrixMaker(Maker):
-    """Base of the makers with runs on the three matrices, which need no data set."""
+    """Base of the makers with runs on the three matrices, which need no dataset."""
 
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
     amplitude: float = 0.05
@@ -100,7 +100,7 @@ class SyntheticAccuracy(MatrixMaker):
         if few:
             figures["acc_gain_ties"] = small_noise_figure(few)
         notes = (
-            "A sample is right if its true label is on top alone; ties count as errors.",
+            "A sample is right if its true label has the largest output. Ties count as errors.",
             f"Bands are ± one standard deviation over {len(self.seeds)} draws.",
         )
         return Made(figures, {"acc_gain": _table(curves, self.n_rounds)}, notes)

@@ -60,7 +60,7 @@ def test_a_figure_is_written_in_all_formats(made):
     assert printed.exit_code == 0, printed.output
     suffixes = {path.suffix for path in (folder / "out").rglob("*")}
     assert suffixes >= {".svg", ".png", ".csv", ".md", ".html", ".jsonl"}
-    assert "pets <b>& is not one of the paper's data sets: its penalty" in printed.output
+    assert "pets <b>& is not one of the paper's datasets: its penalty" in printed.output
     assert len(runs(folder)) == 8  # clean labels, and seven noise rates
     assert "Test accuracy rises with the round: " in printed.output
     assert "of 4 settings, 1 draw)" in printed.output

@@ -1,4 +1,4 @@
-"""Data sets of the experiments: what a file must have, and the penalty that goes with it."""
+"""Datasets of the experiments: what a file must have, and the penalty that goes with it."""
 
 from pathlib import Path
 

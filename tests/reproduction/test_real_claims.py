@@ -106,7 +106,7 @@ def test_a_draw_without_one_of_the_models_does_not_count():
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
-    """Return a data set, and invented results of all its grids: students gain, two-hot most."""
+    """Return a dataset, and invented results of all its grids: students gain, two-hot most."""
     folder = tmp_path_factory.mktemp("data")
     path = write_small_data(folder, classes=tuple(f"class {number}" for number in range(24)))
     data = read_data_set(path)
@@ -162,7 +162,7 @@ def test_the_margin_that_a_rule_states_is_the_one_that_it_applies(everything, le
     ]
     assert len(judged) == 7
     for claim in judged:
-        assert "more than 0.5 points ahead of" in claim.rule
+        assert "more than 0.5 points above" in claim.rule
         answer = Answer.CONFIRMED if lead > MARGIN else Answer.REFUTED
         assert claim.judge(close, [data]).answer is answer
 
@@ -326,7 +326,7 @@ def test_two_files_of_a_data_set_count_once(tmp_path):
     assert "It holds in 8 of 8 settings." in verdict.evidence
     assert [row[0] for row in verdict.table.rows] == ["CIFAR-100 (cifar100_some)", "pets"]
     results |= {StructureRun(each.key): pairs(0.4, 0.1, 0.0) for each in data}
-    assert "on 2 of 2 data sets" in judge_three_kinds(results, data).evidence
+    assert "on 2 of 2 datasets" in judge_three_kinds(results, data).evidence
 
 
 def test_every_verdict_quotes_a_sentence_or_is_a_question_of_our_own():

@@ -30,7 +30,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """Return two feature files of one data set, and the results of all runs on them."""
+    """Return two feature files of one dataset, and the results of all runs on them."""
     folder = tmp_path_factory.mktemp("features")
     files = [
         small_data(folder, f"flowers102_{name}", seed=seed) for name, seed in (("a", 0), ("b", 1))
@@ -84,7 +84,7 @@ def test_bars_are_the_gains_of_the_records(measured):
     draws = [results[run].models for run in maker.runs(data[:1]) if run.noise_rate == 0.5]
     assert len(draws) == 2
     row = dict(zip(made.tables["gains"].columns, made.tables["gains"].rows[1], strict=True))
-    assert (row["data set"], row["η"]) == ("Flowers-102", "0.5")
+    assert (row["dataset"], row["η"]) == ("Flowers-102", "0.5")
     shares = [results[run].noise_rate for run in maker.runs(data[:1]) if run.noise_rate == 0.5]
     assert row["wrong labels, %"].mean == pytest.approx(100 * np.mean(shares))
     for name in ("round 2", "round 3", "round 4", "round 5", "two-hot"):
@@ -146,7 +146,7 @@ def test_files_of_one_data_set_are_compared_and_others_not(measured, tmp_path):
     shown = [axes.get_title() for axes in maker.make(results, data).figures["gains"].axes]
     where = "superclass noise, base λ = 0.0005, 2 draws"
     assert shown == [f"Flowers-102 (flowers102_{name})\n{where}" for name in "ab"]
-    # Classes that are mere numbers say nothing of a data set that the paper does not have.
+    # Classes that are mere numbers say nothing of a dataset that the paper does not have.
     others = [
         read_data_set(write_small_data(tmp_path, name, classes=tuple("012345")))
         for name in ("birds", "trees")
@@ -170,7 +170,7 @@ def test_evolution_takes_the_largest_file_and_four_of_its_classes(measured):
     assert figure.get_suptitle() == made.subject
     names = "Flowers-102 (flowers102_a), symmetric noise among four classes, η = 0.5, 1 draw"
     assert made.subject == names
-    assert "no file of CIFAR-100: this is of flowers102_a, the first of 2 files" in made.notes[-1]
+    assert "no file of CIFAR-100. This is flowers102_a, the first of 2 files" in made.notes[-1]
     table = made.tables["clusters"]
     assert [row[1] for row in table.rows] == [1, 2, 3] * 2
 

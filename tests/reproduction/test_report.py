@@ -23,7 +23,7 @@ CLAIM = Claim(
 VERDICT = ClaimVerdict(
     Answer.CONDITIONAL,
     "In 1 of 2.",
-    "the data set is a|b IV",
+    "the dataset is a|b IV",
     Table("Numbers", ("η",), ((0.5,),)),
     "Do.",
     "1 of 2 settings, 1 draw",
@@ -42,7 +42,7 @@ def test_the_page_has_a_row_for_every_claim_with_its_sentence_and_rule():
     text = REPORT.to_markdown("# Page", folder="figures")
     assert text.startswith("# Page\n")
     row = "| [We <b>see</b> it.](figures/fig-mine.md#it-holds-100--c_kk--0) (Section 1) | Look. |"
-    row += " ◐ when the data set is a\\|b IV; 1 of 2 settings, 1 draw |"
+    row += " ◐ when the dataset is a\\|b IV; 1 of 2 settings, 1 draw |"
     assert row in text
     assert "◐ confirmed only when" in text
     assert "Claims about settings: And look again." in text
@@ -79,7 +79,7 @@ def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
     assert "![Mine: of cats](fig-mine/plot%20one.svg)" in page
     assert "## It holds: 100 % (C_kk > 0)" in page
     assert (
-        "**◐ Confirmed only when the data set is a|b IV (1 of 2 settings, 1 draw).** In 1 of 2."
+        "**◐ Confirmed only when the dataset is a|b IV (1 of 2 settings, 1 draw).** In 1 of 2."
         in page
     )
     assert "*Rule.* Look. And look again." in page

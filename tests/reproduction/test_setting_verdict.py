@@ -33,15 +33,15 @@ def tried(holds):
         ),
         (lambda place: place.noise_rate < 0.4, "confirmed only when the noise rate is at most 0.3"),
         (lambda place: place.corruption == "symmetric", "confirmed only when noise is symmetric"),
-        (lambda place: place.data == "food", "confirmed only when the data set is food"),
-        # All data sets in which it holds, and not the first of them.
+        (lambda place: place.data == "food", "confirmed only when the dataset is food"),
+        # All datasets in which it holds, and not the first of them.
         (
             lambda place: place.data != "cars",
-            "confirmed only when the data set is birds, food or pets",
+            "confirmed only when the dataset is birds, food or pets",
         ),
         (
             lambda place: place.data in {"pets", "food"} or place.noise_rate > 0.8,
-            "confirmed only when the data set is food or pets",
+            "confirmed only when the dataset is food or pets",
         ),
         (
             lambda place: 0.2 < place.noise_rate < 0.8,
@@ -96,19 +96,19 @@ def test_what_holds_elsewhere_stands_beside_a_condition():
 
 def test_what_is_not_confirmed_is_counted_by_data_set_kind_and_rate():
     judged = judge_settings(tried(lambda place: place.noise_rate > 0.8), "Gain")
-    assert "By data set: birds 2 of 10, cars 2 of 10, " in judged.evidence
+    assert "By dataset: birds 2 of 10, cars 2 of 10, " in judged.evidence
     assert "By kind of noise: superclass 4 of 20, symmetric 4 of 20." in judged.evidence
     assert "By noise rate: 0.1 0 of 8, 0.3 0 of 8, " in judged.evidence
     assert "By" not in judge_settings(tried(lambda _: True), "Gain").evidence
 
 
 def test_conditions_that_cover_equally_many_are_all_named():
-    # Four data sets at four rates, one kind of noise.
+    # Four datasets at four rates, one kind of noise.
     square = [
         each
         for each in tried(lambda place: place.noise_rate < 0.4 or place.data in {"cars", "pets"})
         if each.setting.corruption == "symmetric" and each.setting.noise_rate < 0.8
     ]
     assert str(judge_settings(square, "Gain")) == (
-        "confirmed only when the noise rate is at most 0.3, or when the data set is cars or pets"
+        "confirmed only when the noise rate is at most 0.3, or when the dataset is cars or pets"
     )

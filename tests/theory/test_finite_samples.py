@@ -55,7 +55,7 @@ def drawn(
 
 @SETTINGS
 def test_predictions_are_within_the_spread(setting: tuple[float, ...]) -> None:
-    """95 % are expected of 60 data sets: fewer than 88 % are as rare as one in a hundred."""
+    """95 % are expected of 60 datasets: fewer than 88 % are as rare as one in a hundred."""
     n_per_class, ridge, n_rounds, decay, unit_norm = setting
     rng = np.random.default_rng(0)
     truth = CorrelationModel.case_3(

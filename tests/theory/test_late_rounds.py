@@ -1,4 +1,4 @@
-"""Very many rounds, very small penalties and very large data sets: against decimals and limits."""
+"""Very many rounds, very small penalties and very large datasets: against decimals and limits."""
 
 from decimal import Decimal, localcontext
 from functools import partial

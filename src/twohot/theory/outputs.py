@@ -157,7 +157,7 @@ def type_outputs(
     Parameters
     ----------
     model : CorrelationModel
-        Correlations, class sizes and norms of the data set.
+        Correlations, class sizes and norms of the dataset.
     corruption : (n_classes, n_classes)
         Share of each given label (column) in each true class (row).
     l2 : float
