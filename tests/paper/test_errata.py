@@ -15,38 +15,6 @@ from twohot import theory as th
 from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs
 
 
-def test_slips_in_the_matrices_of_the_proofs() -> None:
-    n, groups = 5, np.array([0, 0, 1])
-    samples = np.kron(np.eye(3), np.ones(n))  # P, (K, K n)
-    members = np.eye(2)[groups].T  # Q = [e(h(1)) … e(h(K))], (R, K)
-    np.testing.assert_array_equal(samples @ samples.T, n * np.eye(3))  # printed n I_Kn
-    assert members.shape == (2, 3)  # printed with R columns
-    model = CorrelationModel.case_4(
-        superclass=groups, same_class=0.5, same_superclass=0.2, n_per_class=n
-    )
-    for q, size in zip(members, members.sum(axis=1), strict=True):
-        v = samples.T @ q / np.sqrt(size * n)
-        assert v @ v == pytest.approx(1)
-        value = 0.5 + n * 0.3 + size * n * 0.2
-        np.testing.assert_allclose(model.gram() @ v, value * v, atol=1e-12)
-    # Case II: Φ = Σ c_i p_i p_iᵀ + diag(1 - c), p_i the column of P's row i; p_iᵀ p_i is a number
-    c = np.array([0.5, 0.3, 0.2])
-    outer = sum(level * np.outer(p, p) for level, p in zip(c, samples, strict=True))
-    own = np.diag(np.repeat(1 - c, n))
-    second = CorrelationModel.case_2(same_class=c, n_per_class=n)
-    np.testing.assert_allclose(outer + own, second.gram(), atol=1e-15)
-    # The CLAIM: (PᵀUP/n + vI)ᵗ = Pᵀ[(U + vI)ᵗ - vᵗI]P/n + vᵗI, by a sum over i = 0 … t - 1
-    u, v, t = np.random.default_rng(0).normal(size=(3, 3)), 0.7, 4
-    inside = u + v * np.eye(3)
-    total = sum(np.linalg.matrix_power(inside, i) * v ** (t - 1 - i) for i in range(t))
-    np.testing.assert_allclose(
-        u @ total, np.linalg.matrix_power(inside, t) - v**t * np.eye(3), atol=1e-12
-    )
-    left = samples.T @ u @ samples / n + v * np.eye(3 * n)
-    right = samples.T @ (u @ total) @ samples / n + v**t * np.eye(3 * n)
-    np.testing.assert_allclose(np.linalg.matrix_power(left, t), right, atol=1e-11)
-
-
 def test_eigenvalue_of_the_theorem_needs_a_superclass_of_two() -> None:
     n, c, d = 20, 0.5, 0.2
     claimed = 1 - c + n * (c - d)
@@ -159,31 +127,6 @@ def test_algorithm_1_comes_near_in_very_many_small_steps() -> None:
     )
     assert near < 1e-3
     assert far > 1e-2
-
-
-def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
-    """A fair comparison: the coded step is the derivative of the printed loss."""
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(6, 3))
-    gram, targets, l2 = features @ features.T, np.eye(3)[[0, 1, 2, 0, 1, 2]], 0.3
-    step = partial(algorithm_1, gram, targets, l2=l2, seed=4)
-    start, moved = (step(learning_rate=rate, max_iter=1, tolerance=0.0) for rate in (1e-300, 1.0))
-    gradient = start.outputs - moved.outputs
-
-    def loss(outputs: np.ndarray) -> float:
-        logits = gram @ (targets - outputs) / (6 * l2)
-        implied = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        return float(np.linalg.norm(outputs - implied))
-
-    assert loss(start.outputs) == pytest.approx(start.losses[0])
-    satisfied = step(learning_rate=1.0, max_iter=9, tolerance=10.0)
-    assert satisfied.converged
-    assert satisfied.losses.size == 1
-    for index in np.ndindex(gradient.shape):
-        shift = np.zeros_like(gradient)
-        shift[index] = 1e-6
-        numerical = (loss(start.outputs + shift) - loss(start.outputs - shift)) / 2e-6
-        assert gradient[index] == pytest.approx(numerical, abs=1e-7)
 
 
 def test_fixed_penalty_and_many_samples_is_degenerate() -> None:

@@ -47,13 +47,6 @@ def test_every_panel_has_its_title_and_no_panel_is_left_over():
     assert [bool(axes.get_xlabel()) for axes in shown] == [False, True, True, True]
 
 
-def test_panels_of_a_row_may_share_their_scale():
-    high = MethodCurve("student", "#0072B2", (50.0, 1.0, 1.0), (NAN,) * 3)
-    panels = [panel(), replace(panel(), curves=(high,))]
-    figure = gain_bars_figure(panels, ylabel="gain", share_y=True)
-    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
-
-
 def test_marks_of_noise_rates_are_explained_below():
     marked = replace(panel(), rate_names=("0", "0.5†", "0.9"))
     (axes,) = gain_bars_figure([marked], ylabel="gain").axes

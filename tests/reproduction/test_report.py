@@ -50,17 +50,6 @@ def test_the_page_has_a_row_for_every_claim_with_its_sentence_and_rule():
     assert "Questions of our own" not in text
 
 
-def test_a_rule_in_brief_stands_for_the_rule_on_the_page():
-    brief = replace(CLAIM, brief="it looks so")
-    text = replace(REPORT, verdicts=[(brief, VERDICT)]).to_markdown("", "figures")
-    assert "| it looks so |" in text
-    assert "Look." not in text
-
-
-def test_a_verdict_in_short_is_the_answer_where_there_is_no_basis():
-    assert replace(VERDICT, basis="", condition="").in_short == "confirmed only when"
-
-
 def test_questions_of_our_own_stand_apart_from_verdicts_on_the_paper():
     own = replace(CLAIM, title="And we?", place=NOT_IN_PAPER)
     text = replace(REPORT, verdicts=[*REPORT.verdicts, (own, VERDICT)]).to_markdown("", "figures")

@@ -8,7 +8,6 @@ import pytest
 from seeded_runs import PLAN, Draw
 
 from twohot_paper import identity
-from twohot_paper.runs import versions_of
 
 ELSEWHERE = """
 from seeded_runs import Draw
@@ -50,10 +49,3 @@ def test_a_run_that_can_change_is_refused() -> None:
     for run in (Loose(0), {"seed": 0}):
         with pytest.raises(ValueError, match="can change: make its class a frozen dataclass"):
             identity(run)
-
-
-def test_versions_are_those_of_what_is_installed() -> None:
-    found = versions_of(["numpy", "no-such-package"])
-    assert found["no-such-package"] == "not installed"
-    assert found["Python"].startswith("3.")
-    assert found["numpy"][0].isdigit()

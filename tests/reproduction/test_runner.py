@@ -50,14 +50,6 @@ def test_finished_runs_are_skipped_and_the_others_keep_their_order(log: Log) -> 
     assert run_plan(PLAN, log, moments) == []
 
 
-def test_serial_and_joblib_leave_the_same_records(
-    log: Log, expected: set[tuple[Draw, tuple[float, ...]]]
-) -> None:
-    run_plan(PLAN, log, moments, n_jobs=2)
-    assert len(log.records({Draw: Moments})) == len(PLAN)
-    assert without_times(log) == expected
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_failure_is_recorded_stops_nothing_and_is_tried_again(
     log: Log, expected: set[tuple[Draw, tuple[float, ...]]], n_jobs: int
@@ -103,17 +95,6 @@ def test_an_interrupt_loses_nothing_that_was_done(
     assert len(unfinished(PLAN, log)) == len(PLAN) - 3
     run_plan(PLAN, log, moments, n_jobs=n_jobs)
     assert without_times(log) == expected
-
-
-def test_an_interrupt_within_a_run_is_not_taken_for_its_failure(log: Log) -> None:
-    def measure(run: Draw) -> Moments:
-        if run == PLAN[2]:
-            raise KeyboardInterrupt
-        return moments(run)
-
-    with pytest.raises(KeyboardInterrupt):
-        run_plan(PLAN, log, measure)
-    assert [record.run for record in log.records({Draw: Moments})] == PLAN[:2]
 
 
 def test_kills_at_any_byte_lose_at_most_the_run_in_hand(

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from small_data import small_data
-from twohot_paper.runs import as_json, from_json
-from twohot_paper.structure import StructureResult, StructureRun, measure_structure
+from twohot_paper.structure import StructureRun, measure_structure
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +45,3 @@ def test_class_means_are_the_blocks_of_the_gram_matrix(measured, gram):
         [gram[np.ix_(data.labels == k, data.labels == j)].mean() for j in (0, 1)] for k in (2, 3)
     ]
     np.testing.assert_allclose(np.array(found.means)[2:4, :2], blocks, atol=1e-4)
-
-
-def test_results_come_back_from_json(measured):
-    _, found = measured
-    assert from_json(StructureResult, as_json(found)) == found

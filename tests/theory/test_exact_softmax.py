@@ -17,7 +17,6 @@ from theory.dense import (
     listed_labels,
     random_problem,
     softmax,
-    symmetric,
     top_labels,
 )
 from theory.problems import FIGURE, FIGURE_L2, SEEDS, examples, few_examples, model_of
@@ -182,22 +181,6 @@ def test_almost_no_penalty_is_fitted_and_said_to_be(ridge: float) -> None:
     targets = np.eye(4)[rng.integers(4, size=60)]
     fitted = softmax_rounds(averaging, targets, l2=l2, n_rounds=2)
     assert all(each.converged and each.n_steps <= 10 for each in fitted)
-
-
-def test_softmax_error_table() -> None:
-    """Entries of the table behind the paper's figure: K=4, l2=1e-4, symmetric noise of .5."""
-    table = {
-        1e2: [1.57e-2, 3.10e-2, 4.16e-2, 4.77e-2, 5.01e-2, 5.00e-2],
-        1e3: [3.74e-2, 2.18e-2, 1.01e-2, 4.60e-3, 2.48e-3, 1.79e-3],
-        1e4: [6.24e-3, 9.54e-4, 7.18e-4, 9.13e-4, 1.13e-3, 1.35e-3],
-        1e5: [8.55e-4, 4.67e-4, 6.88e-4, 9.12e-4, 1.13e-3, 1.35e-3],
-        1e6: [2.94e-4, 4.61e-4, 6.88e-4, 9.12e-4, 1.13e-3, 1.35e-3],
-    }
-    for n_per_class, row in table.items():
-        errors = softmax_error(
-            FIGURE.with_class_sizes(n_per_class), symmetric(4, 0.5), l2=1e-4, n_rounds=6
-        )
-        np.testing.assert_allclose(errors, row, rtol=5e-3)
 
 
 def test_giving_up_is_reported() -> None:

@@ -94,22 +94,6 @@ def test_no_number_of_rounds_helps_a_class_that_lost_its_majority() -> None:
         assert th.rounds_until_right(model, corruption, l2=0.01, max_rounds=9).overall == np.inf
 
 
-@pytest.mark.slow
-def test_largest_noise_rates_of_the_exact_softmax() -> None:
-    """Measured values at the figure setting, to the three digits they were given with."""
-    expected = [0.0125, 0.343, 0.544, 0.642, 0.692, 0.719]
-    for t, rate in enumerate(expected, start=1):
-        tolerated = th.noise_tolerated(
-            lambda eta: symmetric(4, eta),
-            lambda shares, t=t: (
-                th.population_rounds(FIGURE, shares, l2=FIGURE_L2, n_rounds=t)[-1].predicted
-            ),
-            step=0.1,
-            resolution=1e-5,
-        )
-        assert tolerated.overall == pytest.approx(rate, abs=6e-4)
-
-
 def test_largest_noise_rates_of_the_partial_label_student() -> None:
     """Symmetric noise is tolerated to (K-1)/K; with the lowest label on ties, not η = 0."""
 
