@@ -1,15 +1,11 @@
 """Datasets of the experiments: what a file must have, and the penalty that goes with it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from small_data import write_small_data
 from twohot_paper.data_set import (
     FLOWERS_RIDGE,
-    PAPER_PENALTIES,
-    file_prefix,
     find_feature_files,
     read_data_set,
     read_data_sets,
@@ -30,11 +26,6 @@ def test_the_papers_data_sets_have_its_penalties(tmp_path, name, paper, l2):
     assert data.paper_name == paper
     assert data.l2("small") == pytest.approx(l2)
     assert data.l2("big") == pytest.approx(5 * l2)
-
-
-def test_the_page_says_how_files_are_recognised():
-    text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
-    assert all(file_prefix(name) in text for name in PAPER_PENALTIES)
 
 
 def test_any_other_has_one_as_strong_as_that_of_flowers(tmp_path):

@@ -17,12 +17,6 @@ seeds = [0]
 """
 
 
-def test_an_exhibit_says_what_its_file_says():
-    exhibit = read_exhibit("fig-mine", TEXT)
-    assert (exhibit.id, exhibit.file_name) == ("fig:mine", "fig-mine")
-    assert exhibit.build().seeds == (0,)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

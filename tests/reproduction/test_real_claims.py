@@ -87,10 +87,6 @@ def test_a_statement_holds_or_not_in_a_setting(name, arguments, draw, value, hol
         assert judged[1] is holds
 
 
-def test_all_statements_are_tried():
-    assert {name for name, *_ in OUTCOMES} | {"ahead"} == set(STATEMENTS)
-
-
 def test_the_best_of_several_is_that_of_the_mean_over_draws():
     draws = [candidates(a=0.9, b=0.5, c=0.6), candidates(a=0.1, b=0.5, c=0.6)]
     value, holds = ahead(draws, ["a", "b"], ["c"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from twohot_paper.claim import RULES, Answer, by_parts
+from twohot_paper.claim import RULES, Answer
 from twohot_paper.probe_run import Spread
 from twohot_paper.reproduction import all_claims
 from twohot_paper.synthetic_claims import all_runs, spectrum_runs
@@ -178,11 +178,3 @@ def test_eigenvalues_that_stay_close_do_not_dominate() -> None:
 def test_claims_about_formulas_need_no_runs(name: str, condition: str) -> None:
     verdict = CLAIMS[name].judge({}, [])
     assert (verdict.answer, verdict.condition) == (Answer.CONDITIONAL, condition)
-
-
-@pytest.mark.parametrize(
-    ("kept", "answer"),
-    [([], Answer.REFUTED), (["a"], Answer.CONDITIONAL), (["a", "b"], Answer.CONFIRMED)],
-)
-def test_a_claim_of_parts_holds_for_all_some_or_none(kept: list[str], answer: Answer) -> None:
-    assert by_parts(kept, 2, "Seen.", "for a").answer is answer

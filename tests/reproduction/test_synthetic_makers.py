@@ -8,6 +8,7 @@ import pytest
 
 from twohot_paper.exhibit import RUN_KINDS, Maker, choose_exhibits
 from twohot_paper.runs import as_json, from_json
+from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
 from twohot_paper.synthetic_makers import LabelCorruption, SyntheticAccuracy, SyntheticEigenvalues
 from twohot_paper.synthetic_outputs import (
     PAPER_LEVELS,
@@ -147,3 +148,13 @@ def test_corruption_matrices_in_numbers() -> None:
     assert rows["asymmetric", 3] == pytest.approx((0.3, 0.15, 0.15, 0.4))
     assert rows["superclass", 1] == pytest.approx((0.3, 0.4, 0.3, 0))
     assert rows["superclass", 3] == (0, 0, 0, 1)
+
+
+def test_the_plane_names_its_corners_and_circles_clusters_only() -> None:
+    outputs = np.array([[[0.9, 0.05, 0.05], [0.05, 0.9, 0.05]], [[0.4, 0.35, 0.25]] * 2])
+    labels = np.array([0, 0])
+    rows = {"two samples": LabelledOutputs(outputs, labels, labels)}
+    drawn = output_plane_figure(rows, rounds=(1, 2), class_names=["ant", "bee", "cow"])
+    apart, together = drawn.axes
+    assert [text.get_text() for text in apart.texts] == ["ant", "bee", "cow"]
+    assert (len(apart.get_lines()), len(together.get_lines())) == (1, 2)
