@@ -56,7 +56,7 @@ def settings(seed: int, count: int, diagonal: tuple[float, float]) -> Iterator[t
         yield model, kept, corruption, l2, int(rng.integers(1, 9))
 
 
-def test_the_page_of_theorems_names_tests_that_exist() -> None:
+def test_page_of_theorems_names_existing_tests() -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs/reproduction/theorems.md").read_text("utf-8")
     named = re.findall(r"`(tests/paper/\w+\.py)::(\w+)`", page)
@@ -65,7 +65,7 @@ def test_the_page_of_theorems_names_tests_that_exist() -> None:
         assert f"\ndef {name}(" in (root / path).read_text("utf-8")
 
 
-def test_section_3_top_eigenvectors_take_over() -> None:
+def test_section_3_top_eigenvalues_dominate() -> None:
     """Eigenvalues of the averaging matrix keep their order and spread apart with the round."""
     values = FIGURE.spectrum().values()
     ratios = []
@@ -94,7 +94,7 @@ def test_section_3_top_eigenvectors_are_the_classes() -> None:
     assert np.abs(vectors[:, -3:] @ vectors[:, -3:].T - onto_classes).max() > 0.1
 
 
-def test_section_3_perturbed_eigenvectors_stay_within_davis_and_kahan() -> None:
+def test_section_3_perturbed_eigenvectors_satisfy_davis_kahan() -> None:
     """Twice ‖E‖ over the eigengap bounds the sine of the angle, and less than that would not."""
     norms = [1.0, 1.1, 1.3, 1.6]  # so that no two classes have the same eigenvalue inside
     model = CorrelationModel.from_correlation(
@@ -117,7 +117,7 @@ def leading_angle(gram: np.ndarray, perturbed: np.ndarray, n_leading: int) -> fl
     return float(np.sin(scipy.linalg.subspace_angles(*leading).max()))
 
 
-def test_lemma_4_1_is_the_output_of_every_sample() -> None:
+def test_lemma_4_1_matches_every_sample() -> None:
     """Superclasses of any sizes, labels confused across them and not balanced, sample by sample."""
     rng = np.random.default_rng(10)
     superclass = [0, 0, 1, 1, 1]
@@ -206,7 +206,7 @@ def test_theorem_4_1_needs_balanced_given_labels() -> None:
             ask(corruption, separation=kept.separation)
 
 
-def test_population_accuracy_is_the_teachers_from_the_start() -> None:
+def test_unseen_samples_are_right_in_every_round() -> None:
     """Unseen samples are right in every round, while half the training samples are not."""
     half = symmetric(4, 0.5)
     for t in (1, 2, 6):
@@ -224,7 +224,7 @@ def test_population_accuracy_is_the_teachers_from_the_start() -> None:
     assert exact.predicted.accuracy() == pytest.approx(0.5)
 
 
-def test_population_accuracy_needs_balanced_given_labels() -> None:
+def test_unseen_samples_need_balanced_given_labels() -> None:
     """All classes leak 30 % into class 0 and keep 70 %: unseen samples of the others are wrong."""
     corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
     model = CorrelationModel.case_3(
@@ -247,7 +247,7 @@ def test_theorem_5_1_truth_is_among_the_teachers_top_two() -> None:
     assert satisfied > 300
 
 
-def test_theorem_5_1_exact_test_against_samples_counted_one_by_one() -> None:
+def test_corrected_theorem_5_1_matches_single_samples() -> None:
     """The corrected condition on 1,000 random problems, students fitted sample by sample.
 
     Correlations (indefinite ones too), class sizes, corruptions, penalties and the number of
@@ -358,7 +358,7 @@ def test_appendix_temperature_changes_no_output() -> None:
         np.testing.assert_allclose(gradient, 0, atol=1e-12)
 
 
-def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
+def test_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
     """Beyond 10⁴ samples it falls at fixed l2 to a floor, and not at all at fixed ridge."""
     corruption = symmetric(4, 0.5)
     at = {
@@ -374,7 +374,7 @@ def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
         np.testing.assert_allclose(at[n][1], [3.9e-2, 4.7e-2, 4.2e-2], atol=6e-4)
 
 
-def test_claim_linear_theory_can_be_wrong_about_accuracy() -> None:
+def test_linear_theory_can_predict_a_wrong_accuracy() -> None:
     """n = 100, l2 = 1e-4, round 6: linear 100 %, exact 50 %."""
     linear = type_outputs(FIGURE, symmetric(4, 0.5), l2=1e-4, n_rounds=6)
     exact = th.population_rounds(FIGURE, symmetric(4, 0.5), l2=1e-4, n_rounds=6)[-1]

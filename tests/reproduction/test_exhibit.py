@@ -28,13 +28,13 @@ seeds = [0]
         ("id =", "id ==", "fig-mine.toml is not TOML"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_by_name(old, new, message):
+def test_rejects_invalid_toml(old, new, message):
     with pytest.raises(ValueError, match="fig-mine") as raised:
         read_exhibit("fig-mine", TEXT.replace(old, new))
     assert message in str(raised.value)
 
 
-def test_groups_stand_for_several_and_nothing_comes_twice():
+def test_groups_name_several_exhibits_once():
     every = choose_exhibits(["all"])
     assert every == list(exhibits())
     parts = choose_exhibits(["synthetic", "real"])
@@ -44,7 +44,7 @@ def test_groups_stand_for_several_and_nothing_comes_twice():
     assert len(choose_exhibits(["fig:acc_gain", "fig:acc_gain"])) == 1
 
 
-def test_the_papers_figures_and_tables_are_all_there():
+def test_all_figures_and_tables_of_the_paper_exist():
     labels = """fig:gram_mat fig:ft_corr fig:eigenspectrum fig:output_clst fig:output_evolution_full
         fig:acc_gain fig:clean_noisy_output table:label_corruption_three fig:real_gain
         fig:superclass_base fig:sym_base fig:asym_base fig:superclass_small fig:sym_small
@@ -62,7 +62,7 @@ def test_the_papers_figures_and_tables_are_all_there():
         ("fig:topk", "CIFAR-100 features", "fig:topk_full"),
     ],
 )
-def test_an_exhibit_of_one_data_set_says_so_and_names_the_one_of_any(name, needs, other):
+def test_exhibit_of_one_dataset_names_the_general_one(name, needs, other):
     (exhibit,) = choose_exhibits([name])
     assert exhibit.needs_words == needs
     assert exhibit.on_any_features().id == other
@@ -80,7 +80,7 @@ def test_an_exhibit_of_one_data_set_says_so_and_names_the_one_of_any(name, needs
         ("Table 2", ["tab:cf_class_stat"]),
     ],
 )
-def test_places_are_names_too(name, ids):
+def test_finds_exhibits_by_place(name, ids):
     assert [exhibit.id for exhibit in choose_exhibits([name])] == ids
 
 
@@ -92,7 +92,7 @@ def test_places_are_names_too(name, ids):
         ("fig:aac_gain", "fig:acc"),
     ],
 )
-def test_the_nearest_names_are_those_of_places_too(name, near):
+def test_unknown_names_suggest_similar_ones(name, near):
     with pytest.raises(ValueError, match="is not a figure or table of the paper") as raised:
         choose_exhibits([name])
     assert near in str(raised.value)

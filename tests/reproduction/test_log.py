@@ -24,7 +24,7 @@ def log(tmp_path: Path) -> Log:
     return Log(tmp_path / "new" / "runs.jsonl")
 
 
-def test_records_come_back_as_they_were_written(log: Log) -> None:
+def test_log_returns_written_records(log: Log) -> None:
     assert log.records({Draw: Moments}) == []
     written = [record(PLAN[0]), failed(PLAN[1]), record(PLAN[2])]
     for each in written:
@@ -34,7 +34,7 @@ def test_records_come_back_as_they_were_written(log: Log) -> None:
     assert log.finished(Moments, dict) == []  # no run of this kind
 
 
-def test_a_line_holds_settings_result_versions_and_times(log: Log) -> None:
+def test_line_contains_settings_result_versions_and_times(log: Log) -> None:
     log.append(record(Draw(0, 2)))
     (line,) = log.path.read_text().splitlines()
     assert json.loads(line) == {
@@ -50,7 +50,7 @@ def test_a_line_holds_settings_result_versions_and_times(log: Log) -> None:
     }
 
 
-def test_what_failed_is_unfinished_until_it_succeeds(log: Log) -> None:
+def test_failed_runs_are_unfinished(log: Log) -> None:
     log.append(failed(PLAN[0]))
     assert unfinished(PLAN, log) == PLAN
     log.append(record(PLAN[0]))
@@ -58,14 +58,14 @@ def test_what_failed_is_unfinished_until_it_succeeds(log: Log) -> None:
     assert unfinished(PLAN, log) == PLAN[1:]
 
 
-def test_a_run_is_wanted_once_and_read_once(log: Log) -> None:
+def test_repeated_runs_count_once(log: Log) -> None:
     assert unfinished([*PLAN, PLAN[0]], log) == PLAN
     for value in (1.0, 2.0):
         log.append(record(PLAN[0], value))
     assert log.finished(Draw, Moments) == [record(PLAN[0], 2.0)]
 
 
-def test_a_line_torn_anywhere_is_ignored_and_cut_off(log: Log) -> None:
+def test_truncated_lines_are_ignored_and_removed(log: Log) -> None:
     for run in PLAN[:2]:
         log.append(record(run))
     whole = log.path.read_bytes()
@@ -102,9 +102,7 @@ def test_lines_may_be_removed_by_hand(log: Log) -> None:
         (b'{"format": 1}\n{"forma', "line 1 is not the record of a run"),
     ],
 )
-def test_a_file_of_another_kind_is_refused_and_left_alone(
-    log: Log, content: bytes, message: str
-) -> None:
+def test_rejects_and_keeps_other_files(log: Log, content: bytes, message: str) -> None:
     log.path.parent.mkdir()
     log.path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
@@ -115,7 +113,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(
     assert log.path.read_bytes() == content
 
 
-def test_runs_recorded_with_other_settings_are_named(log: Log) -> None:
+def test_rejects_records_with_other_fields(log: Log) -> None:
     log.append(record(PLAN[0]))
     log.path.write_text(log.path.read_text().replace('"scale"', '"sclae"'))
     with pytest.raises(
@@ -124,7 +122,7 @@ def test_runs_recorded_with_other_settings_are_named(log: Log) -> None:
         log.finished(Draw, Moments)
 
 
-def test_records_of_another_version_are_left_alone_and_their_runs_done_again(log: Log) -> None:
+def test_runs_of_another_version_are_repeated(log: Log) -> None:
     second = [("version", ClassVar[int], 2)]
     renewed = make_dataclass("Draw", second, bases=(Draw,), frozen=True)
     log.append(record(PLAN[0]))

@@ -22,7 +22,7 @@ def bars_of(axes):
     return [each for each in axes.containers if type(each).__name__ == "BarContainer"]
 
 
-def test_bars_are_as_high_as_the_means_and_side_by_side():
+def test_bars_show_the_means_side_by_side():
     figure = gain_bars_figure([panel()], ylabel="gain")
     (axes,) = figure.axes
     student, two_hot = bars_of(axes)
@@ -34,12 +34,12 @@ def test_bars_are_as_high_as_the_means_and_side_by_side():
     assert [text.get_text() for text in legend.get_texts()] == ["student", "two-hot"]
 
 
-def test_only_what_has_a_spread_gets_error_bars():
+def test_error_bars_need_a_spread():
     (axes,) = gain_bars_figure([panel()], ylabel="gain").axes
     assert sum(type(each).__name__ == "ErrorbarContainer" for each in axes.containers) == 1
 
 
-def test_every_panel_has_its_title_and_no_panel_is_left_over():
+def test_every_panel_has_a_title_and_empty_panels_are_hidden():
     figure = gain_bars_figure([panel(f"data {i}") for i in range(4)], ylabel="gain")
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert [axes.get_title() for axes in shown] == [f"data {i}" for i in range(4)]
@@ -47,7 +47,7 @@ def test_every_panel_has_its_title_and_no_panel_is_left_over():
     assert [bool(axes.get_xlabel()) for axes in shown] == [False, True, True, True]
 
 
-def test_marks_of_noise_rates_are_explained_below():
+def test_marks_of_noise_rates_are_explained():
     marked = replace(panel(), rate_names=("0", "0.5†", "0.9"))
     (axes,) = gain_bars_figure([marked], ylabel="gain").axes
     assert [tick.get_text()[-1] for tick in axes.get_xticklabels()][1] == "†"

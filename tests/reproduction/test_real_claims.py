@@ -78,7 +78,7 @@ OUTCOMES = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "draw", "value", "holds"), OUTCOMES)
-def test_a_statement_holds_or_not_in_a_setting(name, arguments, draw, value, holds):
+def test_statements_in_one_setting(name, arguments, draw, value, holds):
     judged = STATEMENTS[name]([draw], **arguments)
     if value is None:
         assert judged is None
@@ -87,14 +87,14 @@ def test_a_statement_holds_or_not_in_a_setting(name, arguments, draw, value, hol
         assert judged[1] is holds
 
 
-def test_the_best_of_several_is_that_of_the_mean_over_draws():
+def test_best_model_has_the_largest_mean_over_draws():
     draws = [candidates(a=0.9, b=0.5, c=0.6), candidates(a=0.1, b=0.5, c=0.6)]
     value, holds = ahead(draws, ["a", "b"], ["c"])
     assert value.mean == pytest.approx(-10)  # not 0.9 of one draw and 0.5 of the other
     assert not holds
 
 
-def test_a_draw_without_one_of_the_models_does_not_count():
+def test_incomplete_draws_do_not_count():
     partly, whole = candidates(a=0.9), candidates(a=0.8, b=0.7)
     assert ahead([partly, whole], ["a"], ["b"])[0].n == 1
     assert ahead([partly], ["a"], ["b"]) is None
@@ -121,7 +121,7 @@ def everything(tmp_path_factory):
     return path, data, results
 
 
-def test_all_claims_about_accuracy_are_judged_on_any_data(everything, tmp_path):
+def test_all_claims_are_judged_on_any_data(everything, tmp_path):
     path, data, results = everything
     work = Reproduction(choose_exhibits(["all"]), {str(path): data}, Log(tmp_path / "runs.jsonl"))
     verdicts = {claim.id: verdict for claim, verdict in work.judge(results)}
@@ -142,7 +142,7 @@ def test_all_claims_about_accuracy_are_judged_on_any_data(everything, tmp_path):
 
 
 @pytest.mark.parametrize("lead", [0.4, 0.6])
-def test_the_margin_that_a_rule_states_is_the_one_that_it_applies(everything, lead):
+def test_rules_apply_the_margin_that_they_state(everything, lead):
     _, data, results = everything
     models = rounds(*[0.5] * 5)
     models |= {name: replace(MODEL, test_accuracy=0.5) for name in FAMILIES["candidates"]}
@@ -163,7 +163,7 @@ def test_the_margin_that_a_rule_states_is_the_one_that_it_applies(everything, le
         assert claim.judge(close, [data]).answer is answer
 
 
-def test_a_claim_about_several_corruptions_needs_settings_of_each(everything):
+def test_claims_need_settings_of_every_corruption(everything):
     _, data, results = everything
     claims = {claim.id: claim for claim in all_claims()}
     # Runs without noise are there for every corruption, and say nothing of any.
@@ -182,7 +182,7 @@ def test_a_claim_about_several_corruptions_needs_settings_of_each(everything):
     assert "no setting of" not in at_small.judge(results, [data]).evidence
 
 
-def test_a_setting_with_a_model_that_did_not_converge_is_left_out(everything):
+def test_settings_with_unconverged_models_are_left_out(everything):
     _, data, results = everything
     claims = {claim.id: claim for claim in all_claims()}
     # Were it judged, the setting would be one in which accuracy falls.
@@ -217,7 +217,7 @@ def test_noise_beyond_recovery_is_left_out_of_claims_about_accuracy(everything, 
     assert "beyond 1 − 1/s" not in claims["crossing"].whole_rule
 
 
-def test_claims_without_data_are_open_and_not_hidden(tmp_path):
+def test_claims_without_data_are_not_testable(tmp_path):
     work = Reproduction(choose_exhibits(["all"]), {}, Log(tmp_path / "runs.jsonl"))
     verdicts = {claim.id: verdict for claim, verdict in work.judge(work.results())}
     assert verdicts.keys() == {claim.id for claim in all_claims()}
@@ -240,7 +240,7 @@ def pairs(*means):
         ([], Answer.NOT_TESTABLE),
     ],
 )
-def test_three_kinds_of_pairs_are_told_apart_by_their_means(tmp_path, results, answer):
+def test_verdict_on_three_kinds_of_pairs(tmp_path, results, answer):
     data = [
         read_data_set(write_small_data(tmp_path, f"set {number}", seed=number))
         for number in range(2)
@@ -258,7 +258,7 @@ def test_three_kinds_of_pairs_are_told_apart_by_their_means(tmp_path, results, a
         ({"cifar100_vit_b": 0.35, "pets_resnet34": 0.25}, Answer.NOT_TESTABLE),
     ],
 )
-def test_backbones_are_compared_on_one_data_set(tmp_path, levels, answer):
+def test_verdict_on_backbones_of_one_dataset(tmp_path, levels, answer):
     data = [read_data_set(write_small_data(tmp_path, name)) for name in levels]
     found = {
         StructureRun(each.key): pairs(level, 0.1, 0.0)
@@ -267,7 +267,7 @@ def test_backbones_are_compared_on_one_data_set(tmp_path, levels, answer):
     assert judge_larger_backbone(found, data).answer is answer
 
 
-def test_a_claim_about_a_backbone_needs_its_features(tmp_path):
+def test_claims_about_a_backbone_need_its_features(tmp_path):
     (claim,) = (each for each in all_claims() if each.id == "two-hot-with-vit")
     data = [read_data_set(write_small_data(tmp_path, "pets"))]
     assert claim.judge({}, data).answer is Answer.NOT_TESTABLE
@@ -277,7 +277,7 @@ def test_a_claim_about_a_backbone_needs_its_features(tmp_path):
     ("best", "answer"),
     [(TWO_HOT, Answer.CONFIRMED), ("top-1", Answer.REFUTED), ("top-10", Answer.REFUTED)],
 )
-def test_the_best_number_of_candidates_is_judged_by_mean_gains(everything, best, answer):
+def test_verdict_on_the_best_number_of_candidates(everything, best, answer):
     _, data, results = everything
     changed = {
         run: replace(
@@ -291,7 +291,7 @@ def test_the_best_number_of_candidates_is_judged_by_mean_gains(everything, best,
 
 
 @pytest.mark.parametrize(("n_seeds", "n_draws"), [(None, 3), (1, 1), (5, 5)])
-def test_claims_and_tables_are_of_the_same_draws(everything, tmp_path, n_seeds, n_draws):
+def test_claims_and_tables_use_the_same_draws(everything, tmp_path, n_seeds, n_draws):
     path, data, results = everything
     models = next(iter(results.values())).models
     runs = ProbeGrid(seeds=tuple(range(6))).runs([data])
@@ -304,7 +304,7 @@ def test_claims_and_tables_are_of_the_same_draws(everything, tmp_path, n_seeds, 
     assert work.make(figure, results).tables["gains"].rows[-1][-1].n == n_draws
 
 
-def test_two_files_of_a_data_set_count_once(tmp_path):
+def test_two_files_of_a_dataset_count_once(tmp_path):
     some, whole, other = (
         read_data_set(write_small_data(tmp_path, name, seed=seed, n_train=n_train))
         for seed, (name, n_train) in enumerate(
@@ -325,7 +325,7 @@ def test_two_files_of_a_data_set_count_once(tmp_path):
     assert "on 2 of 2 datasets" in judge_three_kinds(results, data).evidence
 
 
-def test_every_verdict_quotes_a_sentence_or_is_a_question_of_our_own():
+def test_every_claim_is_a_quote_or_a_question_of_our_own():
     for claim in all_claims():
         assert claim.of_paper != (claim.text.startswith("(") and claim.text.endswith(")"))
         assert claim.place

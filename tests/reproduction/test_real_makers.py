@@ -60,7 +60,7 @@ def write(made):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_maker_draws_what_is_there(name, measured):
+def test_every_maker_draws_partial_results(name, measured):
     data, results = measured
     maker = MAKERS[name](**CASES[name])
     made = maker.make(results, data)
@@ -75,7 +75,7 @@ def test_every_maker_draws_what_is_there(name, measured):
     write(maker.make({}, []))
 
 
-def test_bars_are_the_gains_of_the_records(measured):
+def test_bars_and_table_show_the_recorded_gains(measured):
     data, results = measured
     maker = MAKERS["gains"](**SMALL)
     made = maker.make(results, data[:1])
@@ -95,7 +95,7 @@ def test_bars_are_the_gains_of_the_records(measured):
         assert row[label].std == pytest.approx(np.std(gains), abs=1e-9)
 
 
-def test_tables_hold_test_accuracy_and_what_the_theorems_are_about(measured):
+def test_accuracy_tables_show_the_records(measured):
     data, results = measured
     maker = MAKERS["accuracy tables"](**SMALL)
     tables = maker.make(results, data[:1]).tables
@@ -119,7 +119,7 @@ def test_tables_hold_test_accuracy_and_what_the_theorems_are_about(measured):
     assert noisy["noisy rows, truth in top 2, %"].n == 2
 
 
-def test_the_best_number_of_candidates_is_the_one_that_gains_most(measured):
+def test_table_names_the_best_number_of_candidates(measured):
     data, results = measured
     tables = (
         MAKERS["gains"](families=("candidates", "paper"), **SMALLEST).make(results, data[:1]).tables
@@ -132,7 +132,7 @@ def test_the_best_number_of_candidates_is_the_one_that_gains_most(measured):
         assert lead == pytest.approx(cells[best].mean - cells["top-2 (two-hot)"].mean)
 
 
-def test_a_tuned_teacher_tells_its_penalty(measured):
+def test_table_shows_the_penalty_of_the_tuned_teacher(measured):
     data, results = measured
     maker = MAKERS["gains"](families=("tuned teacher", "paper"), **SMALLEST)
     (row,) = maker.make(results, data[:1]).tables["gains"].rows
@@ -140,7 +140,7 @@ def test_a_tuned_teacher_tells_its_penalty(measured):
     assert row[-1].mean == pytest.approx(results[own].models["round 1"].l2 / own.l2)
 
 
-def test_files_of_one_data_set_are_compared_and_others_not(measured, tmp_path):
+def test_compares_only_files_of_one_dataset(measured, tmp_path):
     data, results = measured
     maker = MAKERS["gains"](two_backbones=True, **SMALL)
     shown = [axes.get_title() for axes in maker.make(results, data).figures["gains"].axes]
@@ -155,7 +155,7 @@ def test_files_of_one_data_set_are_compared_and_others_not(measured, tmp_path):
     assert maker.runs(others) == []
 
 
-def test_evolution_takes_the_largest_file_and_four_of_its_classes(measured):
+def test_evolution_uses_four_classes_of_the_largest_file(measured):
     data, results = measured
     maker = MAKERS["evolution"](**CASES["evolution"])
     runs = maker.runs(data)
@@ -175,7 +175,7 @@ def test_evolution_takes_the_largest_file_and_four_of_its_classes(measured):
     assert [row[1] for row in table.rows] == [1, 2, 3] * 2
 
 
-def test_correlations_stand_beside_the_papers(measured):
+def test_table_of_correlations_includes_the_paper(measured):
     data, results = measured
     table = MAKERS["pair correlations"]().make(results, data[:1]).tables["correlations"]
     row = dict(zip(table.columns, table.rows[0], strict=True))

@@ -38,7 +38,7 @@ REPORT = Report(
 )
 
 
-def test_the_page_has_a_row_for_every_claim_with_its_sentence_and_rule():
+def test_page_lists_every_claim_with_its_rule():
     text = REPORT.to_markdown("# Page", folder="figures")
     assert text.startswith("# Page\n")
     row = "| [We <b>see</b> it.](figures/fig-mine.md#it-holds-100--c_kk--0) (Section 1) | Look. |"
@@ -50,7 +50,7 @@ def test_the_page_has_a_row_for_every_claim_with_its_sentence_and_rule():
     assert "Questions of our own" not in text
 
 
-def test_questions_of_our_own_stand_apart_from_verdicts_on_the_paper():
+def test_page_separates_questions_of_our_own():
     own = replace(CLAIM, title="And we?", place=NOT_IN_PAPER)
     text = replace(REPORT, verdicts=[*REPORT.verdicts, (own, VERDICT)]).to_markdown("", "figures")
     verdicts, questions = text.split("## Questions of our own")
@@ -59,7 +59,7 @@ def test_questions_of_our_own_stand_apart_from_verdicts_on_the_paper():
     assert "And we?" in questions
 
 
-def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
+def test_every_exhibit_has_a_page_with_its_claims():
     pages = REPORT.pages()
     assert pages.keys() == {"fig-mine"}
     page = pages["fig-mine"]
@@ -75,7 +75,7 @@ def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
     assert "*In practice.* Do." in page
 
 
-def test_html_escapes_what_comes_from_outside():
+def test_html_is_escaped():
     page = REPORT.to_html()
     assert "<i>" not in page
     assert "<b>" not in page

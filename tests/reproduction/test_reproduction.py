@@ -48,14 +48,14 @@ def log(tmp_path):
     return log
 
 
-def test_results_of_all_kinds_come_from_one_reading(log):
+def test_reads_the_log_once(log):
     results = Reproduction([], {}, log).results()
     assert list(results) == [OutputRun(MATRIX, 0.1), EigenvalueRun(MATRIX)]
     assert results[EigenvalueRun(MATRIX)].factors == [0.5]
     assert log.n_readings == 1
 
 
-def test_the_records_of_the_page_are_all_found_under_their_names():
+def test_all_published_records_are_readable():
     log = Log(RECORDS)
     found = {identity(run) for run in Reproduction([], {}, log).results()}
     found |= {identity(each.run) for each in log.finished(SgdRun, SgdResult)}
@@ -64,7 +64,7 @@ def test_the_records_of_the_page_are_all_found_under_their_names():
     assert found == {line["id"] for line in lines if line["kind"] in kinds and not line["error"]}
 
 
-def test_what_is_about_other_data_is_not_run_and_leaves_no_empty_table(tmp_path):
+def test_exhibits_of_missing_data_are_skipped(tmp_path):
     path = write_small_data(tmp_path)
     chosen = choose_exhibits(["fig:gram_mat", "fig:topk", "fig:real_gain", "tab:sym_base"])
     work = Reproduction(chosen, {str(path): read_data_set(path)}, Log(tmp_path / "runs.jsonl"))
@@ -75,7 +75,7 @@ def test_what_is_about_other_data_is_not_run_and_leaves_no_empty_table(tmp_path)
     assert tables == []
 
 
-def test_runs_on_more_rows_are_said_to_take_longer(tmp_path):
+def test_estimated_time_grows_with_the_rows(tmp_path):
     path = write_small_data(tmp_path)
     data = read_data_set(path)
     more = replace(data, X=np.repeat(data.X, 10_000, axis=0))
@@ -91,7 +91,7 @@ def test_runs_on_more_rows_are_said_to_take_longer(tmp_path):
     assert Reproduction([figure], {}, Log(path)).core_minutes(figure, []) == figure.minutes
 
 
-def test_the_page_of_verdicts_is_short_and_links_to_pages_that_exist():
+def test_page_of_verdicts_is_short_and_its_links_exist():
     page = RECORDS.parents[1] / "reproduction.md"
     text = page.read_text("utf-8")
     assert len(text.split()) <= 3000

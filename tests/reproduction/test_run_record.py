@@ -16,21 +16,21 @@ print(identity(Draw(3, 0.5)))
 """
 
 
-def test_identities_are_those_of_every_process() -> None:
+def test_identities_are_equal_in_every_process() -> None:
     environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-c", ELSEWHERE]
     found = subprocess.check_output(command, env=environment, text=True)  # noqa: S603 - ours
     assert found.strip() == identity(Draw(3, 0.5))
 
 
-def test_the_order_of_fields_and_the_writing_of_numbers_do_not_matter() -> None:
+def test_identity_ignores_field_order_and_number_format() -> None:
     turned = make_dataclass(
         "Draw", [("moments", list), ("scale", float), ("seed", int)], frozen=True
     )
     assert identity(turned([1, 2], 2.0, 0)) == identity(Draw(0, 2))
 
 
-def test_kind_and_settings_tell_runs_apart() -> None:
+def test_identity_depends_on_kind_and_settings() -> None:
     @dataclass(frozen=True)
     class Other:
         seed: int
@@ -41,7 +41,7 @@ def test_kind_and_settings_tell_runs_apart() -> None:
     assert len(set(names)) == len(names) == len(PLAN) + 2
 
 
-def test_a_run_that_can_change_is_refused() -> None:
+def test_rejects_mutable_runs() -> None:
     @dataclass
     class Loose:
         seed: int

@@ -34,7 +34,7 @@ def refusing(run: Draw, seed: int) -> Moments:
     return moments(run)
 
 
-def test_records_carry_times_and_versions(log: Log) -> None:
+def test_records_contain_times_and_versions(log: Log) -> None:
     (record,) = run_plan(PLAN[:1], log, moments, packages=["numpy"])
     assert (record.run, record.result, record.error) == (PLAN[0], moments(PLAN[0]), None)
     assert record.cpu_seconds >= 0
@@ -43,7 +43,7 @@ def test_records_carry_times_and_versions(log: Log) -> None:
     assert log.records({Draw: Moments}) == [record]
 
 
-def test_finished_runs_are_skipped_and_the_others_keep_their_order(log: Log) -> None:
+def test_finished_runs_are_skipped(log: Log) -> None:
     run_plan(PLAN[3:5], log, moments)
     done = run_plan(PLAN, log, moments)
     assert [record.run for record in done] == PLAN[:3] + PLAN[5:]
@@ -51,7 +51,7 @@ def test_finished_runs_are_skipped_and_the_others_keep_their_order(log: Log) -> 
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_failure_is_recorded_stops_nothing_and_is_tried_again(
+def test_failures_are_recorded_and_repeated(
     log: Log, expected: set[tuple[Draw, tuple[float, ...]]], n_jobs: int
 ) -> None:
     run_plan(PLAN, log, partial(refusing, seed=2), n_jobs=n_jobs)
@@ -63,7 +63,7 @@ def test_a_failure_is_recorded_stops_nothing_and_is_tried_again(
     assert without_times(log) == expected
 
 
-def test_a_result_that_json_cannot_hold_is_a_failure(log: Log) -> None:
+def test_results_that_are_not_json_are_failures(log: Log) -> None:
     (record,) = run_plan(PLAN[:1], log, lambda _: {"share": float("nan")})
     assert record.error == (
         "ArgumentError: nan of type float is not a JSON value: write it as a number, a text, None, "
@@ -72,7 +72,7 @@ def test_a_result_that_json_cannot_hold_is_a_failure(log: Log) -> None:
     assert unfinished(PLAN[:1], log) == PLAN[:1]
 
 
-def test_a_callback_follows_the_runs_that_were_waiting(log: Log) -> None:
+def test_callback_reports_progress(log: Log) -> None:
     run_plan(PLAN[:2], log, moments)
     heard: list[Progress] = []
     done = run_plan(PLAN[:5], log, moments, callback=heard.append)
@@ -83,7 +83,7 @@ def test_a_callback_follows_the_runs_that_were_waiting(log: Log) -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*tasks have been successfully executed:UserWarning")
-def test_an_interrupt_loses_nothing_that_was_done(
+def test_interrupts_keep_finished_runs(
     log: Log, expected: set[tuple[Draw, tuple[float, ...]]], n_jobs: int
 ) -> None:
     def interrupt(progress: Progress) -> None:
@@ -97,7 +97,7 @@ def test_an_interrupt_loses_nothing_that_was_done(
     assert without_times(log) == expected
 
 
-def test_kills_at_any_byte_lose_at_most_the_run_in_hand(
+def test_kills_lose_at_most_the_current_run(
     log: Log, expected: set[tuple[Draw, tuple[float, ...]]]
 ) -> None:
     generator, size = np.random.default_rng(0), 0

@@ -56,7 +56,7 @@ def tried(holds):
         (lambda _: False, "not confirmed"),
     ],
 )
-def test_the_widest_condition_is_named(holds, verdict):
+def test_verdict_names_the_widest_condition(holds, verdict):
     judged = judge_settings(tried(holds), "Gain")
     assert str(judged) == verdict
     held = sum(trial.holds for trial in tried(holds))
@@ -64,12 +64,12 @@ def test_the_widest_condition_is_named(holds, verdict):
     assert len(judged.table.rows) == 8
 
 
-def test_nothing_finished_is_no_verdict():
+def test_no_verdict_without_settings():
     assert judge_settings([], "Gain").answer is Answer.NOT_TESTABLE
 
 
 @given(st.lists(st.booleans(), min_size=4, max_size=40))
-def test_the_answer_follows_from_the_counts(outcomes):
+def test_answer_follows_from_the_counts(outcomes):
     settings = [Setting("pets", "symmetric", i / 100) for i in range(len(outcomes))]
     pairs = zip(settings, outcomes, strict=True)
     judged = judge_settings([JudgedSetting(place, None, held) for place, held in pairs], "Gain")
@@ -78,7 +78,7 @@ def test_the_answer_follows_from_the_counts(outcomes):
         assert judged.answer is Answer.REFUTED
 
 
-def test_a_verdict_says_how_much_is_behind_it():
+def test_basis_counts_settings_and_draws():
     draws = [Mean(1.0, 0.0, 1), Mean(1.0, 0.0, 1), Mean(1.0, 0.1, 3), Mean(-1.0, 0.0, 1)]
     judged = [
         JudgedSetting(Setting("pets", "symmetric", rate), value, value.mean > 0)
@@ -89,12 +89,12 @@ def test_a_verdict_says_how_much_is_behind_it():
     assert judge_settings(one, "Gain").basis == "symmetric noise: 3 of 4 settings, 1 draw"
 
 
-def test_what_holds_elsewhere_stands_beside_a_condition():
+def test_evidence_counts_settings_outside_the_condition():
     judged = judge_settings(tried(lambda place: place.data != "cars"), "Gain")
     assert "is birds, food or pets: 30 of 30, elsewhere 0 of 10." in judged.evidence
 
 
-def test_what_is_not_confirmed_is_counted_by_data_set_kind_and_rate():
+def test_evidence_counts_by_dataset_noise_and_rate():
     judged = judge_settings(tried(lambda place: place.noise_rate > 0.8), "Gain")
     assert "By dataset: birds 2 of 10, cars 2 of 10, " in judged.evidence
     assert "By kind of noise: superclass 4 of 20, symmetric 4 of 20." in judged.evidence
@@ -102,7 +102,7 @@ def test_what_is_not_confirmed_is_counted_by_data_set_kind_and_rate():
     assert "By" not in judge_settings(tried(lambda _: True), "Gain").evidence
 
 
-def test_conditions_that_cover_equally_many_are_all_named():
+def test_verdict_names_all_widest_conditions():
     # Four datasets at four rates, one kind of noise.
     square = [
         each

@@ -39,7 +39,7 @@ def pairs_by_kind(data, superclass, gram):
     return [pairs[same_class], pairs[same_superclass & ~same_class], pairs[~same_superclass]]
 
 
-def test_kinds_of_pairs_have_the_mean_and_spread_of_the_gram_matrix(measured, gram):
+def test_kinds_of_pairs_match_the_gram_matrix(measured, gram):
     data, found, _ = measured
     assert found.n_superclasses == 2
     expected = pairs_by_kind(data, found.superclass, gram)
@@ -48,7 +48,7 @@ def test_kinds_of_pairs_have_the_mean_and_spread_of_the_gram_matrix(measured, gr
         np.testing.assert_allclose((kind.mean, kind.std), (pairs.mean(), pairs.std()), atol=1e-9)
 
 
-def test_class_means_are_the_blocks_of_the_gram_matrix(measured, gram):
+def test_class_means_match_the_gram_matrix(measured, gram):
     data, found, _ = measured
     blocks = [
         [gram[np.ix_(data.labels == k, data.labels == j)].mean() for j in (0, 1)] for k in (2, 3)
@@ -56,7 +56,7 @@ def test_class_means_are_the_blocks_of_the_gram_matrix(measured, gram):
     np.testing.assert_allclose(np.array(found.means)[2:4, :2], blocks, atol=1e-4)
 
 
-def test_outputs_are_those_of_a_probe_on_the_chosen_rows(measured):
+def test_evolution_matches_a_probe_on_the_chosen_rows(measured):
     data, _, paths = measured
     run = EvolutionRun(data.key, ("pike", "ash", "elm"), 0.1, 0.4, 3, 2)
     found = measure_evolution(run, paths)
@@ -73,7 +73,7 @@ def test_outputs_are_those_of_a_probe_on_the_chosen_rows(measured):
     assert from_json(EvolutionResult, as_json(found)) == found
 
 
-def test_unknown_classes_are_named(measured):
+def test_rejects_unknown_classes(measured):
     data, _, paths = measured
     with pytest.raises(ArgumentError, match=r"oak.*are not classes of flowers102_small"):
         measure_evolution(EvolutionRun(data.key, ("ash", "oak"), 0.1, 0.4, 0, 1), paths)

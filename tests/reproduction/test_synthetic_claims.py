@@ -126,21 +126,21 @@ OUTCOMES = [
 
 
 @pytest.mark.parametrize(("name", "change", "verdict"), OUTCOMES)
-def test_a_verdict_follows_from_what_fails(name: str, change: Change, verdict: str) -> None:
+def test_verdicts_on_synthetic_results(name: str, change: Change, verdict: str) -> None:
     found = CLAIMS[name].judge({run: change(run, perfect(run)) for run in all_runs()}, [])
     assert str(found) == verdict
     assert found.evidence
     assert found.advice
 
 
-def test_all_hold_in_a_perfect_world() -> None:
+def test_perfect_results_confirm_all_claims() -> None:
     results = {run: perfect(run) for run in all_runs()}
     for name in {name for name, *_ in OUTCOMES}:
         assert CLAIMS[name].judge(results, []).answer is Answer.CONFIRMED
 
 
 @pytest.mark.parametrize("name", [*{name: 0 for name, *_ in OUTCOMES}, "top-eigenvalues-dominate"])
-def test_a_claim_without_its_runs_is_not_testable(name: str) -> None:
+def test_claims_without_runs_are_not_testable(name: str) -> None:
     verdict = CLAIMS[name].judge({}, [])
     assert verdict.answer is Answer.NOT_TESTABLE
     assert "missing" in verdict.evidence
@@ -150,14 +150,14 @@ def test_every_rule_belongs_to_a_claim() -> None:
     assert RULES.keys() <= {claim.id for claim in all_claims()}
 
 
-def test_runs_that_did_not_converge_judge_nothing() -> None:
+def test_unconverged_runs_are_not_testable() -> None:
     results = {run: replace(perfect(run), converged=run.noise_rate != 0.5) for run in all_runs()}
     verdict = CLAIMS["outputs-cluster"].judge(results, [])
     assert verdict.answer is Answer.NOT_TESTABLE
     assert "did not converge" in verdict.evidence
 
 
-def test_eigenvalues_that_stay_close_do_not_dominate() -> None:
+def test_verdict_on_eigenvalues() -> None:
     claim = CLAIMS["top-eigenvalues-dominate"]
     for following, expected in ((0.5, Answer.CONFIRMED), (0.88, Answer.REFUTED)):
         factors = [0.95, 0.9, 0.9, 0.9, following]

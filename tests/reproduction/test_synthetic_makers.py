@@ -56,7 +56,7 @@ def test_every_exhibit_without_data_is_tested_here() -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_makers_draw_all_and_say_what_is_missing(
+def test_makers_draw_and_report_missing_runs(
     name: str, all_results: dict[str, dict[Any, Any]]
 ) -> None:
     maker, results = MAKERS[name], all_results[name]
@@ -106,7 +106,7 @@ def test_eigenvalues_of_later_rounds_are_powers(all_results: dict[str, dict[Any,
     assert row[4].mean == pytest.approx((q / p) ** 2, abs=1e-6)
 
 
-def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -> None:
+def test_outputs_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -> None:
     maker, results = MAKERS["fig:clean_noisy_output"], all_results["fig:clean_noisy_output"]
     made = maker.make(results, [])
     row = next(row for row in made.tables["clean_noisy_output"].rows if row[0].startswith("Pert"))
@@ -141,7 +141,7 @@ def test_separations_of_the_papers_data_sets() -> None:
     assert axes.get_lines()[0].get_ydata()[0] < 2 < axes.get_lines()[0].get_ydata()[-1]
 
 
-def test_corruption_matrices_in_numbers() -> None:
+def test_table_of_corruption_matrices() -> None:
     made = LabelCorruption(superclass=(0, 0, 0, 1), noise_rate=0.6).make({}, [])
     rows = {row[:2]: row[2:] for row in made.tables["label_corruption_three"].rows}
     assert rows["symmetric", 0] == pytest.approx((0.4, 0.2, 0.2, 0.2))
@@ -150,7 +150,7 @@ def test_corruption_matrices_in_numbers() -> None:
     assert rows["superclass", 3] == (0, 0, 0, 1)
 
 
-def test_the_plane_names_its_corners_and_circles_clusters_only() -> None:
+def test_plane_labels_corners_and_circles_clusters() -> None:
     outputs = np.array([[[0.9, 0.05, 0.05], [0.05, 0.9, 0.05]], [[0.4, 0.35, 0.25]] * 2])
     labels = np.array([0, 0])
     rows = {"two samples": LabelledOutputs(outputs, labels, labels)}

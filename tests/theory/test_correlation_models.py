@@ -36,7 +36,7 @@ def test_centred_features_may_correlate_negatively() -> None:
     )
 
 
-def test_what_is_a_model_depends_on_the_class_sizes() -> None:
+def test_valid_correlations_depend_on_class_sizes() -> None:
     """With few samples own norms outweigh a correlation that many samples cannot have."""
     few = CorrelationModel.from_correlation([[0.3, 0.6], [0.6, 0.3]], class_sizes=1)
     with pytest.raises(ValueError, match="not positive semidefinite"):

@@ -35,7 +35,7 @@ def predicted(
 
 
 @pytest.mark.parametrize("n_rounds", [45_000, 48_000, 10**6, 10**9, 10**12, MOST])
-def test_a_round_that_is_right_stays_right_when_its_margin_is_no_number(n_rounds: int) -> None:
+def test_late_rounds_stay_right_below_the_smallest_float(n_rounds: int) -> None:
     late = predicted(n_rounds)
     verdict = judge(late)
     assert verdict.holds
@@ -47,7 +47,7 @@ def test_a_round_that_is_right_stays_right_when_its_margin_is_no_number(n_rounds
     assert late.outputs.max() == pytest.approx(0.25)
 
 
-def test_classes_that_fade_at_their_own_speed_are_judged_at_their_own_scale() -> None:
+def test_classes_with_different_decay_are_judged_separately() -> None:
     """Class 1, of five samples, is at 10⁻⁸⁷⁰⁰⁰⁰⁰⁰⁰⁰ of class 0 after 10⁹ rounds."""
     model = CorrelationModel.case_1(n_classes=3, same_class=0.5, n_per_class=[500, 5, 50])
     corruption = [[0.6, 0.3, 0.1], [0.3, 0.6, 0.1], [0.6, 0.1, 0.3]]
@@ -59,7 +59,7 @@ def test_classes_that_fade_at_their_own_speed_are_judged_at_their_own_scale() ->
 @pytest.mark.parametrize(
     ("l2", "noise_rate"), [("1e-6", "0.5"), ("1e-9", "0.3"), ("1e-12", "0.5"), ("1e-12", "0.7")]
 )
-def test_the_first_right_round_is_exact_among_millions(l2: str, noise_rate: str) -> None:
+def test_first_right_round_is_exact_among_millions(l2: str, noise_rate: str) -> None:
     expected = rounds_in_decimals(l2, noise_rate)
     corruption, penalty = symmetric(4, float(noise_rate)), float(l2)
     log_ratio = th.log_separation_at(LEVELS, l2=penalty)
@@ -72,7 +72,7 @@ def test_the_first_right_round_is_exact_among_millions(l2: str, noise_rate: str)
 
 
 @pytest.mark.parametrize("l2", ["1e-20", "1e-30", "1e-50"])
-def test_penalties_too_small_for_a_ratio_have_its_logarithm(l2: str) -> None:
+def test_tiny_penalties_need_the_log_separation(l2: str) -> None:
     log_ratio = th.log_separation_at(LEVELS, l2=float(l2))
     kept = th.shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=float(l2)
@@ -86,7 +86,7 @@ def test_penalties_too_small_for_a_ratio_have_its_logarithm(l2: str) -> None:
 
 
 @pytest.mark.parametrize("l2", [1e-6, 1e-9, 1e-11, 1e-12, 1e-15])
-def test_a_ratio_gives_the_rounds_exactly_or_not_at_all(l2: float) -> None:
+def test_rejects_a_separation_with_too_few_digits(l2: float) -> None:
     kept = th.shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=l2
     )
@@ -98,7 +98,7 @@ def test_a_ratio_gives_the_rounds_exactly_or_not_at_all(l2: float) -> None:
         assert abs(th.rounds_needed(HALF, separation=kept.separation).overall - exact) <= 1
 
 
-def test_shrinkage_of_very_many_rounds_keeps_its_ratio() -> None:
+def test_shrinkage_of_many_rounds_keeps_log_separation() -> None:
     kept = th.shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=FIGURE_L2
     )
@@ -114,7 +114,7 @@ def test_shrinkage_of_very_many_rounds_keeps_its_ratio() -> None:
     np.testing.assert_allclose(uniform, 0.25)
 
 
-def test_many_rounds_with_features_of_their_own_do_not_vanish() -> None:
+def test_many_evolving_rounds_do_not_underflow() -> None:
     case_1 = partial(CorrelationModel.case_1, n_classes=4, n_per_class=100)
     models = [case_1(same_class=0.4), case_1(same_class=0.5)] * 4_000
     verdict = judge(th.evolving_outputs(models, HALF, l2=10 * FIGURE_L2))
@@ -122,7 +122,7 @@ def test_many_rounds_with_features_of_their_own_do_not_vanish() -> None:
     assert verdict.margins.max() == 0.0
 
 
-def test_deviations_of_many_rounds_keep_their_digits() -> None:
+def test_deviations_of_many_rounds_are_accurate() -> None:
     """At l2 = 1e-12 a round keeps 1 - 3e-9 of a label; 10⁹ rounds keep a number of it."""
     averaging = th.LabelAveraging.from_gram([[1.0, 0.5], [0.5, 1.0]])
     late = averaging.deviations(np.eye(2), l2=1e-12, n_rounds=10**10)
@@ -131,7 +131,7 @@ def test_deviations_of_many_rounds_keep_their_digits() -> None:
 
 
 @pytest.mark.parametrize(("size", "l2"), [(1e60, 1e60), (1e-60, 1e-60), (1e60, 1e-60)])
-def test_the_ends_of_the_range_overflow_nothing(size: float, l2: float) -> None:
+def test_extreme_sizes_and_penalties_do_not_overflow(size: float, l2: float) -> None:
     model = FIGURE.with_class_sizes(size)
     found = judge(type_outputs(model, HALF, l2=l2, n_rounds=3))
     assert np.isfinite(found.margins).all()

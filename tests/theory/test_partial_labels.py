@@ -16,7 +16,7 @@ from twohot.theory import (
 
 @pytest.mark.parametrize("n_candidates", [1, 2, 3, 4])
 @pytest.mark.parametrize("ties", ["spread", "lowest"])
-def test_with_ties_the_condition_is_what_the_outputs_say(n_candidates: int, ties: str) -> None:
+def test_condition_matches_outputs_with_ties(n_candidates: int, ties: str) -> None:
     how = {"l2": 3e-4, "n_candidates": n_candidates, "ties": ties}
     for corruption in (symmetric(4, 0.4), np.eye(4), circulant([0.4, 0.3, 0.2, 0.1])):
         found = partial_label_condition(FIGURE, corruption, **how)
@@ -32,7 +32,7 @@ def test_with_ties_the_condition_is_what_the_outputs_say(n_candidates: int, ties
 
 
 @pytest.mark.parametrize("exponent", [*range(-50, -20, 6), *range(-19, -2)])
-def test_the_student_is_right_at_any_small_penalty(exponent: int) -> None:
+def test_student_is_right_at_any_small_penalty(exponent: int) -> None:
     """Second places and margins are of the order of the ridge; it rights the same labels at all."""
     corruption, l2 = circulant([0.4, 0.3, 0.2, 0.1]), 10.0**exponent
     found = partial_label_condition(FIGURE, corruption, l2=l2)
@@ -44,7 +44,7 @@ def test_the_student_is_right_at_any_small_penalty(exponent: int) -> None:
         np.testing.assert_allclose(verdict.margins, first, rtol=2e-3)
 
 
-def test_the_terms_name_what_goes_wrong() -> None:
+def test_condition_terms_explain_failures() -> None:
     """R17: other classes. A weak teacher: no candidate. One confusable class: a tie."""
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100

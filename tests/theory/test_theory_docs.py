@@ -28,7 +28,7 @@ def test_every_erratum_names_a_test() -> None:
     assert [entry[:40] for entry in numbered if "::test_" not in entry] == []
 
 
-def test_every_function_the_paper_is_led_to_exists() -> None:
+def test_every_listed_function_exists() -> None:
     table = PAGE.read_text().split("## Paper → code")[1].split("## Figures")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ") and "`" in line]
     names = set()
@@ -57,7 +57,7 @@ def test_every_public_name_is_listed_under_its_module() -> None:
     assert listed == defined
 
 
-def test_every_figure_of_the_paper_names_its_maker_and_drawing() -> None:
+def test_every_figure_lists_its_maker_and_drawing() -> None:
     rows = re.findall(
         r"^\|.*`(fig:\w+)`.*\| `(\w+)` \| `(\w+)` \|$", PAGE.read_text(), re.MULTILINE
     )

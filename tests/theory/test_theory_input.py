@@ -238,18 +238,18 @@ def refusals() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_calls_themselves_are_right(name: str) -> None:
+def test_valid_calls_work(name: str) -> None:
     named(name)(**CALLS[name])
 
 
 @pytest.mark.parametrize(("name", "changed", "message"), [*refusals()])
-def test_bad_input_is_named(name: str, changed: dict[str, Any], message: str) -> None:
+def test_rejects_bad_input(name: str, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         named(name)(**{**CALLS.get(name, {}), **changed})
 
 
 @pytest.mark.parametrize("name", [each for each in CALLS if "model" in CALLS[each]])
-def test_a_matrix_is_no_model(name: str) -> None:
+def test_rejects_a_matrix_as_model(name: str) -> None:
     message = "model must be a CorrelationModel, got ndarray; build one with CorrelationModel.cas"
     with pytest.raises(TypeError, match=message):
         named(name)(**{**CALLS[name], "model": np.eye(3)})
@@ -271,11 +271,11 @@ ONE_ROUND = partial(type_outputs, MODEL, l2=0.1, n_rounds=1)
         ("noise_tolerated", {"corruption_at": CLEAN, "predict": ONE_ROUND}, "a function of"),
     ],
 )
-def test_one_thing_for_another_is_named(name: str, arguments: Any, message: str) -> None:
+def test_rejects_arguments_of_another_type(name: str, arguments: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         named(name)(**arguments)
 
 
-def test_rows_written_with_few_digits_are_taken() -> None:
+def test_accepts_corruption_rounded_to_few_digits() -> None:
     predicted = type_outputs(MODEL, np.full((3, 3), 0.3333333), l2=0.1, n_rounds=1)
     np.testing.assert_allclose(predicted.corruption.sum(axis=1), 1, atol=1e-15)

@@ -78,7 +78,7 @@ def test_r03_r06_r08_r10_outputs_of_class_models(name: str) -> None:
         close(listed(predicted, inputs), outputs["Y"][str(t)])
 
 
-def test_r08_the_printed_formula_is_as_far_off_as_measured() -> None:
+def test_r08_error_of_the_printed_formula() -> None:
     inputs, outputs = case("R08_case5_equal")
     for t in inputs["t"]:
         printed = case_5_printed(
