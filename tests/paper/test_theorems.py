@@ -28,6 +28,10 @@ from twohot import theory as th
 from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs
 from twohot_paper.perturbed_gram import uniform_perturbation
 
+# All classes leak 30 % into class 0, and correlate nearly as much as their samples do.
+LEAK = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
+CLOSE = {"same_class": 0.4, "same_superclass": 0.35, "n_per_class": 20}
+
 
 def block_setting(
     rng: np.random.Generator,
@@ -191,19 +195,14 @@ def test_theorem_4_1_converse_pair_by_pair() -> None:
 
 def test_theorem_4_1_needs_balanced_given_labels() -> None:
     """All classes leak 30 % into class 0: the condition holds, three classes in four are wrong."""
-    corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.35, n_per_class=20
-    )
-    kept = th.shrinkage(
-        superclass=[0] * 4, same_class=0.4, same_superclass=0.35, n_per_class=20, l2=0.01
-    )
-    assert th.label_gaps(corruption).min() > 1 / (kept.separation**3 - 1)  # what is printed
-    found = judge(type_outputs(model, corruption, l2=0.01, n_rounds=3))
+    model = CorrelationModel.case_3(n_classes=4, **CLOSE)
+    kept = th.shrinkage(superclass=[0] * 4, **CLOSE, l2=0.01)
+    assert th.label_gaps(LEAK).min() > 1 / (kept.separation**3 - 1)  # what is printed
+    found = judge(type_outputs(model, LEAK, l2=0.01, n_rounds=3))
     assert [str(verdict) for verdict in found.verdicts] == ["right", "wrong", "wrong", "wrong"]
     for ask in (th.rounds_needed, partial(th.rounds_condition, n_rounds=3)):
         with pytest.raises(ValueError, match=r"corruption is not balanced: column 0 sums to 1\.9"):
-            ask(corruption, separation=kept.separation)
+            ask(LEAK, separation=kept.separation)
 
 
 def test_unseen_samples_are_right_in_every_round() -> None:
@@ -226,13 +225,10 @@ def test_unseen_samples_are_right_in_every_round() -> None:
 
 def test_unseen_samples_need_balanced_given_labels() -> None:
     """All classes leak 30 % into class 0 and keep 70 %: unseen samples of the others are wrong."""
-    corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.35, n_per_class=20
-    )
-    assert printed_condition(corruption).all()
+    model = CorrelationModel.case_3(n_classes=4, **CLOSE)
+    assert printed_condition(LEAK).all()
     for t in (1, 2, 6):
-        outputs = th.unseen_outputs(model, corruption, l2=0.01, n_rounds=t)
+        outputs = th.unseen_outputs(model, LEAK, l2=0.01, n_rounds=t)
         assert outputs.argmax(axis=1).tolist() == [0, 0, 0, 0]
 
 

@@ -17,6 +17,11 @@ HALF = symmetric(4, 0.5)
 MOST = 10**15
 
 
+def shrinkage(l2: float) -> th.Shrinkage:
+    levels = {"same_class": 0.4, "same_superclass": 0.1, "n_per_class": 100}
+    return th.shrinkage(superclass=[0] * 4, **levels, l2=l2)
+
+
 def rounds_in_decimals(l2: str, noise_rate: str) -> int:
     """⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1 of the figures' setting, in 80 digits."""
     with localcontext() as context:
@@ -74,9 +79,7 @@ def test_first_right_round_is_exact_among_millions(l2: str, noise_rate: str) -> 
 @pytest.mark.parametrize("l2", ["1e-20", "1e-30", "1e-50"])
 def test_tiny_penalties_need_the_log_separation(l2: str) -> None:
     log_ratio = th.log_separation_at(LEVELS, l2=float(l2))
-    kept = th.shrinkage(
-        superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=float(l2)
-    )
+    kept = shrinkage(float(l2))
     assert kept.log_separation == pytest.approx(log_ratio, rel=1e-14)
     needed = th.rounds_needed(HALF, log_separation=log_ratio).overall
     assert needed == pytest.approx(rounds_in_decimals(l2, "0.5"), rel=1e-12)
@@ -87,9 +90,7 @@ def test_tiny_penalties_need_the_log_separation(l2: str) -> None:
 
 @pytest.mark.parametrize("l2", [1e-6, 1e-9, 1e-11, 1e-12, 1e-15])
 def test_rejects_a_separation_with_too_few_digits(l2: float) -> None:
-    kept = th.shrinkage(
-        superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=l2
-    )
+    kept = shrinkage(l2)
     if l2 < 1e-10:
         with pytest.raises(ArgumentError, match=r"has too few digits: .* pass log_separation="):
             th.rounds_needed(HALF, separation=kept.separation)
@@ -99,9 +100,7 @@ def test_rejects_a_separation_with_too_few_digits(l2: float) -> None:
 
 
 def test_shrinkage_of_many_rounds_keeps_log_separation() -> None:
-    kept = th.shrinkage(
-        superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=FIGURE_L2
-    )
+    kept = shrinkage(FIGURE_L2)
     late = kept.after(10**6)
     assert late.own == 0.0
     assert late.separation == np.inf
