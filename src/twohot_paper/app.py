@@ -58,7 +58,7 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
 LIST = "list"
 
 MOST_NOTES = 12  # printed notes; the page has all
-NEEDS_WIDTH = 16  # letters: leaves room for titles beside the names of datasets
+NEEDS_WIDTH = 16  # letters: leaves room for titles
 NARROW = 120  # columns of a terminal below which titles are printed below the ids
 
 
@@ -177,7 +177,7 @@ def _print_list(work: Reproduction, results: Results) -> None:
 
 
 def _check_needs(work: Reproduction, wanted: list[str]) -> None:
-    """Raise if a named figure, or a whole group, lacks what it needs; print what else does.
+    """Raise if a named figure, or a whole group, lacks its data; print the others that do.
 
     Nothing has been written at this point: an index of earlier runs does not change.
     """

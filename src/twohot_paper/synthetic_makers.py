@@ -232,7 +232,7 @@ class LabelCorruption(Maker):
         columns = ("corruption", "true class", *(f"given {k}" for k in range(n_classes)))
         title = f"Corruption matrices of {n_classes} classes at η = {self.noise_rate:g}"
         defined = Table(
-            "Corruption matrices, beside 1 - η on the diagonal",
+            "Off-diagonal entries of the corruption matrices (1 - η on the diagonal)",
             ("corruption", "share of true class k given another label"),
             tuple(DEFINITIONS.items()),
         )

@@ -1,4 +1,4 @@
-"""Case V: what its proof prints, step by step, and where it goes wrong."""
+"""Case V: the printed formula, and the false identity in its proof."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_case_5_as_printed_is_wrong(superclass: list[int]) -> None:
 
 
 def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
-    """The printed formula is coded as printed: where it is right, it agrees."""
+    """The code of the printed formula agrees in the cases in which the formula is right."""
     corruption = np.random.default_rng(0).dirichlet(np.ones(6), size=6)
     known = {**CASE_5, "superclass": [0, 0, 0, 1, 1, 2], "elsewhere": 0.0}
     np.testing.assert_allclose(
@@ -48,7 +48,7 @@ def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
 
 
 def test_case_5_identity_behind_the_printed_inverse_is_false() -> None:
-    """1·QᵀQ is Qᵀ 1 diag(K_i) Q, not Qᵀ diag(K_i) Q, and everything below inherits it."""
+    """1·QᵀQ is Qᵀ 1 diag(K_i) Q, not Qᵀ diag(K_i) Q. All later steps use the false identity."""
     members = np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]], dtype=float)
     sizes = np.diag([3.0, 2.0, 1.0])
     left = np.ones((6, 6)) @ members.T @ members

@@ -1,4 +1,4 @@
-"""What the paper prints and what does not hold: each erratum of docs/theory.md by a number."""
+"""The errata of docs/theory.md, each by a counterexample."""
 
 from functools import partial
 from typing import Any
@@ -57,7 +57,7 @@ def test_printed_theorem_5_1_fails_by_superclass_means() -> None:
 
 
 def test_printed_theorem_5_1_fails_if_the_given_label_is_no_candidate() -> None:
-    """More data breaks the student: at n = 5000 every sample has the same two candidates."""
+    """With more data the student ties: at n = 5000 every sample has the same two candidates."""
     corruption = circulant([0.5, 0.25, 0.15, 0.1])
     some, more = (
         student_of(FIGURE.with_class_sizes(n_per_class), corruption, 1e-4)
@@ -87,7 +87,7 @@ def test_printed_theorem_5_1_fails_on_clean_labels_with_argsort_ties() -> None:
 
 
 def test_three_candidates_tie_if_two_succeed() -> None:
-    """Without ties ỹ is in every set of three or more, so the truth ties with it."""
+    """Without ties, ỹ is in every set of three or more, so the true label ties with it."""
     model = CorrelationModel.case_3(
         n_classes=6, same_class=0.4, same_superclass=0.1, n_per_class=100
     )
@@ -99,7 +99,7 @@ def test_three_candidates_tie_if_two_succeed() -> None:
 
 @pytest.mark.parametrize("learning_rate", [1e-1, 1e-2, 1e-3, 1e-4])
 def test_printed_algorithm_1_does_not_converge(learning_rate: float) -> None:
-    """Newton needs 5 steps for 1e-14; 1,500 descents leave more than a hundredth at any rate."""
+    """Newton needs 5 steps for 1e-14. After 1,500 descent steps, the error exceeds 0.01."""
     counts = circulant([13, 4, 4, 4]).astype(int)
     model = FIGURE.with_class_sizes(25)
     given = listed_labels(counts)
@@ -115,7 +115,7 @@ def test_printed_algorithm_1_does_not_converge(learning_rate: float) -> None:
 
 
 def test_algorithm_1_approaches_the_solution_in_many_small_steps() -> None:
-    """A thousand steps leave an error that 66,667 smaller ones, the same way in all, remove."""
+    """A thousand steps leave an error. 66,667 smaller steps of the same total length remove it."""
     model = FIGURE.with_class_sizes(5)
     given = listed_labels(circulant([2, 1, 1, 1]).astype(int))
     gram, targets, l2 = model.gram(), np.eye(4)[given], 20 * FIGURE_L2
@@ -130,7 +130,7 @@ def test_algorithm_1_approaches_the_solution_in_many_small_steps() -> None:
 
 
 def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
-    """n → ∞ at fixed l2: p → 0, q/p → ∞, and already the teacher is perfect."""
+    """n → ∞ at fixed l2: p → 0, q/p → ∞, and the teacher is perfect."""
     separations = [
         th.separation_at(PairLevels(4, n_per_class, 0.4, 0.1), l2=1e-4)
         for n_per_class in (1e2, 1e4, 1e6)
@@ -163,7 +163,7 @@ def test_claimed_penalties_are_a_thousand_times_too_large(
 
 
 def test_coefficients_scale_with_the_temperature() -> None:
-    """The text says "the same optimal θ"; minimised by themselves, outputs agree and θ scales."""
+    """The text says "the same optimal θ". Minimisation gives equal outputs and a scaled θ."""
     features = np.array([[1.0, 0.2], [0.1, 1.0], [0.8, 0.9]])
     targets, l2 = np.eye(2)[[0, 1, 1]], 0.1
 
@@ -205,7 +205,7 @@ def test_coefficients_scale_with_the_temperature() -> None:
 def test_noise_rates_that_many_rounds_tolerate(
     superclass: list[int], wrong_shares: np.ndarray, limit: float
 ) -> None:
-    """Where C_kk > C_kk' ends, which no text of the paper states, for its three corruptions."""
+    """The noise rates at which C_kk > C_kk' ends, which the paper does not state."""
     model = CorrelationModel.case_4(
         superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=100
     )

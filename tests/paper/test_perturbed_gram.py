@@ -1,4 +1,4 @@
-"""The figures' perturbed Gram matrix: repaired, and as drawn, where the rounds are solved too."""
+"""The perturbed Gram matrix of the figures: repaired, and solved as drawn."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_perturbations_share_a_draw_and_are_bounded() -> None:
 
 
 def test_perturbed_matrix_is_no_gram_matrix_until_repaired() -> None:
-    """31 negative eigenvalues, the smallest -.20; repaired, the levels are nearly the same."""
+    """It has 31 negative eigenvalues. Repair changes the correlations little."""
     gram = FIGURE.gram()
     noise = uniform_perturbation(400, amplitude=0.05, seed=0)
     assert FIGURE.spectrum().eigengap == pytest.approx(30.0)

@@ -1,4 +1,4 @@
-"""Datasets of the experiments: what a file must have, and the penalty that goes with it."""
+"""Datasets of the experiments: valid files, and their penalties."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The paper's models: those that the estimators fit, judged by what the theorems are about."""
+"""The paper's models against the estimators, and their scores by hand."""
 
 from dataclasses import replace
 

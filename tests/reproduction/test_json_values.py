@@ -1,4 +1,4 @@
-"""Records go to JSON and come back equal, or are refused with what is wrong."""
+"""Records are written as JSON and read back; other values are rejected."""
 
 import json
 from dataclasses import dataclass, field

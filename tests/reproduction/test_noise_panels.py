@@ -1,4 +1,4 @@
-"""Bars stand where the numbers are; what is missing leaves a gap."""
+"""Bar figures show the given numbers; missing ones leave a gap."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A grid asks for every run once, the first draw first; cells compare models of the same draw."""
+"""Grids list their runs, and compare models of the same draw."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Claims about real features: every rule can give every answer, and nothing is mixed up."""
+"""Claims about real features: every rule gives every answer."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ ENDS_AT_TRUTH = {ROUNDS[-1]: replace(MODEL, noisy_true=Spread(0.5, 0.1))}
 
 
 def outputs(*means):
-    """Return the models of one draw whose output at the label of clean rows is of some means."""
+    """Return the models of one draw with these mean outputs at the label of clean rows."""
     pairs = zip(FLAT.items(), means, strict=True)
     return {name: replace(model, clean_true=Spread(mean, 0.2)) for (name, model), mean in pairs}
 
@@ -50,7 +50,7 @@ RISES = FALLS | {"up": True}
 
 
 # A statement, its arguments, the models of one draw; the number to show, and whether it holds.
-# Without a number the draw cannot tell.
+# None: the draw does not decide.
 OUTCOMES = [
     ("rises", {}, rounds(0.5, 0.51, 0.52, 0.53, 0.54), 4, True),
     ("rises", {}, rounds(0.5, 0.51, 0.506, 0.52, 0.53), 3, True),  # .4 points down is none
@@ -200,7 +200,7 @@ def test_noise_beyond_recovery_is_left_out_of_claims_about_accuracy(everything, 
     where = "pets, superclass noise, η = 0.7, 0.8, 0.9"
     assert f"Left out, because the noise is beyond recovery: {where}." in verdict.evidence
     assert "beyond 1 − 1/s" in CLAIMS["rounds-raise-accuracy"].whole_rule
-    # What outputs do is told at every rate.
+    # Claims about outputs include every rate.
     assert "beyond 1 − 1/s" not in CLAIMS["crossing"].whole_rule
 
 

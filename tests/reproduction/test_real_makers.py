@@ -1,4 +1,4 @@
-"""Figures and tables of real data: measured on small features, drawn from what is finished."""
+"""Figures and tables of real data, from runs on small features."""
 
 import numpy as np
 import pytest
@@ -146,7 +146,7 @@ def test_compares_only_files_of_one_dataset(measured, tmp_path):
     shown = [axes.get_title() for axes in maker.make(results, data).figures["gains"].axes]
     where = "superclass noise, base λ = 0.0005, 2 draws"
     assert shown == [f"Flowers-102 (flowers102_{name})\n{where}" for name in "ab"]
-    # Classes that are mere numbers say nothing of a dataset that the paper does not have.
+    # Numbered classes do not identify a dataset.
     others = [
         read_data_set(write_small_data(tmp_path, name, classes=tuple("012345")))
         for name in ("birds", "trees")

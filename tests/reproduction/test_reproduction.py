@@ -1,4 +1,4 @@
-"""What a reproduction finds in its log, and what it judges its claims by."""
+"""The runs of a reproduction: results, missing data, estimated time, pages."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Tables of results, as every reader gets them."""
+"""Tables of results as Markdown and CSV."""
 
 import csv
 import io

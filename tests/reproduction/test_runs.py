@@ -236,10 +236,10 @@ def test_results_that_are_not_json_are_failures(log: Log) -> None:
 
 def test_callback_reports_progress(log: Log) -> None:
     run_plan(PLAN[:2], log, moments)
-    heard: list[Progress] = []
-    done = run_plan(PLAN[:5], log, moments, callback=heard.append)
-    assert [(each.n_done, each.n_runs) for each in heard] == [(1, 3), (2, 3), (3, 3)]
-    assert [each.record for each in heard] == done
+    calls: list[Progress] = []
+    done = run_plan(PLAN[:5], log, moments, callback=calls.append)
+    assert [(each.n_done, each.n_runs) for each in calls] == [(1, 3), (2, 3), (3, 3)]
+    assert [each.record for each in calls] == done
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -1,4 +1,4 @@
-"""The one rule by which claims about accuracies are judged."""
+"""The rule for claims about accuracies."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Verdicts on the synthetic experiment: every rule can give every answer, on results made up."""
+"""Verdicts on the synthetic experiment: every rule gives every answer on invented results."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ def model(accuracy: float, **changes: Any) -> SyntheticModel:
 
 
 def perfect(run: SyntheticRun) -> SyntheticResult:
-    """Return a world where every claim holds."""
+    """Return a result with which every claim holds."""
     rounds = [
         model(
             1.0 if run.noise_rate <= 0.1 * (t - 1) else 0.9,
@@ -41,7 +41,7 @@ def perfect(run: SyntheticRun) -> SyntheticResult:
 
 
 def two_hot_fails(where: Callable[[SyntheticRun], bool]) -> Change:
-    """Return a world in which the two-hot student is mostly wrong in some runs."""
+    """Return a change after which the two-hot student is mostly wrong in some runs."""
 
     def change(run: SyntheticRun, result: SyntheticResult) -> SyntheticResult:
         return replace(
@@ -54,7 +54,7 @@ def two_hot_fails(where: Callable[[SyntheticRun], bool]) -> Change:
 def in_rounds(
     name: str, values: list[Any], where: Callable[[SyntheticRun], bool] = lambda _: True
 ) -> Change:
-    """Return a world in which a field of the seven rounds has some values."""
+    """Return a change of a field of the seven rounds."""
 
     def change(run: SyntheticRun, result: SyntheticResult) -> SyntheticResult:
         if not where(run):

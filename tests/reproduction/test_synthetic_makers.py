@@ -1,4 +1,4 @@
-"""Figures and tables that need no data, by what they show, at tiny settings."""
+"""Figures and tables that need no data, at tiny settings."""
 
 from dataclasses import replace
 from typing import Any

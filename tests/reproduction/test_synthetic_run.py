@@ -1,4 +1,4 @@
-"""The synthetic experiment, against the tables that were measured before, and by hand."""
+"""The synthetic experiment against earlier measurements, and by hand."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_accuracies_on_the_block_model(rate: float) -> None:
 
 
 def test_ties_on_the_block_model() -> None:
-    """One wrong label a class: the same two candidates everywhere. None: the lowest label wins."""
+    """With one wrong label per class, all samples have the same two candidates."""
     found = {
         rate: measure_synthetic(SyntheticRun(SyntheticMatrix(SETTING), rate, n_rounds=1))
         for rate in (0.0, 0.01)
@@ -78,7 +78,7 @@ def test_ties_on_the_block_model() -> None:
 
 
 def test_accuracies_on_perturbed_matrices() -> None:
-    """The two-hot student does not keep its promise, on neither of the perturbed matrices."""
+    """The two-hot student is below 100 % on both perturbed matrices."""
     for kind, measured in PERTURBED.items():
         results = [
             measure_synthetic(SyntheticRun(SyntheticMatrix(SETTING, kind, seed=seed), 0.5, 6))

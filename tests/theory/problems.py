@@ -1,4 +1,4 @@
-"""What the theory's tests share: the paper's setting, strategies, fixed examples."""
+"""Shared by the theory's tests: the paper's setting, strategies, fixed examples."""
 
 import numpy as np
 from hypothesis import HealthCheck, settings

@@ -1,4 +1,4 @@
-"""The exact softmax: two solvers, a plain third, and the optimum's own law."""
+"""The exact softmax: two solvers, a plain third one, and the fixed point."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -79,7 +79,7 @@ def test_solvers_satisfy_the_fixed_point_at_any_penalty(seed: int, log_l2: float
 
 
 def test_population_against_dense_newton_at_the_figure_setting() -> None:
-    """n = 100: 1e-12, in at most 8 Newton steps a round."""
+    """They agree to 1e-12, in at most 8 Newton steps per round."""
     problem = Problem(FIGURE.correlation, np.ones(4), COUNTS, FIGURE_L2)
     for by_sample, (by_type, listed) in both_solvers(problem, FIGURE_L2, 6):
         np.testing.assert_allclose(listed, by_sample.outputs, rtol=0, atol=1e-12)
@@ -147,7 +147,7 @@ def test_outputs_are_accurate_near_uniform_and_not_negative(seed: int, log_scale
 
 
 def test_late_rounds_rank_labels_correctly() -> None:
-    """At a ridge of 10⁸ the third round differs from uniform by 10⁻²⁰, as the theory says it does.
+    """At a ridge of 10⁸, the third round differs from uniform by 10⁻²⁰.
 
     The softmax is then as linear as can be: the linear theory is the oracle, to many digits.
     """
@@ -168,7 +168,7 @@ def test_late_rounds_rank_labels_correctly() -> None:
 
 @pytest.mark.parametrize("ridge", [1e-14, 1e-10, 1e-6])
 def test_tiny_penalties_converge(ridge: float) -> None:
-    """Labels are memorised, logits are only known to rounding of outputs over the penalty."""
+    """Labels are memorised. Logits are accurate to output rounding over the penalty."""
     l2 = ridge / FIGURE.ridge(1.0)
     for by_type in population_rounds(FIGURE, COUNTS / 100, l2=l2, n_rounds=2):
         assert by_type.converged

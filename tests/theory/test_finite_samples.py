@@ -47,7 +47,7 @@ SETTINGS = pytest.mark.parametrize(
 def drawn(
     rng: np.random.Generator, n_per_class: int, decay: float, *, unit_norm: bool
 ) -> np.ndarray:
-    """Rows of all classes; of unit norm they are neither Gaussian nor exactly of these means."""
+    """Rows of all classes. Rows of unit norm are not Gaussian, and their means differ slightly."""
     rows = rng.normal(size=(N_CLASSES, n_per_class, N_FEATURES)) * np.sqrt(spectrum(decay))
     rows += class_means()[:, None, :]
     return rows / np.linalg.norm(rows, axis=2, keepdims=True) if unit_norm else rows
@@ -55,7 +55,7 @@ def drawn(
 
 @SETTINGS
 def test_predictions_are_within_the_spread(setting: tuple[float, ...]) -> None:
-    """95 % are expected of 60 datasets: fewer than 88 % are as rare as one in a hundred."""
+    """95 % of 60 datasets are expected. Fewer than 88 % have a probability of 1 %."""
     n_per_class, ridge, n_rounds, decay, unit_norm = setting
     rng = np.random.default_rng(0)
     truth = CorrelationModel.case_3(

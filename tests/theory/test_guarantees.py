@@ -1,4 +1,4 @@
-"""Guarantees against accuracies counted sample by sample, and by law."""
+"""Guarantees against accuracies of single samples, and by laws."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_out
 
 
 def test_reports_ties() -> None:
-    """At the exact threshold the noisy sample's truth and given label are equal."""
+    """At the exact threshold, outputs at the true and the given label are equal."""
     ridge = 16 * 100 * FIGURE_L2
     p, q = 0.6 / (ridge + 0.6), 30.6 / (ridge + 30.6)
     rate = 0.75 * (1 - 1 / ((q / p) ** 3 - 1))  # 1 - 4η/3 = threshold
@@ -28,7 +28,7 @@ def test_reports_ties() -> None:
 
 
 def test_reports_the_class_that_fails_first() -> None:
-    """Class 1 has most wrong labels of one kind: it needs most rounds, tolerates least noise."""
+    """Class 1 has the most wrong labels of one kind, so it fails first."""
     corruption = np.array(
         [[0.6, 0.2, 0.1, 0.1], [0.1, 0.45, 0.35, 0.1], [0.2, 0.1, 0.5, 0.2], [0.1, 0.25, 0.05, 0.6]]
     )
@@ -73,7 +73,7 @@ def test_thresholds_of_many_rounds_do_not_overflow() -> None:
 @pytest.mark.parametrize("tied_at", range(1, 8))
 @pytest.mark.parametrize("gap", [0.5, 0.25, 0.125])
 def test_rounds_needed_exclude_a_tie(gap: float, tied_at: int) -> None:
-    """(q/p)ᵗ = 1 + 1/gap: round t ties, t + 1 is right, on whichever side of t rounding falls."""
+    """If (q/p)ᵗ = 1 + 1/gap, round t is a tie and t + 1 is right, however t rounds."""
     corruption = [[(1 + gap) / 2, (1 - gap) / 2], [(1 - gap) / 2, (1 + gap) / 2]]
     separation = (1 + 1 / gap) ** (1 / tied_at)
     assert th.rounds_needed(corruption, separation=separation).overall == tied_at + 1
@@ -95,7 +95,7 @@ def test_no_round_corrects_a_class_without_majority() -> None:
 
 
 def test_largest_noise_rates_of_the_partial_label_student() -> None:
-    """Symmetric noise is tolerated to (K-1)/K; with the lowest label on ties, not η = 0."""
+    """Symmetric noise is tolerated up to (K-1)/K, but with ties="lowest" not η = 0."""
 
     def student(ties):
         return lambda shares: th.partial_label_outputs(FIGURE, shares, l2=FIGURE_L2, ties=ties)
@@ -116,7 +116,7 @@ def test_largest_noise_rates_of_the_partial_label_student() -> None:
 
 
 def test_noise_rates_are_found_to_the_last_digit_or_nan() -> None:
-    """A resolution finer than the numbers there are ends, at the largest rate that works."""
+    """A resolution below the spacing of floats ends at the largest rate that works."""
     first, third = (
         partial(type_outputs, FIGURE, l2=FIGURE_L2, n_rounds=n_rounds) for n_rounds in (1, 3)
     )

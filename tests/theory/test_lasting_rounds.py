@@ -1,4 +1,4 @@
-"""Rounds from which on all is right: against rounds judged one by one, and in closed form."""
+"""The first and last right rounds against verdicts of single rounds."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def judged(model: CorrelationModel, corruption: np.ndarray, l2: float, last: int
 
 
 def check_against_rounds(needed: RoundsNeeded, right: np.ndarray, horizon: int) -> None:
-    """By rounds one by one, as far as those go."""
+    """Compare with the verdicts of single rounds, as far as they go."""
     firsts, lasts = [*needed.per_class, needed.overall], [*needed.until, needed.overall_until]
     for column, first, last in zip([*right.T, right.all(axis=1)], firsts, lasts, strict=True):
         rounds = 1 + np.flatnonzero(column)
@@ -59,7 +59,7 @@ def test_rounds_until_right_match_single_rounds(seed: int) -> None:
 
 
 def test_reports_classes_that_are_never_right_together() -> None:
-    """Class 0 breaks in round 4, the round in which class 2 becomes right."""
+    """Class 0 becomes wrong in round 4, in which class 2 becomes right."""
     needed = rounds_until_right(BREAKS, BREAKING, l2=0.03)
     assert needed.per_class.tolist() == [np.inf, 1, 4]
     assert needed.overall == np.inf
@@ -72,7 +72,7 @@ def test_reports_classes_that_are_never_right_together() -> None:
 
 
 def test_reports_the_last_right_round() -> None:
-    """The largest class outlives the others: rounds 3 to 85 are right, and no later one."""
+    """Late rounds predict only the largest class: rounds 3 to 85 are right, and no later one."""
     model = CorrelationModel.from_correlation(
         [[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]],
         class_sizes=[400, 150, 250],

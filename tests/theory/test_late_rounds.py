@@ -1,4 +1,4 @@
-"""Very many rounds, very small penalties and very large datasets: against decimals and limits."""
+"""Many rounds, tiny penalties and huge datasets against decimals and limits."""
 
 from decimal import Decimal, localcontext
 from functools import partial
@@ -53,7 +53,7 @@ def test_late_rounds_stay_right_below_the_smallest_float(n_rounds: int) -> None:
 
 
 def test_classes_with_different_decay_are_judged_separately() -> None:
-    """Class 1, of five samples, is at 10⁻⁸⁷⁰⁰⁰⁰⁰⁰⁰⁰ of class 0 after 10⁹ rounds."""
+    """Margins of class 1 are 10⁻⁸⁷⁰⁰⁰⁰⁰⁰⁰⁰ times those of class 0 after 10⁹ rounds."""
     model = CorrelationModel.case_1(n_classes=3, same_class=0.5, n_per_class=[500, 5, 50])
     corruption = [[0.6, 0.3, 0.1], [0.3, 0.6, 0.1], [0.6, 0.1, 0.3]]
     late = judge(type_outputs(model, corruption, l2=1e-3, n_rounds=10**9))
@@ -122,7 +122,7 @@ def test_many_evolving_rounds_do_not_underflow() -> None:
 
 
 def test_deviations_of_many_rounds_are_accurate() -> None:
-    """At l2 = 1e-12 a round keeps 1 - 3e-9 of a label; 10⁹ rounds keep a number of it."""
+    """At l2 = 1e-12, a round keeps 1 - 3e-9 of a label, and 10¹⁰ rounds 1e-13."""
     averaging = th.LabelAveraging.from_gram([[1.0, 0.5], [0.5, 1.0]])
     late = averaging.deviations(np.eye(2), l2=1e-12, n_rounds=10**10)
     kept = np.exp(-(10.0**10) * np.log1p(4e-12 / 0.5))

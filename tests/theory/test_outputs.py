@@ -1,4 +1,4 @@
-"""Outputs per type against samples listed one by one."""
+"""Outputs per type against outputs of single samples."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from twohot.theory import (
 @examples
 @given(SEEDS, st.integers(0, 6))
 def test_outputs_of_any_model_match_dense_solves(seed: int, n_rounds: int) -> None:
-    """Outputs, class means, unseen samples and verdicts, against samples one by one."""
+    """Outputs, class means, unseen samples and verdicts against dense solves of all samples."""
     problem = random_problem(seed)
     model, tolerance, uniform = model_of(problem), problem.tolerance(), 1 / problem.n_classes
     before = rounds(problem.gram, problem.one_hot, problem.ridge, max(n_rounds - 1, 0))
@@ -78,7 +78,7 @@ def test_partial_label_student_matches_dense_solves(seed: int, n_candidates: int
 @examples
 @given(SEEDS, st.integers(1, 4))
 def test_evolving_outputs_match_dense_solves(seed: int, n_rounds: int) -> None:
-    """Every round has Gram matrices of its own, which do not commute: the order matters."""
+    """Every round has another Gram matrix. They do not commute, so the order matters."""
     first = random_problem(seed)
     rng = np.random.default_rng(seed)
     truth, models, tolerance = first.one_hot, [], 0.0

@@ -1,4 +1,4 @@
-"""The partial-label student: ties, small penalties, and what each term of its condition says."""
+"""The partial-label student: ties, small penalties, and the terms of its condition."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_condition_matches_outputs_with_ties(n_candidates: int, ties: str) -> No
 
 @pytest.mark.parametrize("exponent", [*range(-50, -20, 6), *range(-19, -2)])
 def test_student_is_right_at_any_small_penalty(exponent: int) -> None:
-    """Second places and margins are of the order of the ridge; it rights the same labels at all."""
+    """Second places and margins are of the order of the ridge. The student stays right."""
     corruption, l2 = circulant([0.4, 0.3, 0.2, 0.1]), 10.0**exponent
     found = partial_label_condition(FIGURE, corruption, l2=l2)
     verdict = judge(partial_label_outputs(FIGURE, corruption, l2=l2))
@@ -45,7 +45,7 @@ def test_student_is_right_at_any_small_penalty(exponent: int) -> None:
 
 
 def test_condition_terms_explain_failures() -> None:
-    """R17: other classes. A weak teacher: no candidate. One confusable class: a tie."""
+    """Other classes (R17), a missing candidate (weak teacher), a tie (one confusable class)."""
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
     )

@@ -1,4 +1,4 @@
-"""Rounding is not evidence, and what is right to six digits is no tie: verdicts by fractions."""
+"""Verdicts against exact fractions: rounding neither decides nor hides a margin."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bad input: a clear error each, from a table of calls and one of what they refuse."""
+"""Error messages for bad input, from a table of calls and tables of rejected arguments."""
 
 from collections.abc import Iterator
 from functools import partial
