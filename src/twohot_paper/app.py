@@ -94,7 +94,10 @@ def reproduce(
     more = [Path(name) for name in names if _is_file(name)]
     wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
     chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)
-    _check_places(output, log)
+    check_writable(output, {"output": output})
+    if log is not None and log.is_dir():
+        advice = f"name a file, for instance {log / 'runs.jsonl'}."
+        raise ArgumentError({"log": log}, "is a folder", advice)
     given = [*(features or []), *more]
     if LIST not in wanted and all(each.needs == "nothing" for each in chosen):
         _say_unused(wanted, [*given, *([] if features_dir is None else [features_dir])])
@@ -118,20 +121,6 @@ def reproduce(
 def _is_file(name: str) -> bool:
     known = {LIST, *GROUPS, *(exhibit.id for exhibit in exhibits())}
     return name not in known and Path(name).suffix in SUFFIXES
-
-
-def _check_places(output: Path, log: Path | None) -> None:
-    """Raise if results cannot be written, before any work."""
-    taken = next((each for each in (output, *output.parents) if each.is_file()), None)
-    if taken is not None:
-        problem = "is a file" if taken == output else f"is inside {taken}, which is a file"
-        raise ArgumentError({"output": output}, problem, "name a folder.")
-    check_writable(output, {"output": output})
-    if log is not None and log.is_dir():
-        problem = "is a folder"
-        raise ArgumentError(
-            {"log": log}, problem, f"name a file, for instance {log / 'runs.jsonl'}."
-        )
 
 
 def _say_unused(wanted: list[str], paths: list[Path]) -> None:

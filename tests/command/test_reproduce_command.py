@@ -147,7 +147,7 @@ def test_more_feature_files_may_follow(made, tmp_path):
             "=empty is a folder: pass --features-dir=empty",
         ),
         ([FIGURE, "--features", "pets.npz", "-o", "notes.jsonl"], "--output=notes.jsonl is a file"),
-        ([FIGURE, "--features", "pets.npz", "-o", "notes.jsonl/a"], "is inside notes.jsonl, which"),
+        ([FIGURE, "--features", "pets.npz", "-o", "notes.jsonl/a"], "notes.jsonl, which is a file"),
         ([FIGURE, "--features", "pets.npz", "--log", "empty"], "--log=empty is a folder: name a"),
         (["real"], "real needs feature files: pass --features=… or --features-dir=…"),
         ([FIGURE, "--features-dir", "empty"], "--features-dir=empty has no feature files"),
