@@ -2,10 +2,8 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.sgd.trainer import SgdResult, SgdRun
@@ -13,7 +11,6 @@ from small_data import write_small_data
 from twohot_paper import Log, Record, identity
 from twohot_paper.data_set import read_data_set
 from twohot_paper.exhibit import RUN_KINDS, choose_exhibits
-from twohot_paper.probe_run import PRODUCT_SECONDS
 from twohot_paper.reproduction import Reproduction
 from twohot_paper.runs import kind_name
 from twohot_paper.synthetic_makers import EigenvalueResult, EigenvalueRun
@@ -73,22 +70,6 @@ def test_exhibits_of_missing_data_are_skipped(tmp_path):
     assert "a file whose name starts with cifar100" in missing["fig:topk"]
     tables = [table for each in work.able().exhibits for table in work.make(each, {}).tables]
     assert tables == []
-
-
-def test_estimated_time_grows_with_the_rows(tmp_path):
-    path = write_small_data(tmp_path)
-    data = read_data_set(path)
-    more = replace(data, X=np.repeat(data.X, 10_000, axis=0))
-    [figure] = choose_exhibits(["fig:real_gain"])
-
-    def minutes(of):
-        work = Reproduction([figure], {str(path): of}, Log(tmp_path / "runs.jsonl"))
-        return work.core_minutes(figure, work.runs_of(figure))
-
-    n_runs = len(Reproduction([figure], {str(path): data}, Log(path)).runs_of(figure))
-    expected = n_runs * PRODUCT_SECONDS / 60 * 9_999 * data.X.size * data.n_classes
-    assert minutes(more) - minutes(data) == pytest.approx(expected)
-    assert Reproduction([figure], {}, Log(path)).core_minutes(figure, []) == figure.minutes
 
 
 def test_page_of_verdicts_is_short_and_its_links_exist():

@@ -11,8 +11,6 @@ from twohot_paper.runs import as_json, from_json
 from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
 from twohot_paper.synthetic_makers import LabelCorruption, SyntheticAccuracy, SyntheticEigenvalues
 from twohot_paper.synthetic_outputs import (
-    PAPER_LEVELS,
-    Separation,
     SeparationCurves,
     SoftmaxErrors,
     SyntheticLabelOutputs,
@@ -119,26 +117,6 @@ def test_outputs_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -
         outputs.append(teacher[np.arange(len(true)), true][true == given])
     pooled = np.concatenate(outputs)
     assert row[2:4] == pytest.approx((pooled.mean(), pooled.std()), abs=1e-4)
-
-
-def test_separations_of_the_papers_data_sets() -> None:
-    """λ for q/p = 2 and q/p at the penalties of the text, as computed before."""
-    measured_before = {
-        "CIFAR-100": (1.52e-7, 125.5, 105.8),
-        "Caltech-101": (8.64e-7, 45.5, 43.9),
-        "Caltech-256": (1.11e-7, 45.9, 43.8),
-        "Flowers-102": (1.09e-6, 31.1, 30.2),
-        "Food-101": (1.10e-7, 125.9, 110.9),
-        "StanfordCars": (6.39e-7, 8.85, 8.82),
-    }
-    assert measured_before.keys() == PAPER_LEVELS.keys()
-    for name, numbers in measured_before.items():
-        found, of_raw = Separation.of(name, 1.0), Separation.of(name, 1000.0)
-        at_penalties = found.at(found.claimed), found.at(found.used)
-        assert (found.needed, *at_penalties) == pytest.approx(numbers, rel=4e-3)
-        assert of_raw.needed == pytest.approx(1000 * found.needed)
-    axes = SeparationCurves().make({}, []).figures["lambda_pq"].axes[0]
-    assert axes.get_lines()[0].get_ydata()[0] < 2 < axes.get_lines()[0].get_ydata()[-1]
 
 
 def test_table_of_corruption_matrices() -> None:

@@ -106,16 +106,6 @@ def test_a_summary_by_hand() -> None:
     assert found.scatter == pytest.approx(np.sqrt(within / between), abs=1e-6)
 
 
-def test_raw_and_repaired_matrices_have_unit_diagonals() -> None:
-    small = SyntheticSetting(n_per_class=5)
-    raw, repaired = (SyntheticMatrix(small, kind, seed=3).entries for kind in ("raw", "repaired"))
-    assert (np.diag(raw) == 1).all()
-    assert (np.diag(repaired) == 1).all()
-    assert not np.array_equal(raw, raw.T)
-    assert np.array_equal(repaired, repaired.T)
-    assert np.abs(raw - SyntheticMatrix(small).entries).max() <= 0.05
-
-
 def test_rejects_unknown_kinds_of_matrix() -> None:
     with pytest.raises(ArgumentError, match="repaird"):
         SyntheticMatrix(kind="repaird")
