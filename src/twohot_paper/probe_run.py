@@ -95,7 +95,7 @@ class FittedModel:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a run records."""
+    """The result of a run."""
 
     models: dict[str, FittedModel]  # by name
     noise_rate: float  # realised

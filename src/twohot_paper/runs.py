@@ -111,7 +111,7 @@ def _number(text: str) -> float:
     return int(number) if number.is_integer() else number
 
 
-# What a run is known by, and the record that it leaves --------------------------------------------
+# Identity and record of a run ---------------------------------------------------------------------
 # A run is any frozen dataclass whose fields can be written as JSON. The name of its class and its
 # settings identify it; the time, place and order of execution do not.
 #

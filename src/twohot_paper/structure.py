@@ -36,7 +36,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class StructureRun:
-    """What a run is known by."""
+    """The settings of a run."""
 
     version: ClassVar[int] = 3  # statistics of superclasses cut at .9, without histograms
 
@@ -57,7 +57,7 @@ class PairKind:
 
 @dataclass(frozen=True)
 class StructureResult:
-    """What a run records."""
+    """The result of a run."""
 
     n_samples: int
     mean_square: float  # of the norm of the raw rows
@@ -127,7 +127,7 @@ MAX_ITER = 5000
 
 @dataclass(frozen=True)
 class EvolutionRun:
-    """What a run is known by."""
+    """The settings of a run."""
 
     data: str  # key of the dataset
     classes: tuple[str, ...]  # with all their training rows

@@ -146,7 +146,7 @@ class EigenvalueRun:
 
 @dataclass(frozen=True)
 class EigenvalueResult:
-    """What a run records."""
+    """The result of a run."""
 
     factors: list[float]  # modulus of λ/(x + λ), largest first; t-th power in round t
 
