@@ -5,10 +5,21 @@ right, the tolerated noise, the penalty to choose, and the error of the linear t
 the exact softmax. `docs/theory.md` lists the function that computes each formula of the paper.
 """
 
-from twohot.theory.averaging import ClassReduction, LabelAveraging, shrinkage_factors
+from twohot.theory.averaging import (
+    ClassReduction,
+    LabelAveraging,
+    average_labels,
+    sample_coefficients,
+    shrinkage_factors,
+)
 from twohot.theory.closed_forms import (
     PairLevels,
     Shrinkage,
+    case_1_outputs,
+    case_2_outputs,
+    case_3_outputs,
+    case_4_outputs,
+    case_5_outputs,
     l2_for_separation,
     largest_separation,
     lemma_outputs,
@@ -16,7 +27,13 @@ from twohot.theory.closed_forms import (
     separation_at,
     shrinkage,
 )
-from twohot.theory.correlation_models import CorrelationModel, Spectrum, repair_gram
+from twohot.theory.correlation_models import (
+    CorrelationModel,
+    Spectrum,
+    SubspaceShift,
+    davis_kahan,
+    repair_gram,
+)
 from twohot.theory.exact_softmax import SoftmaxRound, softmax_rounds
 from twohot.theory.exact_softmax_by_type import (
     PopulationRound,
@@ -27,15 +44,19 @@ from twohot.theory.exact_softmax_by_type import (
 from twohot.theory.guarantees import (
     Guarantee,
     NoiseTolerance,
-    PredictionSpread,
+    PredictionBound,
     Verdict,
     judge,
     noise_tolerated,
+    prediction_bound,
     prediction_spread,
 )
 from twohot.theory.outputs import (
+    BestMix,
     TypeOutputs,
+    best_mix,
     evolving_outputs,
+    mixed_outputs,
     outputs_by_round,
     type_outputs,
     unseen_outputs,
@@ -56,6 +77,7 @@ from twohot.theory.theorem_4_1 import (
 )
 
 __all__ = [
+    "BestMix",
     "ClassReduction",
     "CorrelationModel",
     "Guarantee",
@@ -64,15 +86,24 @@ __all__ = [
     "PairLevels",
     "PartialLabelCondition",
     "PopulationRound",
-    "PredictionSpread",
+    "PredictionBound",
     "RoundsCondition",
     "RoundsNeeded",
     "Shrinkage",
     "SoftmaxRound",
     "Spectrum",
+    "SubspaceShift",
     "TypeOutputs",
     "Verdict",
+    "average_labels",
+    "best_mix",
     "candidate_targets",
+    "case_1_outputs",
+    "case_2_outputs",
+    "case_3_outputs",
+    "case_4_outputs",
+    "case_5_outputs",
+    "davis_kahan",
     "evolving_outputs",
     "judge",
     "l2_for_separation",
@@ -80,17 +111,20 @@ __all__ = [
     "largest_separation",
     "lemma_outputs",
     "log_separation_at",
+    "mixed_outputs",
     "noise_tolerated",
     "outputs_by_round",
     "partial_label_condition",
     "partial_label_outputs",
     "population_partial_labels",
     "population_rounds",
+    "prediction_bound",
     "prediction_spread",
     "repair_gram",
     "rounds_condition",
     "rounds_needed",
     "rounds_until_right",
+    "sample_coefficients",
     "separation_at",
     "shrinkage",
     "shrinkage_factors",

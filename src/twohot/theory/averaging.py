@@ -4,9 +4,10 @@ With the softmax linearised at zero logits, σ(v) ≈ 1/K + v/K, the outputs of 
 
     Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
 
-which is kernel ridge regression repeated t times. There are three ways to compute it, for different
+which is kernel ridge regression repeated t times. There are four ways to compute it, for different
 inputs and costs:
 
+    `average_labels`                 the inverse form: one factorisation, t solves
     `LabelAveraging.from_gram`       the eigen form: Φ = V diag(λ) Vᵀ, factors (λ/(x + λ))ᵗ
     `LabelAveraging.from_features`   the feature form: Z = U diag(s) Vᵀ, λ = s²; nothing larger
                                      than the features is formed
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 
 from twohot.base import FloatArray, check_positive
@@ -53,6 +55,62 @@ def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatA
         return np.asarray((values / (ridge + values)) ** n_rounds)
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(np.exp(-n_rounds * np.log1p(ridge / values)))
+
+
+def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
+    """Return the outputs of a round on the training samples, by solves with the Gram matrix.
+
+    Parameters
+    ----------
+    gram : (n_samples, n_samples)
+        Gram matrix of the features, positive semidefinite.
+    targets : (n_samples, n_classes)
+        Given labels, one-hot or soft.
+    l2 : float
+        Penalty: mean cross-entropy + ½ l2 ‖coef‖².
+    n_rounds : int
+        0 returns the targets, 1 the teacher's outputs, 2 and up the students'.
+
+    Examples
+    --------
+    >>> gram = [[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]]
+    >>> one_hot = [[1, 0], [1, 0], [0, 1]]
+    >>> average_labels(gram, one_hot, l2=0.1, n_rounds=2).round(3).tolist()
+    [[0.667, 0.333], [0.667, 0.333], [0.461, 0.539]]
+    """
+    matrix = checks.symmetric_matrix(gram, "gram")
+    checks.psd_eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
+    rows = checks.target_rows(targets, matrix.shape[0])
+    n_samples, n_classes = rows.shape
+    ridge = n_classes * n_samples * checks.scale_number("l2", l2)
+    factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
+    deviations = rows - 1 / n_classes
+    for _ in range(checks.round_count(n_rounds)):
+        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹, but the product is accurate for small outputs.
+        deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
+    return np.asarray(1 / n_classes + deviations)
+
+
+def sample_coefficients(
+    targets: ArrayLike, outputs: ArrayLike, *, l2: float, temperature: float = 1.0
+) -> FloatArray:
+    """Return the coefficients α of a fitted round, coef = αᵀ features (eq. 3).
+
+    They follow from targets and outputs, α = (targets - outputs) / (n_samples * l2), for the exact
+    softmax and for its linearisation. A temperature τ, with the loss scaled by τ², changes no
+    output and multiplies the coefficients by τ (appendix on temperature).
+
+    Examples
+    --------
+    >>> sample_coefficients([[1, 0], [0, 1]], [[0.8, 0.2], [0.3, 0.7]], l2=0.1).round(6).tolist()
+    [[1.0, -1.0], [-1.5, 1.5]]
+    """
+    given = checks.real_array(targets, "targets", ndim=2)
+    fitted = checks.real_array(outputs, "outputs", ndim=2)
+    if given.shape != fitted.shape:
+        raise ValueError(f"targets and outputs differ in shape: {given.shape} and {fitted.shape}.")
+    scale = check_positive("temperature", temperature)
+    return np.asarray(scale * (given - fitted) / (given.shape[0] * checks.scale_number("l2", l2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +170,10 @@ class LabelAveraging:
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
         return np.asarray(self.eigenvectors @ (factors[:, None] * (self.eigenvectors.T @ given)))
 
-    def coef(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-        """Return the coefficients (n_classes, n_features) of round `n_rounds`, at least 1.
-
-        A temperature τ, with the loss scaled by τ², multiplies them by τ and changes no output.
-        """
+    def coef(
+        self, targets: ArrayLike, *, l2: float, n_rounds: int, temperature: float = 1.0
+    ) -> FloatArray:
+        """Return the coefficients (n_classes, n_features) of round `n_rounds`, at least 1."""
         if self.directions is None:
             raise ValueError(
                 "coefficients and unseen samples need the features; use from_features."
@@ -128,7 +185,8 @@ class LabelAveraging:
         filters *= shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=before)
         n_classes = rows.shape[1]
         shrunk = filters[:, None] * (self.eigenvectors.T @ (rows - 1 / n_classes))
-        return np.asarray(n_classes * (self.directions @ shrunk).T)
+        scale = n_classes * check_positive("temperature", temperature)
+        return np.asarray(scale * (self.directions @ shrunk).T)
 
     def unseen_outputs(
         self, features: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int

@@ -1,4 +1,4 @@
-"""The paper's closed forms: the separation q/p, Lemma 4.1 (eq. 13 and 14), and the penalty.
+"""The paper's closed forms: the separation q/p, the penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
 With c and d the cosines of two samples of one class and of one superclass, n samples per class,
 A = 1 - c, B = A + n(c - d), s the squared norm, and x = K² n l2 / s the ridge at unit norm,
@@ -14,8 +14,9 @@ corruption matrix) and the mean Ē_s of its superclass, Lemma 4.1 is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
-It needs n samples in every class, but no balanced given labels, and does not use the general form
-in `averaging`, so that each is a check of the other.
+Cases III and IV are the lemma; the other cases remove or add terms. Each needs n samples in every
+class, but no balanced given labels, and does not use the general form in `averaging`, so that each
+is a check of the other.
 
 Conventions: returned arrays have axes [true class, given label, label].
 """
@@ -28,8 +29,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.base import ArgumentError, FloatArray, check_count, check_positive
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    check_count,
+    check_positive,
+    check_within,
+)
 from twohot.theory import checks
+from twohot.theory.averaging import power_of_ratio
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite (raise the lowest)"
@@ -108,6 +117,7 @@ def largest_separation(levels: PairLevels) -> float:
     >>> round(largest_separation(levels), 2)
     154.33
     """
+    _check_levels(levels)
     return levels.class_mean / levels.own
 
 
@@ -134,6 +144,7 @@ def log_separation_at(levels: PairLevels, *, l2: float) -> float:
     >>> separation_at(levels, l2=1e-25), f"{log_separation_at(levels, l2=1e-25):.4e}"
     (1.0, '6.6235e-19')
     """
+    _check_levels(levels)
     ridge = levels.ridge_per_l2 * checks.scale_number("l2", l2)
     own, class_mean = levels.own, levels.class_mean
     return math.log1p(ridge * (class_mean - own) / (own * (ridge + class_mean)))
@@ -163,6 +174,11 @@ def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
     own, class_mean = levels.own, levels.class_mean
     ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)
     return ridge / levels.ridge_per_l2
+
+
+def _check_levels(levels: object) -> None:
+    hint = "build one with PairLevels(...) or, from a CorrelationModel, PairLevels.of_model"
+    checks.instance(levels, PairLevels, "levels", hint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,11 +242,12 @@ def shrinkage(
     (0.5455, 0.9839, 1.804)
     """
     groups = checks.superclass_map(superclass)
-    levels = PairLevels(groups.size, n_per_class, same_class, same_superclass)
-    own, class_mean = levels.own, levels.class_mean
-    superclass_mean = class_mean + np.bincount(groups) * n_per_class * same_superclass
+    c, d = checks.ordered_levels(same_class=same_class, same_superclass=same_superclass)
+    ridge = balanced_ridge(groups.size, n_per_class, l2)
+    own = 1 - c
+    class_mean = own + n_per_class * (c - d)
+    superclass_mean = class_mean + np.bincount(groups) * n_per_class * d
     checks.psd_eigenvalues(np.sort(superclass_mean), NOT_PSD)
-    ridge = groups.size * (groups.size * n_per_class) * checks.scale_number("l2", l2)
     return Shrinkage(
         own / (ridge + own),
         class_mean / (ridge + class_mean),
@@ -256,9 +273,179 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
     if known != listed:
         problem = f"kept has {known} superclass(es) and superclass lists {listed}"
         raise ValueError(f"{problem}; they must be the same.")
-    members = np.arange(listed)[:, None] == groups[None, :]
-    superclass_means = (members @ shares) / members.sum(axis=1, keepdims=True)
     r = kept.superclass_mean[groups][:, None]
-    by_class = (kept.class_mean - kept.own) * shares
-    by_class += (r - kept.class_mean) * superclass_means[groups] + (1 - r) / groups.size
-    return np.asarray(kept.own * np.eye(len(shares)) + by_class[:, None, :])
+    rest = (r - kept.class_mean) * superclass_means(shares, groups)[groups] + (1 - r) / groups.size
+    return outputs_table(shares, own=kept.own, class_mean=kept.class_mean, rest=rest)
+
+
+def balanced_ridge(n_classes: int, n_per_class: float, l2: float) -> float:
+    """Return K² n λ, the ridge of equal classes."""
+    n_samples = n_classes * checks.scale_number("n_per_class", n_per_class)
+    return n_classes * n_samples * checks.scale_number("l2", l2)
+
+
+def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the mean (n_superclasses, n_labels) over the classes of each superclass."""
+    members = np.arange(groups.max() + 1)[:, None] == groups[None, :]
+    return np.asarray((members @ shares) / members.sum(axis=1, keepdims=True))
+
+
+def outputs_table(
+    shares: FloatArray, *, own: float | FloatArray, class_mean: float | FloatArray, rest: FloatArray
+) -> FloatArray:
+    """Return own e(b) + (class_mean - own) E_a + rest_a."""
+    own_column = np.broadcast_to(np.asarray(own), (len(shares), 1))
+    by_class: FloatArray = (class_mean - own_column) * shares + rest
+    return own_column[:, :, None] * np.eye(len(shares))[None] + by_class[:, None, :]
+
+
+def case_1_outputs(
+    corruption: ArrayLike, *, same_class: float, n_per_class: float, l2: float, n_rounds: int
+) -> FloatArray:
+    """Case I: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
+
+    Examples
+    --------
+    >>> corruption = [[0.8, 0.2], [0.2, 0.8]]
+    >>> case_1_outputs(corruption, same_class=0.5, n_per_class=50, l2=1e-3, n_rounds=2)[0].round(3)
+    array([[0.897, 0.103],
+           [0.387, 0.613]])
+    """
+    level = check_within("same_class", same_class, 0, 1)
+    return case_2_outputs(
+        corruption, same_class=level, n_per_class=n_per_class, l2=l2, n_rounds=n_rounds
+    )
+
+
+def case_2_outputs(
+    corruption: ArrayLike, *, same_class: ArrayLike, n_per_class: float, l2: float, n_rounds: int
+) -> FloatArray:
+    """Case II: as Case I, with p_a and q_a for each class.
+
+    Examples
+    --------
+    >>> case_2_outputs(
+    ...     [[0.8, 0.2], [0.2, 0.8]], same_class=[0.5, 0.2], n_per_class=50, l2=1e-3, n_rounds=2
+    ... )[1].round(3)
+    array([[0.723, 0.277],
+           [0.083, 0.917]])
+    """
+    shares = checks.corruption_matrix(corruption)
+    c = checks.per_class(same_class, "same_class", len(shares), above=0, below=1)
+    ridge = balanced_ridge(len(shares), n_per_class, l2)
+    power = checks.round_count(n_rounds)
+    p = power_of_ratio(1 - c, ridge=ridge, n_rounds=power)[:, None]
+    q = power_of_ratio(1 - c + n_per_class * c, ridge=ridge, n_rounds=power)[:, None]
+    return outputs_table(shares, own=p, class_mean=q, rest=(1 - q) / len(shares))
+
+
+def case_3_outputs(
+    corruption: ArrayLike,
+    *,
+    same_class: float,
+    same_superclass: float,
+    n_per_class: float,
+    l2: float,
+    n_rounds: int,
+) -> FloatArray:
+    """Case III: the lemma with a single superclass.
+
+    Examples
+    --------
+    >>> case_3_outputs(
+    ...     [[0.8, 0.2], [0.2, 0.8]], same_class=0.5, same_superclass=0.2, n_per_class=50, l2=1e-3,
+    ...     n_rounds=2,
+    ... )[0].round(3)
+    array([[0.894, 0.106],
+           [0.384, 0.616]])
+    """
+    shares = checks.corruption_matrix(corruption)
+    return case_4_outputs(
+        shares,
+        superclass=np.zeros(len(shares), dtype=int),
+        same_class=same_class,
+        same_superclass=same_superclass,
+        n_per_class=n_per_class,
+        l2=l2,
+        n_rounds=n_rounds,
+    )
+
+
+def case_4_outputs(
+    corruption: ArrayLike,
+    *,
+    superclass: ArrayLike,
+    same_class: float,
+    same_superclass: float,
+    n_per_class: float,
+    l2: float,
+    n_rounds: int,
+) -> FloatArray:
+    """Case IV: the lemma, superclasses of any sizes.
+
+    Examples
+    --------
+    >>> case_4_outputs(
+    ...     np.eye(3), superclass=[0, 0, 1], same_class=0.5, same_superclass=0.2, n_per_class=50,
+    ...     l2=1e-3, n_rounds=2,
+    ... )[0, 0].round(3)
+    array([0.968, 0.024, 0.008])
+    """
+    kept = shrinkage(
+        superclass=superclass,
+        same_class=same_class,
+        same_superclass=same_superclass,
+        n_per_class=n_per_class,
+        l2=l2,
+    )
+    return lemma_outputs(corruption, superclass=superclass, kept=kept.after(n_rounds))
+
+
+def case_5_outputs(
+    corruption: ArrayLike,
+    *,
+    superclass: ArrayLike,
+    same_class: float,
+    same_superclass: float,
+    elsewhere: float,
+    n_per_class: float,
+    l2: float,
+    n_rounds: int,
+) -> FloatArray:
+    """Case V, corrected: superclasses of any sizes with a correlation between them.
+
+    Superclass means mix through a matrix A with one row per superclass; as printed, each shrinks
+    alone. With K_i classes in superclass i, n samples per class and ridge x,
+
+        A = (1 - c + n(c - d)) I + n(d - e) diag(K_i) + n e √(K_i K_j),    f(z) = z/(x + z),
+        y = pᵗ e(b) + (qᵗ - pᵗ) E_a + Σ_j √(K_j/K_s) [f(A)ᵗ - qᵗ]_sj (Ē_j - 1/K) + (1 - qᵗ)/K.
+
+    For equal K_i it has two eigenvalues and reads pᵗ e(b) + (qᵗ - pᵗ) E_a + (rᵗ - qᵗ) Ē_s +
+    (sᵗ - rᵗ) Ē_all + (1 - sᵗ)/K, where r has K_i n (d - e) for the printed K_i n d.
+
+    Examples
+    --------
+    >>> case_5_outputs(
+    ...     np.eye(3), superclass=[0, 0, 1], same_class=0.5, same_superclass=0.2, elsewhere=0.1,
+    ...     n_per_class=50, l2=1e-3, n_rounds=2,
+    ... )[0, 0].round(3)
+    array([0.966, 0.022, 0.012])
+    """
+    shares = checks.corruption_matrix(corruption)
+    groups = checks.superclass_map(superclass, len(shares))
+    c, d, e = checks.ordered_levels(
+        same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
+    )
+    n, n_classes, power = n_per_class, groups.size, checks.round_count(n_rounds)
+    x = balanced_ridge(n_classes, n, l2)
+    class_mean = 1 - c + n * (c - d)
+    p, q = power_of_ratio(np.array([1 - c, class_mean]), ridge=x, n_rounds=power)
+    sizes = np.bincount(groups).astype(float)
+    mixing = np.diag(class_mean + n * (d - e) * sizes) + n * e * np.sqrt(np.outer(sizes, sizes))
+    values, vectors = np.linalg.eigh(mixing)  # of A
+    values = checks.psd_eigenvalues(values, NOT_PSD)
+    factors = power_of_ratio(values, ridge=x, n_rounds=power)
+    kept = (vectors * factors) @ vectors.T - q * np.eye(sizes.size)
+    between = kept * np.sqrt(sizes[None, :] / sizes[:, None])
+    rest = between @ (superclass_means(shares, groups) - 1 / n_classes) + (1 - q) / n_classes
+    return outputs_table(shares, own=p, class_mean=q, rest=rest[groups])

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 
 from twohot.base import FloatArray, IntArray, as_array, check_count, check_within
@@ -227,6 +228,53 @@ def check_model(model: object, name: str = "model") -> None:
     """Raise unless the argument is a model (and not a matrix)."""
     hint = "build one with CorrelationModel.case_1 … case_5 or CorrelationModel.from_correlation"
     checks.instance(model, CorrelationModel, name, hint)
+
+
+# Perturbed Gram matrices: rotation of the leading subspace, and repair ----------------------------
+# The top K eigenvectors of a class model's Gram matrix represent its classes. Davis and Kahan bound
+# their rotation by a perturbation E: with the gap λ_K - λ_{K+1} of the unperturbed matrix,
+#
+#     sin θ ≤ 2 ‖E‖ / (λ_K - λ_{K+1}),
+#
+# where θ is the largest principal angle between the two leading subspaces and ‖·‖ the spectral
+# norm. (The classical bound has ‖E‖ over the gap between λ_K and the *perturbed* λ_{K+1}. With
+# Weyl's inequality this implies the form above if that is below 1; otherwise it is trivial.)
+
+
+@dataclass(frozen=True)
+class SubspaceShift:
+    """Rotation of the leading eigenvectors by a perturbation; see `davis_kahan`."""
+
+    eigengap: float  # λ_K - λ_{K+1} of the unperturbed Gram matrix
+    perturbation_norm: float  # spectral norm of the perturbation
+    sin_angle: float  # sine of the largest principal angle between the leading subspaces
+    bound: float  # bound of the sine by Davis and Kahan; trivial if at least 1
+
+
+def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> SubspaceShift:
+    """Compare the leading eigenvectors of a Gram matrix with those of a perturbed one.
+
+    Examples
+    --------
+    >>> gram = np.diag([5.0, 4.0, 1.0])
+    >>> shift = davis_kahan(gram, gram + 0.1 * (1 - np.eye(3)), n_leading=2)
+    >>> round(shift.eigengap, 6), shift.sin_angle < shift.bound
+    (3.0, True)
+    """
+    before = checks.symmetric_matrix(gram, "gram")
+    after = checks.symmetric_matrix(perturbed, "perturbed")
+    if before.shape != after.shape:
+        raise ValueError(f"gram and perturbed differ in shape: {before.shape}, {after.shape}.")
+    leading = check_count("n_leading", n_leading, 1)
+    if leading >= len(before):
+        raise ValueError(f"n_leading must be below the matrix size {len(before)}, got {leading}.")
+    values, vectors = np.linalg.eigh(before)
+    gap = float(values[-leading] - values[-leading - 1])
+    norm = float(np.abs(np.linalg.eigvalsh(after - before)).max())
+    turned = np.linalg.eigh(after)[1][:, -leading:]
+    angles = scipy.linalg.subspace_angles(vectors[:, -leading:], turned)
+    bound = 2 * norm / gap if gap > 0 else np.inf
+    return SubspaceShift(gap, norm, float(np.sin(angles.max())), bound)
 
 
 def repair_gram(gram: ArrayLike) -> FloatArray:

@@ -5,6 +5,7 @@ true label is on top for every type that occurs. A margin within its rounding er
 `theorem_4_1` needs no outputs; `rounds_until_right` covers any number of rounds.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,8 +28,9 @@ from twohot.base import (
     check_within,
 )
 from twohot.theory import checks
-from twohot.theory.correlation_models import CorrelationModel
-from twohot.theory.outputs import TypeOutputs, type_outputs
+from twohot.theory.averaging import ClassReduction, power_of_ratio
+from twohot.theory.correlation_models import CorrelationModel, check_model
+from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
 
 class Verdict(StrEnum):
@@ -180,23 +182,112 @@ def noise_tolerated(
 
 
 # Errors of predictions whose class correlations are estimated from a few rows ---------------------
-# The correlations are estimated again from random halves. A half of n rows differs from all rows as
-# these differ from the population, because the variance of a mean of n/2 rows, drawn from n without
-# replacement, is σ²(2/n - 1/n) = σ²/n.
+# `prediction_bound` needs a few numbers and is a proved but wide bound. `prediction_spread` needs
+# the rows and is an estimate: a half of n rows differs from all rows as these differ from the
+# population, because the variance of a mean of n/2 rows, drawn from n without replacement, is
+# σ²(2/n - 1/n) = σ²/n.
+#
+# The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
+# Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
+# mean products of pairs, Ŵ. With D = diag(√n) and B = D W D + diag(δ), which decides all outputs,
+#
+#     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
+#
+# With probability 1 - α, for α in equal parts of three (Davidson-Szarek after Anderson;
+# Laurent-Massart on a net of directions; Laurent-Massart in every class),
+#
+#     ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))),
+#     ‖Q‖ ≤ 4 √(τ δ_max L) + 4 τ L,            L = K ln 9 + ln(6/α),
+#     |δ̂_a - δ_a| ≤ 2 √(τ δ_a M) + 2 τ M,      M = ln(6 K/α) / (n_a - 1).
+#
+# ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from known quantities. As
+# f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹, f(z) = z/(x + z), and f ≤ m = f(λ_max(B̂) + β),
+#
+#     ‖f(B̂)ᵗ - f(B)ᵗ‖ ≤ t mᵗ⁻¹ x β / ((x + λ_min(B̂)) (x + max(λ_min(B̂) - β, 0))).
 
 
+# A net of width 1/4 of the directions in K dimensions has at most 9ᴷ points, and a quadratic form
+# is at most twice its largest value on the net.
+NET_SIZE, NET_FACTOR = 9, 2
 FEWEST_HALVED = 4  # fewest rows of a class whose halves have pairs
 
 
-@dataclass(frozen=True)
-class PredictionSpread:
-    """The error of predictions; see `prediction_spread`."""
+@dataclass(frozen=True, eq=False)
+class PredictionBound:
+    """The error of predictions; see `prediction_bound` and `prediction_spread`."""
 
-    output_error: float  # largest error of an output
+    outputs: FloatArray  # (n_classes,) largest error of an output of the samples of each class
+    gram_error: float  # β, the error of the class Gram matrix in the spectral norm
     accuracy: float  # predicted share of training samples that are right
     lowest_accuracy: float  # share that is right for any such error
     highest_accuracy: float  # one minus the share that is wrong for any such error
     confidence: float  # probability that all of this holds
+
+
+def prediction_bound(
+    model: CorrelationModel,
+    corruption: ArrayLike,
+    *,
+    l2: float,
+    n_rounds: int,
+    within_norm: float,
+    confidence: float = 0.95,
+) -> PredictionBound:
+    """Bound the error of `type_outputs` due to estimated correlations.
+
+    The bound concerns the theory's prediction for the distribution of the rows. It does not include
+    the error of the linear theory itself, for which see `softmax_error`, nor errors in the true
+    classes.
+
+    Parameters
+    ----------
+    model : CorrelationModel
+        Correlations estimated from rows of known classes, with their numbers of rows: mean products
+        of pairs of different rows, and mean squared norms.
+    corruption, l2, n_rounds
+        As for `type_outputs`.
+    within_norm : float
+        Largest eigenvalue τ of the covariance inside any class.
+    confidence : float
+        Probability with which the bound holds, above 0 and below 1.
+
+    See Also
+    --------
+    prediction_spread : An estimate from the rows, many times narrower.
+
+    Examples
+    --------
+    With 50 rows of each class, and with 500:
+
+    >>> corruption = 0.6 * np.eye(4) + 0.1 * np.ones((4, 4))
+    >>> for n_per_class in (50, 500):
+    ...     model = CorrelationModel.case_3(
+    ...         n_classes=4, same_class=0.5, same_superclass=0.1, n_per_class=n_per_class
+    ...     )
+    ...     bound = prediction_bound(
+    ...         model, corruption, l2=0.5 / (16 * n_per_class), n_rounds=3, within_norm=0.005
+    ...     )
+    ...     print(n_per_class, f"±{bound.outputs.max():.3f}", bound.lowest_accuracy)
+    50 ±0.035 1.0
+    500 ±0.005 1.0
+    """
+    check_model(model)
+    shares = checks.corruption_matrix(corruption, model.n_classes)
+    power = checks.round_count(n_rounds)
+    level = _confidence(confidence)
+    norm = checks.scale_number("within_norm", within_norm)
+    if model.class_sizes.min() < 2:
+        advice = "correlations within a class need pairs: drop classes with fewer than 2 rows."
+        raise ArgumentError("model", "has a class with fewer than 2 rows", advice)
+    reduction = ClassReduction(model, l2=l2)
+    gram_error = _gram_error(model, norm, 1 - level)
+    of_means = _power_error(reduction, gram_error, power) * np.linalg.norm(
+        reduction.root[:, None] * (shares - 1 / len(shares)), axis=0
+    ).max(initial=0.0)
+    of_own = _own_error(model, reduction, norm, 1 - level, power)
+    # The error of each part of an output is at most 1: both are averages of labels.
+    outputs = np.minimum(of_own + of_means / reduction.root, 1.0)
+    return _bound(after_rounds(reduction, shares, power), outputs, gram_error, level)
 
 
 def prediction_spread(
@@ -209,12 +300,12 @@ def prediction_spread(
     confidence: float = 0.95,
     n_draws: int = 100,
     random_state: RandomState = 0,
-) -> PredictionSpread:
+) -> PredictionBound:
     """Estimate the error of `type_outputs` due to the small number of rows.
 
     Correlations are estimated from all rows, and again from random halves of each class. The error
-    is the quantile `confidence` of the differences, one number for all classes. It concerns the
-    prediction, not a trained classifier: `softmax_error` is the error of the linear theory.
+    is the quantile `confidence` of the differences, one number for all classes. Like
+    `prediction_bound`, it concerns the prediction, not a trained classifier.
 
     Parameters
     ----------
@@ -225,7 +316,7 @@ def prediction_spread(
     corruption, l2, n_rounds
         As for `type_outputs`.
     confidence : float
-        Share of datasets for which the estimate is large enough.
+        Share of datasets for which the estimate is large enough, above 0 and below 1.
     n_draws : int
         Number of halves.
     random_state : int or numpy generator, optional
@@ -239,7 +330,7 @@ def prediction_spread(
     ...     noise = np.random.default_rng(0).normal(size=(len(labels), 40)) / 5
     ...     how = {"l2": 0.5 / (9 * n_per_class), "n_rounds": 3}
     ...     found = prediction_spread(noise + np.eye(3, 40)[labels], labels, corruption, **how)
-    ...     print(n_per_class, f"±{found.output_error:.2f}")
+    ...     print(n_per_class, f"±{found.outputs.max():.2f}")
     20 ±0.04
     500 ±0.01
     """
@@ -251,25 +342,19 @@ def prediction_spread(
         few = f"has a class with fewer than {FEWEST_HALVED} rows"
         advice = "each half needs pairs: drop such classes, or add rows."
         raise ArgumentError("true_labels", few, advice)
-    power, level = checks.round_count(n_rounds), check_within("confidence", confidence, 0, 1)
+    power, level = checks.round_count(n_rounds), _confidence(confidence)
     generator, sizes = check_generator(random_state), [len(each) for each in groups]
-    predicted = type_outputs(_estimated(groups, sizes), shares, l2=l2, n_rounds=power)
-    errors = []
-    for _ in range(check_count("n_draws", n_draws, 1)):
+    whole = _estimated(groups, sizes)
+    predicted = type_outputs(whole, shares, l2=l2, n_rounds=power)
+    errors = np.empty((check_count("n_draws", n_draws, 1), 2))  # of outputs and of the Gram matrix
+    for error in errors:
         halves = [generator.permutation(each)[: len(each) // 2] for each in groups]
-        half = type_outputs(_estimated(halves, sizes), shares, l2=l2, n_rounds=power)
-        errors.append(_largest_difference(half, predicted))
-    error = float(np.quantile(errors, level))
-    weights = shares * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
-    margins, accuracy = predicted.margins(), predicted.accuracy()
-    return PredictionSpread(
-        output_error=error,
-        accuracy=accuracy,
-        # A margin is a difference of two outputs.
-        lowest_accuracy=min(float(weights[margins > 2 * error].sum()), accuracy),
-        highest_accuracy=max(float(1 - weights[margins < -2 * error].sum()), accuracy),
-        confidence=level,
-    )
+        half = _estimated(halves, sizes)
+        other = type_outputs(half, shares, l2=l2, n_rounds=power)
+        error[0] = _largest_difference(other, predicted)
+        error[1] = np.linalg.norm(half.class_gram() - whole.class_gram(), 2)
+    outputs, gram_error = np.quantile(errors, level, axis=0)
+    return _bound(predicted, np.full(len(sizes), outputs), float(gram_error), level)
 
 
 def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> CorrelationModel:
@@ -298,3 +383,64 @@ def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
     own = (one.own - other.own)[:, None]
     elsewhere = one.shared - other.shared - own / len(own)  # than at the given label
     return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))
+
+
+def _confidence(confidence: float) -> float:
+    level = check_within("confidence", confidence, 0, 1)
+    if 0 < level < 1:
+        return level
+    advice = "pass a probability above 0 and below 1; 1 would need an infinite bound."
+    raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
+
+
+def _bound(
+    predicted: TypeOutputs, outputs: FloatArray, gram_error: float, level: float
+) -> PredictionBound:
+    """Return the record, with the accuracies that are possible with such errors of the outputs."""
+    weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
+    margins, apart = predicted.margins(), 2 * outputs[:, None]  # of two outputs
+    accuracy = predicted.accuracy()
+    return PredictionBound(
+        outputs=outputs,
+        gram_error=gram_error,
+        accuracy=accuracy,
+        lowest_accuracy=min(float(weights[margins > apart].sum()), accuracy),
+        highest_accuracy=max(float(1 - weights[margins < -apart].sum()), accuracy),
+        confidence=level,
+    )
+
+
+def _gram_error(model: CorrelationModel, norm: float, risk: float) -> float:
+    """Return β: the root u = √(‖D Ŵ D‖ + β) of u² - κ u - (‖D Ŵ D‖ + ‖Q‖) = 0."""
+    n_classes, root = model.n_classes, np.sqrt(model.class_sizes)
+    scaled = root[:, None] * model.correlation * root
+    estimated = max(float(np.linalg.eigvalsh(scaled)[-1]), 0.0)
+    directions = n_classes * math.log(NET_SIZE) + math.log(6 / risk)
+    own = float(model.own_part.max())
+    quadratic = 2 * NET_FACTOR * (math.sqrt(norm * own * directions) + norm * directions)
+    slope = 2 * math.sqrt(norm) * (2 * math.sqrt(n_classes) + math.sqrt(2 * math.log(3 / risk)))
+    largest = (slope + math.sqrt(slope**2 + 4 * (estimated + quadratic))) / 2
+    return float(largest**2 - estimated)
+
+
+def _power_error(reduction: ClassReduction, gram_error: float, n_rounds: int) -> float:
+    """Return the bound on ‖f(B̂)ᵗ - f(B)ᵗ‖, at most 1."""
+    ridge, least = reduction.ridge, float(reduction.values.min())
+    below = (ridge + least) * (ridge + max(least - gram_error, 0.0))
+    largest = np.asarray(reduction.values.max() + gram_error)
+    kept = float(power_of_ratio(largest, ridge=ridge, n_rounds=max(n_rounds - 1, 0)))
+    return min(n_rounds * kept * ridge * gram_error / below, 1.0)
+
+
+def _own_error(
+    model: CorrelationModel, reduction: ClassReduction, norm: float, risk: float, n_rounds: int
+) -> FloatArray:
+    """Return a bound (n_classes,) on |f(δ̂)ᵗ - f(δ)ᵗ|, from the ends of the interval of δ."""
+    own = model.own_part
+    spread = norm * math.log(6 * model.n_classes / risk) / (model.class_sizes - 1)
+    off = 2 * np.sqrt(own * spread) + 2 * spread
+    ends = [np.maximum(own - off, 0.0), own, own + off]
+    low, here, high = (
+        power_of_ratio(end, ridge=reduction.ridge, n_rounds=n_rounds) for end in ends
+    )
+    return np.asarray(np.maximum(here - low, high - here))

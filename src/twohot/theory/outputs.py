@@ -16,12 +16,12 @@ Conventions: arrays over types have axes [true class, given label, label].
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.base import BoolArray, FloatArray, as_array, check_codes
+from twohot.base import BoolArray, FloatArray, as_array, check_codes, check_within
 from twohot.theory import checks
 from twohot.theory.averaging import EIGEN_ERROR, ClassReduction, power_of_ratio
 from twohot.theory.correlation_models import CorrelationModel, check_model
@@ -107,6 +107,12 @@ class TypeOutputs:
         ranks[classes, :, classes] = values[classes, :, classes] = np.inf
         decided = np.asarray(right.all(axis=2)), np.asarray(wrong.any(axis=2))
         return values.min(axis=2), ranks.min(axis=2), *decided
+
+    def margins_over_labels(self) -> FloatArray:
+        """Margins (n,) of the types that occur, over every other label."""
+        lead, _, log_scale = self._lead()
+        others = ~np.eye(len(lead), dtype=bool)[:, None, :] & self.occurs[:, :, None]
+        return np.asarray((lead * np.exp(log_scale))[others])
 
     def margins(self) -> FloatArray:
         """Output at the true label minus the largest other output, (n_classes, n_classes).
@@ -286,3 +292,118 @@ def after_rounds(
         return LabelLeads(reduction, means).after(n_rounds)
 
     return TypeOutputs(own, shared, targets, shares, sizes, leads)
+
+
+# Rounds on mixed targets: ξ times the given label plus 1 - ξ times the previous round -------------
+# Round t fits ξ Y⁽⁰⁾ + (1 - ξ) Y⁽ᵗ⁻¹⁾. If one round shrinks a direction by f = λ/(x + λ), t rounds
+# shrink it by
+#
+#     c_t = f (ξ + (1 - ξ) c_{t-1}),  c_0 = 1,   so   c_t = c + ((1 - ξ) f)ᵗ (1 - c),
+#     c   = ξ f / (1 - (1 - ξ) f) = λ / (x/ξ + λ).
+#
+# * ξ = 1 gives the teacher in every round, ξ = 0 plain rounds.
+# * Two rounds are the mixture ξ Y⁽¹⁾ + (1 - ξ) Y⁽²⁾ of the outputs of teacher and student.
+# * Infinitely many rounds equal the teacher at the penalty l2/ξ.
+#
+# A margin of two rounds is linear in ξ, so the smallest of several is concave in it: the best ξ is
+# 0, 1, or a point where two samples have the same margin.
+
+
+@dataclass(frozen=True)
+class BestMix:
+    """The ξ of two rounds with the largest minimum margin; see `best_mix`."""
+
+    mix: float  # share of the given label, ξ
+    margin: float  # smallest margin of a training sample at ξ
+    margin_of_teacher: float  # at ξ = 1
+    margin_of_student: float  # at ξ = 0
+
+    @property
+    def gain(self) -> float:
+        """Margin minus that of the better of teacher and student."""
+        return self.margin - max(self.margin_of_teacher, self.margin_of_student)
+
+
+def mixed_outputs(
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int, mix: float
+) -> TypeOutputs:
+    """Return the outputs of round `n_rounds` on mixed targets.
+
+    Parameters
+    ----------
+    model, corruption, l2, n_rounds
+        As for `type_outputs`.
+    mix : float
+        Share ξ of the given label in the targets of the students, from 0 to 1.
+
+    Examples
+    --------
+    Very many rounds at ξ = 0.25 equal the teacher at four times the penalty:
+
+    >>> from twohot.theory import type_outputs
+    >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=100)
+    >>> corruption = 0.4 * np.eye(3) + 0.2 * np.ones((3, 3))
+    >>> mixed = mixed_outputs(model, corruption, l2=5e-4, n_rounds=10**6, mix=0.25)
+    >>> teacher = type_outputs(model, corruption, l2=2e-3, n_rounds=1)
+    >>> mixed.outputs[0, 1].round(4).tolist() == teacher.outputs[0, 1].round(4).tolist()
+    True
+    """
+    reduction = ClassReduction(model, l2=l2)
+    shares = checks.corruption_matrix(corruption, model.n_classes)
+    power, share = checks.round_count(n_rounds), check_within("mix", mix, 0, 1)
+    keep = partial(_kept, ridge=reduction.ridge, n_rounds=power, mix=share)
+    own, types = keep(reduction.own_part), one_hot_types(len(shares))
+    shared = reduction.filtered(keep(reduction.values) - own[:, None], shares - 1 / len(shares))
+    norms = np.linalg.norm(reduction.root[:, None] * shares)
+    error = EIGEN_ERROR * len(shares) * (norms / reduction.root + 1)
+    leads = Leads.of_shared(own, shared, error)
+    return TypeOutputs(own, shared, types, shares, model.class_sizes, lambda: leads)
+
+
+def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> BestMix:
+    """Return the ξ of two rounds that maximises the smallest margin of a training sample.
+
+    Examples
+    --------
+    At a small penalty the student averages remaining noise, at a large one there is none left:
+
+    >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=[40, 100, 200])
+    >>> corruption = 0.7 * np.eye(3) + 0.1 * np.ones((3, 3))
+    >>> for l2 in (1e-3, 1e-1):
+    ...     found = best_mix(model, corruption, l2=l2)
+    ...     print(found.mix, round(found.margin, 3), round(found.gain, 3))
+    0.0 0.388 0.0
+    1.0 0.088 0.0
+    """
+    ends = [mixed_outputs(model, corruption, l2=l2, n_rounds=2, mix=mix) for mix in (1.0, 0.0)]
+    teacher, student = (each.margins_over_labels() for each in ends)
+    mix = top_of_lowest(student, teacher)
+    at_ends = float(teacher.min()), float(student.min())
+    margin = float((mix * teacher + (1 - mix) * student).min())
+    return BestMix(mix, max(margin, *at_ends), *at_ends)
+
+
+def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
+    """Return the point between 0 and 1 where the minimum of several lines is largest.
+
+    The lowest line is followed from 0 over its crossings as long as it increases.
+    """
+    slopes, where = at_one - at_zero, 0.0
+    lowest = np.lexsort((slopes, at_zero))[0]
+    while slopes[lowest] > 0:
+        flatter = np.flatnonzero(slopes < slopes[lowest])
+        crossings = (at_zero[flatter] - at_zero[lowest]) / (slopes[lowest] - slopes[flatter])
+        if not (crossings < 1).any():
+            return 1.0
+        first = np.lexsort((slopes[flatter], crossings))[0]
+        lowest, where = flatter[first], max(float(crossings[first]), where)
+    return where
+
+
+def _kept(values: FloatArray, *, ridge: float, n_rounds: int, mix: float) -> FloatArray:
+    """Return c_t for directions with these eigenvalues."""
+    last = values / (ridge / mix + values) if mix else np.zeros_like(values)
+    faded = power_of_ratio(values, ridge=ridge, n_rounds=n_rounds)
+    if n_rounds:
+        faded = faded * np.exp(n_rounds * np.log1p(-mix)) if mix < 1 else np.zeros_like(values)
+    return np.asarray(last + faded * (1 - last))
