@@ -6,7 +6,7 @@
 * `algorithm_1`: the numerical method for the exact softmax, which does not converge. The authors'
   code is another method, Adam on the squared norm with projection.
 
-The right results are `partial_label_condition`, `type_outputs` of Cases III and V, and
+The right results are `partial_label_condition`, `case_3_outputs`, `case_5_outputs` and
 `softmax_rounds`; docs/theory.md lists every erratum with its test.
 """
 
@@ -77,7 +77,7 @@ def case_5_printed(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case V's printed formula; `type_outputs` has the right outputs.
+    """Case V's printed formula; `case_5_outputs` has the right outputs.
 
     δ_i is taken from the printed γ/(α + K_i(β + γ)) form, as the last of its printed forms is
     0/0 at K_i d = K e.

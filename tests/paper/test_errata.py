@@ -9,10 +9,42 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from paper.as_printed import algorithm_1, case_3_balanced, printed_condition
-from theory.dense import circulant, coefficients, listed_labels, softmax, symmetric
+from theory.dense import circulant, listed_labels, softmax, symmetric
 from theory.problems import FIGURE, FIGURE_L2
 from twohot import theory as th
 from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs
+
+
+def test_slips_in_the_matrices_of_the_proofs() -> None:
+    n, groups = 5, np.array([0, 0, 1])
+    samples = np.kron(np.eye(3), np.ones(n))  # P, (K, K n)
+    members = np.eye(2)[groups].T  # Q = [e(h(1)) … e(h(K))], (R, K)
+    np.testing.assert_array_equal(samples @ samples.T, n * np.eye(3))  # printed n I_Kn
+    assert members.shape == (2, 3)  # printed with R columns
+    model = CorrelationModel.case_4(
+        superclass=groups, same_class=0.5, same_superclass=0.2, n_per_class=n
+    )
+    for q, size in zip(members, members.sum(axis=1), strict=True):
+        v = samples.T @ q / np.sqrt(size * n)
+        assert v @ v == pytest.approx(1)
+        value = 0.5 + n * 0.3 + size * n * 0.2
+        np.testing.assert_allclose(model.gram() @ v, value * v, atol=1e-12)
+    # Case II: Φ = Σ c_i p_i p_iᵀ + diag(1 - c), p_i the column of P's row i; p_iᵀ p_i is a number
+    c = np.array([0.5, 0.3, 0.2])
+    outer = sum(level * np.outer(p, p) for level, p in zip(c, samples, strict=True))
+    own = np.diag(np.repeat(1 - c, n))
+    second = CorrelationModel.case_2(same_class=c, n_per_class=n)
+    np.testing.assert_allclose(outer + own, second.gram(), atol=1e-15)
+    # The CLAIM: (PᵀUP/n + vI)ᵗ = Pᵀ[(U + vI)ᵗ - vᵗI]P/n + vᵗI, by a sum over i = 0 … t - 1
+    u, v, t = np.random.default_rng(0).normal(size=(3, 3)), 0.7, 4
+    inside = u + v * np.eye(3)
+    total = sum(np.linalg.matrix_power(inside, i) * v ** (t - 1 - i) for i in range(t))
+    np.testing.assert_allclose(
+        u @ total, np.linalg.matrix_power(inside, t) - v**t * np.eye(3), atol=1e-12
+    )
+    left = samples.T @ u @ samples / n + v * np.eye(3 * n)
+    right = samples.T @ (u @ total) @ samples / n + v**t * np.eye(3 * n)
+    np.testing.assert_allclose(np.linalg.matrix_power(left, t), right, atol=1e-11)
 
 
 def test_eigenvalue_of_the_theorem_needs_a_superclass_of_two() -> None:
@@ -27,13 +59,12 @@ def test_eigenvalue_of_the_theorem_needs_a_superclass_of_two() -> None:
 
 
 def test_case_3_last_line_needs_balanced_given_labels() -> None:
-    known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20}
+    known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20, "l2": 2e-3}
     balanced = circulant([0.6, 0.3, 0.1])
     tilted = np.array([[1.0, 0, 0], [0.4, 0.6, 0], [0.4, 0, 0.6]])
     for corruption, wrong in ((balanced, False), (tilted, True)):
-        short = case_3_balanced(corruption, **known, l2=2e-3, n_rounds=3)
-        model = CorrelationModel.case_3(n_classes=3, **known)
-        full = type_outputs(model, corruption, l2=2e-3, n_rounds=3).outputs
+        short = case_3_balanced(corruption, **known, n_rounds=3)
+        full = th.case_3_outputs(corruption, **known, n_rounds=3)
         assert (np.abs(short - full).max() > 1e-2) == wrong
 
 
@@ -129,6 +160,31 @@ def test_algorithm_1_approaches_the_solution_in_many_small_steps() -> None:
     assert far > 1e-2
 
 
+def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
+    """The coded step is the derivative of the printed loss."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(6, 3))
+    gram, targets, l2 = features @ features.T, np.eye(3)[[0, 1, 2, 0, 1, 2]], 0.3
+    step = partial(algorithm_1, gram, targets, l2=l2, seed=4)
+    start, moved = (step(learning_rate=rate, max_iter=1, tolerance=0.0) for rate in (1e-300, 1.0))
+    gradient = start.outputs - moved.outputs
+
+    def loss(outputs: np.ndarray) -> float:
+        logits = gram @ (targets - outputs) / (6 * l2)
+        implied = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        return float(np.linalg.norm(outputs - implied))
+
+    assert loss(start.outputs) == pytest.approx(start.losses[0])
+    satisfied = step(learning_rate=1.0, max_iter=9, tolerance=10.0)
+    assert satisfied.converged
+    assert satisfied.losses.size == 1
+    for index in np.ndindex(gradient.shape):
+        shift = np.zeros_like(gradient)
+        shift[index] = 1e-6
+        numerical = (loss(start.outputs + shift) - loss(start.outputs - shift)) / 2e-6
+        assert gradient[index] == pytest.approx(numerical, abs=1e-7)
+
+
 def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
     """n → ∞ at fixed l2: p → 0, q/p → ∞, and the teacher is perfect."""
     separations = [
@@ -185,10 +241,10 @@ def test_coefficients_scale_with_the_temperature() -> None:
         np.testing.assert_allclose(
             softmax(features @ coef.T / temperature), fitted.outputs, atol=1e-5
         )
-        alpha = temperature * coefficients(targets, fitted.outputs, l2)
+        alpha = th.sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
         np.testing.assert_allclose(alpha.T @ features, coef, atol=1e-4)
         # Of the linear theory, whose logits are K (y - 1/K) at any temperature.
-        linear = temperature * averaging.coef(targets, l2=l2, n_rounds=2)
+        linear = averaging.coef(targets, l2=l2, n_rounds=2, temperature=temperature)
         outputs = averaging.outputs(targets, l2=l2, n_rounds=2)
         np.testing.assert_allclose((1 + features @ linear.T / temperature) / 2, outputs)
 

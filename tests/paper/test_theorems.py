@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 from paper.as_printed import printed_condition, sufficient_condition
 from theory.dense import (
     Problem,
     balanced_corruption,
     block_correlation,
-    coefficients,
     margins,
     random_problem,
     rounds,
@@ -104,21 +102,23 @@ def test_section_3_perturbed_eigenvectors_satisfy_davis_kahan() -> None:
     model = CorrelationModel.from_correlation(
         FIGURE.correlation, class_sizes=10, squared_norms=norms
     )
-    gram, gap = model.gram(), model.spectrum().eigengap
+    gram = model.gram()
+    values = np.linalg.eigvalsh(gram)
     for amplitude in (0.01, 0.1, 0.4):
         noise = uniform_perturbation(40, amplitude=amplitude, seed=0)
-        bound = 2 * np.linalg.norm(noise, ord=2) / gap
-        assert leading_angle(gram, gram + noise, 4) <= min(bound, 1.0)
+        found = th.davis_kahan(gram, gram + noise, n_leading=4)
+        norm = np.linalg.norm(noise, ord=2)
+        assert found.perturbation_norm == pytest.approx(norm)
+        assert found.eigengap == pytest.approx(values[-4] - values[-5])
+        assert found.bound == pytest.approx(2 * norm / (values[-4] - values[-5]))
+        before, after = (np.linalg.eigh(each)[1][:, -4:] for each in (gram, gram + noise))
+        beyond = after - before @ (before.T @ after)
+        assert found.sin_angle == pytest.approx(np.linalg.norm(beyond, ord=2), abs=1e-9)
+        assert found.sin_angle <= min(found.bound, 1.0)
     # Two directions a gap of 1 apart, and the E that turns one into the other: sin 45° > ‖E‖/gap.
-    swapped = np.array([[0.5, 0.1], [0.1, 0.5]])
-    norm = np.linalg.norm(swapped - np.diag([1.0, 0.0]), ord=2)
-    assert norm < leading_angle(np.diag([1.0, 0.0]), swapped, 1) <= 2 * norm
-
-
-def leading_angle(gram: np.ndarray, perturbed: np.ndarray, n_leading: int) -> float:
-    """Sine of the largest angle between the leading eigenvectors of two matrices."""
-    leading = (np.linalg.eigh(each)[1][:, -n_leading:] for each in (gram, perturbed))
-    return float(np.sin(scipy.linalg.subspace_angles(*leading).max()))
+    swapped = th.davis_kahan(np.diag([1.0, 0.0]), np.array([[0.5, 0.1], [0.1, 0.5]]), n_leading=1)
+    assert swapped.sin_angle == pytest.approx(np.sqrt(0.5))
+    assert swapped.perturbation_norm < swapped.sin_angle <= swapped.bound
 
 
 def test_lemma_4_1_matches_every_sample() -> None:
@@ -343,7 +343,7 @@ def test_appendix_temperature_changes_no_output() -> None:
         th.LabelAveraging.from_features(features), targets, l2=l2, n_rounds=1
     )
     for temperature in (0.5, 1.0, 4.0):
-        alpha = temperature * coefficients(targets, fitted.outputs, l2)
+        alpha = th.sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
         coef = alpha.T @ features
         logits = features @ coef.T / temperature
         exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))

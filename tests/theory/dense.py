@@ -99,11 +99,6 @@ def rounds(gram: np.ndarray, targets: np.ndarray, ridge: float, n_rounds: int) -
     return outputs
 
 
-def coefficients(targets: np.ndarray, outputs: np.ndarray, l2: float) -> np.ndarray:
-    """Coefficients α of the samples of a fitted round, coef = αᵀ features (eq. 3)."""
-    return (targets - outputs) / (len(targets) * l2)
-
-
 def top_labels(outputs: np.ndarray, n_candidates: int) -> np.ndarray:
     """Candidate targets of every sample, lowest label first among equals."""
     targets = np.zeros_like(outputs)

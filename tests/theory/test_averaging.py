@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from theory.dense import AT_MOST, PER_CONDITION, rounds
 from theory.problems import ROUNDS, SEEDS, examples
-from twohot.theory import LabelAveraging, softmax_rounds
+from twohot.theory import LabelAveraging, average_labels, softmax_rounds
 
 
 def random_data(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -29,12 +29,16 @@ def expected(features: np.ndarray, targets: np.ndarray, l2: float, n_rounds: int
 
 @examples
 @given(SEEDS, ROUNDS)
-def test_eigen_and_feature_forms_match_dense_solves(seed: int, n_rounds: int) -> None:
+def test_all_forms_match_dense_solves(seed: int, n_rounds: int) -> None:
     features, targets, l2 = random_data(seed)
     truth, tolerance = expected(features, targets, l2, n_rounds)
     gram = features @ features.T
-    for form in (LabelAveraging.from_gram(gram), LabelAveraging.from_features(features)):
-        outputs = form.outputs(targets, l2=l2, n_rounds=n_rounds)
+    forms = [
+        average_labels(gram, targets, l2=l2, n_rounds=n_rounds),
+        LabelAveraging.from_gram(gram).outputs(targets, l2=l2, n_rounds=n_rounds),
+        LabelAveraging.from_features(features).outputs(targets, l2=l2, n_rounds=n_rounds),
+    ]
+    for outputs in forms:
         np.testing.assert_allclose(outputs, truth, rtol=0, atol=tolerance)
 
 

@@ -1,5 +1,6 @@
-"""Cases I-V and Lemma 4.1 against dense solves."""
+"""Cases I-V: closed forms and models against dense solves."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,17 @@ from hypothesis import strategies as st
 
 from theory.dense import Problem, block_correlation, random_problem, rounds
 from theory.problems import ROUNDS, SEEDS, examples
-from twohot.theory import CorrelationModel, Shrinkage, lemma_outputs, shrinkage, type_outputs
+from twohot.theory import (
+    CorrelationModel,
+    Shrinkage,
+    case_1_outputs,
+    case_2_outputs,
+    case_3_outputs,
+    case_4_outputs,
+    case_5_outputs,
+    shrinkage,
+    type_outputs,
+)
 
 SUPERCLASSES = st.sampled_from([[0, 0, 1, 1], [0, 0, 0, 1, 1, 2], [0, 1, 2], [0, 0, 0], [0, 1, 0]])
 
@@ -31,19 +42,26 @@ def setting(seed: int, kind: int, groups: list[int]) -> tuple[Problem, dict[str,
     return problem, {**known, "n_per_class": int(problem.class_sizes[0])}
 
 
-@pytest.mark.parametrize("kind", range(1, 6))
+FORMS: dict[int, Callable[..., np.ndarray]] = {
+    1: case_1_outputs,
+    2: case_2_outputs,
+    3: case_3_outputs,
+    4: case_4_outputs,
+    5: case_5_outputs,
+}
+
+
+@pytest.mark.parametrize("kind", FORMS)
 @examples
 @given(seed=SEEDS, superclass=SUPERCLASSES, n_rounds=ROUNDS)
-def test_cases_and_lemma_match_dense_solves(
+def test_closed_forms_and_models_match_dense_solves(
     kind: int, seed: int, superclass: list[int], n_rounds: int
 ) -> None:
     problem, known = setting(seed, kind, superclass)
     truth = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
     types = (problem.true_labels, problem.given_labels)
-    if kind == 4:
-        kept = shrinkage(**known, l2=problem.l2).after(n_rounds)
-        form = lemma_outputs(problem.corruption, superclass=known["superclass"], kept=kept)
-        np.testing.assert_allclose(form[types], truth, rtol=0, atol=problem.tolerance())
+    form = FORMS[kind](problem.corruption, l2=problem.l2, n_rounds=n_rounds, **known)
+    np.testing.assert_allclose(form[types], truth, rtol=0, atol=problem.tolerance())
     if kind in {1, 3}:
         known["n_classes"] = problem.n_classes
     model = getattr(CorrelationModel, f"case_{kind}")(**known)
@@ -62,11 +80,17 @@ def test_case_5_with_equal_superclasses_is_the_five_term_formula() -> None:
     by_class = (q - p) * corruption + (r - q) * superclass_mean
     by_class += (s - r) * corruption.mean(axis=0) + (1 - s) / 6
     truth = p * np.eye(6) + by_class[:, None, :]
-    model = CorrelationModel.case_5(
-        superclass=groups, same_class=c, same_superclass=d, elsewhere=e, n_per_class=n
+    form = case_5_outputs(
+        corruption,
+        superclass=groups,
+        same_class=c,
+        same_superclass=d,
+        elsewhere=e,
+        n_per_class=n,
+        l2=l2,
+        n_rounds=t,
     )
-    general = type_outputs(model, corruption, l2=l2, n_rounds=t).outputs
-    np.testing.assert_allclose(general, truth, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(form, truth, rtol=0, atol=1e-14)
 
 
 def test_shrinkage_orders_and_composes() -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from theory.dense import (
     Problem,
     circulant,
-    coefficients,
     exact_round,
     exact_types,
     listed_labels,
     random_problem,
     softmax,
+    symmetric,
     top_labels,
 )
 from theory.problems import FIGURE, FIGURE_L2, SEEDS, examples, few_examples, model_of
@@ -27,6 +27,7 @@ from twohot.theory import (
     outputs_by_round,
     population_partial_labels,
     population_rounds,
+    sample_coefficients,
     softmax_error,
     softmax_rounds,
 )
@@ -110,7 +111,7 @@ def test_partial_label_student_matches_plain_newton() -> None:
 def test_unseen_outputs_follow_from_coefficients() -> None:
     targets = np.eye(4)[GIVEN]
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1)
-    alpha = coefficients(targets, fitted.predicted.of(TRUE, GIVEN), FIGURE_L2)
+    alpha = sample_coefficients(targets, fitted.predicted.of(TRUE, GIVEN), l2=FIGURE_L2)
     logits = FIGURE.correlation[:, TRUE] @ alpha
     np.testing.assert_allclose(fitted.unseen, softmax(logits), rtol=0, atol=1e-12)
 
@@ -179,6 +180,22 @@ def test_tiny_penalties_converge(ridge: float) -> None:
     targets = np.eye(4)[rng.integers(4, size=60)]
     fitted = softmax_rounds(averaging, targets, l2=l2, n_rounds=2)
     assert all(each.converged and each.n_steps <= 10 for each in fitted)
+
+
+def test_softmax_error_table() -> None:
+    """Entries of the table behind the paper's figure: K=4, l2=1e-4, symmetric noise of .5."""
+    table = {
+        1e2: [1.57e-2, 3.10e-2, 4.16e-2, 4.77e-2, 5.01e-2, 5.00e-2],
+        1e3: [3.74e-2, 2.18e-2, 1.01e-2, 4.60e-3, 2.48e-3, 1.79e-3],
+        1e4: [6.24e-3, 9.54e-4, 7.18e-4, 9.13e-4, 1.13e-3, 1.35e-3],
+        1e5: [8.55e-4, 4.67e-4, 6.88e-4, 9.12e-4, 1.13e-3, 1.35e-3],
+        1e6: [2.94e-4, 4.61e-4, 6.88e-4, 9.12e-4, 1.13e-3, 1.35e-3],
+    }
+    for n_per_class, row in table.items():
+        errors = softmax_error(
+            FIGURE.with_class_sizes(n_per_class), symmetric(4, 0.5), l2=1e-4, n_rounds=6
+        )
+        np.testing.assert_allclose(errors, row, rtol=5e-3)
 
 
 def test_reports_unconverged_rounds() -> None:

@@ -1,10 +1,19 @@
 """The error due to estimated correlations, measured by drawing the rows many times."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from theory.dense import symmetric
-from twohot.theory import CorrelationModel, prediction_spread, type_outputs
+from twohot.theory import (
+    CorrelationModel,
+    PredictionBound,
+    prediction_bound,
+    prediction_spread,
+    type_outputs,
+)
 
 N_CLASSES, N_FEATURES = 4, 300
 SAME_CLASS, BETWEEN = 0.5, 0.1
@@ -44,6 +53,15 @@ SETTINGS = pytest.mark.parametrize(
 )  # fmt: skip
 
 
+def true_model(n_per_class: int) -> CorrelationModel:
+    return CorrelationModel.case_3(
+        n_classes=N_CLASSES,
+        same_class=SAME_CLASS,
+        same_superclass=BETWEEN,
+        n_per_class=n_per_class,
+    )
+
+
 def drawn(
     rng: np.random.Generator, n_per_class: int, decay: float, *, unit_norm: bool
 ) -> np.ndarray:
@@ -53,29 +71,52 @@ def drawn(
     return rows / np.linalg.norm(rows, axis=2, keepdims=True) if unit_norm else rows
 
 
+def coverage(
+    predict: Callable[..., PredictionBound], n_draws: int, setting: tuple[float, ...]
+) -> tuple[float, float]:
+    """Share of the draws in which all errors are within the bound, and its width in errors."""
+    n_per_class, ridge, n_rounds, decay, unit_norm = setting
+    rng, truth = np.random.default_rng(0), true_model(n_per_class)
+    how = {"l2": ridge / truth.ridge(1.0), "n_rounds": n_rounds}
+    right = type_outputs(truth, NOISE, **how)
+    covered, sizes, errors = [], [], []
+    for _ in range(n_draws):
+        rows = drawn(rng, n_per_class, decay, unit_norm=unit_norm)
+        model = estimated(rows)
+        bound = predict(rows, model, decay, **how)
+        error = np.abs(type_outputs(model, NOISE, **how).outputs - right.outputs).max(axis=(1, 2))
+        least, most = bound.lowest_accuracy - 1e-12, bound.highest_accuracy + 1e-12
+        inside = least <= right.accuracy() <= most
+        covered.append((error <= bound.outputs).all() and inside)
+        sizes.append(bound.outputs.max())
+        errors.append(error.max())
+    return np.mean(covered), np.median(sizes) / np.median(errors)
+
+
+def by_bound(_: np.ndarray, model: CorrelationModel, decay: float, **how: Any) -> PredictionBound:
+    largest = float(spectrum(decay).max())
+    return prediction_bound(model, NOISE, within_norm=largest, **how)
+
+
+def by_halves(rows: np.ndarray, _: CorrelationModel, __: float, **how: Any) -> PredictionBound:
+    labels = np.repeat(np.arange(N_CLASSES), rows.shape[1])
+    return prediction_spread(rows.reshape(len(labels), -1), labels, NOISE, n_draws=50, **how)
+
+
+@SETTINGS
+def test_predictions_are_within_the_bound(setting: tuple[float, ...]) -> None:
+    """The bound must cover 95 % of 100 draws. It covers nearly all: it is for any covariance."""
+    covered, width = coverage(by_bound, 100, setting)
+    assert covered >= 0.95
+    assert width < 40
+
+
 @SETTINGS
 def test_predictions_are_within_the_spread(setting: tuple[float, ...]) -> None:
     """95 % of 60 datasets are expected. Fewer than 88 % have a probability of 1 %."""
-    n_per_class, ridge, n_rounds, decay, unit_norm = setting
-    rng = np.random.default_rng(0)
-    truth = CorrelationModel.case_3(
-        n_classes=N_CLASSES, same_class=SAME_CLASS, same_superclass=BETWEEN, n_per_class=n_per_class
-    )
-    how = {"l2": ridge / truth.ridge(1.0), "n_rounds": n_rounds}
-    right = type_outputs(truth, NOISE, **how)
-    labels = np.repeat(np.arange(N_CLASSES), n_per_class)
-    covered, sizes, errors = [], [], []
-    for _ in range(60):
-        rows = drawn(rng, n_per_class, decay, unit_norm=unit_norm)
-        found = prediction_spread(rows.reshape(len(labels), -1), labels, NOISE, n_draws=50, **how)
-        model = estimated(rows)
-        error = np.abs(type_outputs(model, NOISE, **how).outputs - right.outputs).max()
-        least, most = found.lowest_accuracy - 1e-12, found.highest_accuracy + 1e-12
-        covered.append(error <= found.output_error and least <= right.accuracy() <= most)
-        sizes.append(found.output_error)
-        errors.append(error)
-    assert np.mean(covered) >= 0.88
-    assert np.median(sizes) < 4 * np.median(errors)
+    covered, width = coverage(by_halves, 60, setting)
+    assert covered >= 0.88
+    assert width < 4
 
 
 def test_spread_grows_with_confidence_and_repeats() -> None:
@@ -87,7 +128,30 @@ def test_spread_grows_with_confidence_and_repeats() -> None:
     corruption = symmetric(3, 0.3)
     found = prediction_spread(rows[order], labels[order], corruption, **how)
     surer = prediction_spread(rows, labels, corruption, confidence=0.5, **how)
-    assert 0 < surer.output_error < found.output_error < 1
+    assert 0 < surer.outputs.max() < found.outputs.max() < 1
+    assert 0 < surer.gram_error < found.gram_error
     assert found.lowest_accuracy <= found.accuracy <= found.highest_accuracy
     again = prediction_spread(rows[order], labels[order], corruption, **how)
-    assert again == found
+    assert again.outputs.tolist() == found.outputs.tolist()
+
+
+def test_bound_falls_with_rows_and_grows_with_confidence() -> None:
+    model = CorrelationModel.case_1(n_classes=3, same_class=0.5, n_per_class=100)
+    corruption = symmetric(3, 0.3)
+
+    def bound(n_per_class: float, confidence: float = 0.95) -> float:
+        found = prediction_bound(
+            model.with_class_sizes(n_per_class),
+            corruption,
+            l2=0.5 / (9 * n_per_class),
+            n_rounds=2,
+            within_norm=0.01,
+            confidence=confidence,
+        )
+        assert found.lowest_accuracy <= found.accuracy <= found.highest_accuracy
+        return float(found.outputs.max())
+
+    sizes = [bound(n) for n in (50, 200, 800, 3200, 1e6)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 1e-3
+    assert bound(200, 0.5) < bound(200, 0.95) < bound(200, 0.9999)

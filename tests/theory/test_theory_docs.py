@@ -24,7 +24,7 @@ def test_named_test_exists(path: str, name: str) -> None:
 def test_every_erratum_names_a_test() -> None:
     errata = PAGE.read_text().split("## Errata")[1]
     numbered = re.split(r"^\d+\. ", errata, flags=re.MULTILINE)[1:]
-    assert len(numbered) >= 13
+    assert len(numbered) >= 14
     assert [entry[:40] for entry in numbered if "::test_" not in entry] == []
 
 
@@ -67,3 +67,20 @@ def test_every_figure_lists_its_maker_and_drawing() -> None:
         assert type(exhibit.build()).__name__ == maker
         modules = (synthetic_figures,)
         assert any(callable(getattr(module, drawing, None)) for module in modules)
+
+
+def test_page_lists_every_equation_of_the_theory() -> None:
+    """Labels of the appendices' equations; those of the text are listed by number, 1 to 16."""
+    page = PAGE.read_text()
+    labels = [
+        *("app:alpha", "eqn:opt_numerical", "eqn:alpha_linear", "eqn:inst_feature_corr"),
+        *("eqn:gram", "eqn:mP", "eqn:cf_const", "eqn:mQ", "eqn:closed_case4", "eqn:power_t"),
+        *("eqn:inv_V", "eqn:superclass_unif", "cond:cond1", "cond:cond3", "eqn:extended_cd"),
+    ]
+    assert [label for label in labels if f"`{label}`" not in page] == []
+    numbers = {
+        int(number)
+        for cell in re.findall(r"^\| (eq\.[^|]*)\|", page, re.MULTILINE)
+        for number in re.findall(r"\d+", cell.split("Assumption")[0])
+    }
+    assert numbers == set(range(1, 17))

@@ -29,14 +29,22 @@ SPECTRUM = HALF_SAMPLES.spectrum()
 PREDICTION = {"model": MODEL, "corruption": CLEAN, "l2": 0.1}
 ROUNDS = {**PREDICTION, "n_rounds": 1}
 FIT = {"targets": LABELS, "l2": 0.1, "n_rounds": 1}
+CLOSED = {"corruption": CLEAN, "l2": 0.1, "n_rounds": 1}
 ROWS = {"features": np.tile(CLEAN, (4, 1)), "true_labels": [0, 1, 2] * 4}
 ALIKE: list[tuple[str, dict[str, Any]]] = [
     ("type_outputs outputs_by_round unseen_outputs population_rounds softmax_error", ROUNDS),
     ("partial_label_outputs partial_label_condition population_partial_labels", PREDICTION),
-    ("rounds_until_right", PREDICTION),
+    ("best_mix rounds_until_right", PREDICTION),
     ("ClassReduction", {"model": MODEL, "l2": 0.1}),
-    ("prediction_spread", {**ROWS, "corruption": CLEAN, "l2": 0.1, "n_rounds": 1}),
+    ("mixed_outputs", {**ROUNDS, "mix": 0.5}),
+    ("prediction_bound", {**ROUNDS, "within_norm": 0.1}),
+    ("prediction_spread", {**CLOSED, **ROWS}),
     ("evolving_outputs", {"models": [MODEL], "corruption": CLEAN, "l2": 0.1}),
+    ("case_1_outputs", {**CLOSED, "same_class": 0.4, "n_per_class": 5}),
+    ("case_2_outputs", {**CLOSED, "same_class": [0.1, 0.2, 0.3], "n_per_class": 5}),
+    ("case_3_outputs", {**CLOSED, **LEVELS}),
+    ("case_4_outputs", {**CLOSED, **GROUPS}),
+    ("case_5_outputs", {**CLOSED, **GROUPS, "elsewhere": 0.0}),
     ("CorrelationModel.case_1", {"n_classes": 3, "same_class": 0.4, "n_per_class": 5}),
     ("CorrelationModel.case_2", {"same_class": [0.2, 0.3], "n_per_class": 3}),
     ("CorrelationModel.case_3 PairLevels", {**LEVELS, "n_classes": 3}),
@@ -48,13 +56,16 @@ ALIKE: list[tuple[str, dict[str, Any]]] = [
     ("lemma_outputs", {"corruption": CLEAN, "superclass": [0, 0, 0], "kept": KEPT}),
     ("rounds_condition", {"corruption": CLEAN, "separation": 2.0, "n_rounds": 1}),
     ("rounds_needed", {"corruption": CLEAN, "separation": 2.0}),
+    ("average_labels", {**FIT, "gram": GRAM}),
     ("softmax_rounds", {**FIT, "averaging": BY_GRAM}),
     ("BY_GRAM.outputs BY_FEATURES.coef", FIT),
     ("BY_FEATURES.unseen_outputs", {**FIT, "features": np.eye(3)}),
     ("BY_GRAM.matrix", {"ridge": 1.0, "n_rounds": 1}),
     ("REDUCTION.class_means", {"deviations": CLEAN, "n_rounds": 1}),
     ("shrinkage_factors", {"eigenvalues": [1.0], "ridge": 1.0, "n_rounds": 1}),
+    ("sample_coefficients", {"targets": LABELS, "outputs": LABELS, "l2": 0.1}),
     ("candidate_targets", {"outputs": [0.5, 0.5]}),
+    ("davis_kahan", {"gram": GRAM, "perturbed": GRAM, "n_leading": 1}),
     ("repair_gram", {"gram": GRAM}),
     ("OUTPUTS.of", {"true_labels": [0], "given_labels": [0]}),
 ]
@@ -150,6 +161,9 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
         ({"superclass": [0, 1, 2]}, "at least one superclass with two or more"),
     ],
+    "case_1_outputs": [({"same_class": 1.5}, "same_class=1.5 is not allowed: .* from 0 to 1")],
+    "case_2_outputs": [({"same_class": [0.1, 0.2]}, "same_class must be one number or 3")],
+    "case_5_outputs": [({"elsewhere": -0.9}, "these correlations is not positive semidefinite")],
     "shrinkage": [
         ({"n_per_class": 0}, "n_per_class=0 is not allowed: pass a positive"),
         (
@@ -167,6 +181,11 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     "evolving_outputs": [
         ({"models": []}, "one model per round"),
         ({"models": [MODEL, HALF_SAMPLES]}, "models must have the same class_sizes"),
+    ],
+    "mixed_outputs": [({"mix": mix}, "from 0 to 1") for mix in (-0.1, 1.1, np.nan)],
+    "prediction_bound": [
+        *(({"confidence": level}, "confidence=") for level in (0.0, 1.0, 1.5)),
+        ({"model": MODEL.with_class_sizes([1, 5, 5])}, "class with fewer than 2 rows"),
     ],
     "prediction_spread": [
         ({"true_labels": [0, 1, 2] + [0] * 9}, "class with fewer than 4 rows"),
@@ -195,6 +214,9 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"gram": [[1, 2], [2, 1]]}, r"\(repair it with repair_gram\): it has the eigenvalue -1")
     ],
     "LabelAveraging.from_features": [({"features": np.zeros((3, 0))}, r"features .* \(3, 0\)")],
+    "average_labels": [
+        ({"gram": [[1, 2], [2, 1]], "targets": np.eye(2), "l2": 9.0}, "gram is not positive semi")
+    ],
     "BY_GRAM.outputs": [
         ({"targets": 2 * LABELS}, "rows of targets must sum to 1"),
         ({"targets": np.ones((3, 1))}, r"at least 2\), got shape \(3, 1\)"),
@@ -203,6 +225,11 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     "BY_GRAM.coef": [(FIT, "use from_features")],
     "BY_GRAM.matrix": [({"ridge": 0, "n_rounds": 0}, "ridge")],
     "repair_gram": [({"gram": [[-1.0, 0.0], [0.0, 1.0]]}, "gram cannot be repaired: sample 0")],
+    "sample_coefficients": [({"temperature": 0.0}, "temperature=0.0 is not allowed: pass a pos")],
+    "davis_kahan": [
+        ({"perturbed": np.eye(2)}, "gram and perturbed differ in shape"),
+        ({"n_leading": 3}, "n_leading must be below the matrix size 3, got 3"),
+    ],
     "shrinkage_factors": [
         ({"eigenvalues": [1.0, -2.0]}, "not those of a Gram matrix: it has the eigenvalue")
     ],
@@ -261,6 +288,7 @@ ONE_ROUND = partial(type_outputs, MODEL, l2=0.1, n_rounds=1)
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
+        ("separation_at", {"levels": MODEL, "l2": 0.1}, "a PairLevels, got .*; .*.of_model"),
         ("softmax_rounds", {**FIT, "averaging": GRAM}, "a LabelAveraging, got .*; .*.from_gram"),
         (
             "evolving_outputs",

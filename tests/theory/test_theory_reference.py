@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paper.as_printed import case_5_printed
-from theory.dense import coefficients, listed_labels
+from theory.dense import listed_labels
 from twohot import theory as th
 from twohot.theory import CorrelationModel, LabelAveraging, PairLevels, judge, type_outputs
 
@@ -60,6 +60,7 @@ def test_r01_theorem_on_a_general_gram_matrix() -> None:
     close(by_gram.eigenvalues, outputs["Phi_eigenvalues_desc"])
     for t in inputs["t"]:
         known = {"l2": inputs["lam"], "n_rounds": t}
+        close(th.average_labels(gram, targets, **known), outputs["Y"][str(t)])
         close(by_gram.outputs(targets, **known), outputs["Y"][str(t)])
         close(by_features.outputs(targets, **known), outputs["Y"][str(t)])
 
@@ -183,7 +184,9 @@ def test_r24_exact_softmax_and_temperature() -> None:
         close(types[t - 1].predicted.of(true, given), outputs["Y"][str(t)], EXACT)
         close(dense[t - 1].coef_norm, outputs["theta_norm"][str(t)], EXACT)
     for temperature, norm in outputs["theta_norm_t1_tau"].items():
-        alpha = float(temperature) * coefficients(targets, dense[0].outputs, inputs["lam"])
+        alpha = th.sample_coefficients(
+            targets, dense[0].outputs, l2=inputs["lam"], temperature=float(temperature)
+        )
         close(np.sqrt(np.einsum("ik,ij,jk->", alpha, model.gram(), alpha)), norm, EXACT)
 
 
