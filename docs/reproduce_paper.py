@@ -12,22 +12,21 @@ from twohot.base.pictures import write_figure
 from twohot_paper import Log, Progress
 from twohot_paper.claim import NOT_IN_PAPER
 from twohot_paper.data_set import STRENGTHS, DataSet, find_feature_files, read_data_sets
-from twohot_paper.exhibit import Results, choose_exhibits
+from twohot_paper.exhibit import choose_exhibits
 from twohot_paper.grid import ProbeGrid, convergence, titles
-from twohot_paper.grid_makers import StartsRun
 from twohot_paper.probe_run import ProbeRun
 from twohot_paper.reproduction import Report, Reproduction, heading_anchor, show, write_text
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
 
-# Data sets with three draws of labels in every grid; the others have three inside superclasses at
+# Datasets with three draws of labels in every grid; the others have three inside superclasses at
 # the base penalty, and one elsewhere.
 THOROUGH = ("Flowers-102", "Caltech-101")
 # In the name of a file with all rows: a part of its superclass grid alone is run, once.
 WHOLE, WHOLE_RATES = "full", (0.3, 0.5, 0.7, 0.9)
 # What needs features and takes minutes.
-SMALL = ("fig:ft_corr", "fig:real_evolution", "ablation:starts")
+SMALL = ("fig:ft_corr", "fig:real_evolution")
 ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 
 # What stands before the last part of the page: verdicts of pages that others write.
@@ -66,21 +65,8 @@ def planned(data: Sequence[DataSet]) -> Iterator[Any]:
     yield from ProbeGrid(noise_rates=WHOLE_RATES, seeds=once).runs(whole)
 
 
-def spread_of_starts(results: Results) -> str:
-    """Return how far fits of the two-hot student differ by their start, in words."""
-    found = [
-        fit for run, each in results.items() if isinstance(run, StartsRun) for fit in each.fits
-    ]
-    if not found:
-        return ""
-    accuracies = [100 * fit.test_accuracy for fit in found]
-    most = max(fit.largest_difference for fit in found)
-    between = f"test accuracy {min(accuracies):.1f} to {max(accuracies):.1f} %"
-    return f": {between}, single probabilities by up to {most:.2f}"
-
-
 def in_words(runs: Sequence[ProbeRun], data: Sequence[DataSet]) -> str:
-    """Return which data sets lack runs of which kind of noise and penalty, in words."""
+    """Return which datasets lack runs of which kind of noise and penalty, in words."""
     names, by_key = titles(data), {each.key: each for each in data}
     lacking: dict[str, list[str]] = {}
     for run in runs:
@@ -130,7 +116,7 @@ def main() -> None:
     if wanted.run:
         synthetic = Reproduction(choose_exhibits(["synthetic", *SMALL]), data, work.log)
         synthetic.run(n_jobs=wanted.jobs, callback=tell)
-        work.run_these(planned(list(data.values())), n_jobs=wanted.jobs, callback=tell)
+        work.run(planned(list(data.values())), n_jobs=wanted.jobs, callback=tell)
     report = show(work)
     for shown in report.shown:
         folder = RECORDS.parent / shown.exhibit.file_name
@@ -143,10 +129,10 @@ def main() -> None:
     # The page says how many models are solved, not that all are.
     solved = convergence(results[run] for run in plan if run in results)
     preface = preface.replace("{summary}", summary_of(report))
-    preface = preface.replace("{converged}", solved).replace("{starts}", spread_of_starts(results))
+    preface = preface.replace("{converged}", solved)
     if unfinished:
         counts = f"{len(plan) - len(unfinished)} of the {len(plan)} runs planned on real features"
-        preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone. Not"
+        preface += f"* **Unfinished runs.** {counts} are finished. Verdicts use only these. Not"
         preface += f" finished: {in_words(unfinished, list(data.values()))}.\n"
     page = report.to_markdown(preface, folder="reproduction")
     rows = [row for name in ("theorems", "trainers") for row in verdicts_of(name)]

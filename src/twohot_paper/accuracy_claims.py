@@ -1,6 +1,6 @@
 """Claims about accuracy: the settings in which they are tested, and the rule for verdicts.
 
-A setting is a data set, a kind of noise and a noise rate. The rule is `RULE`, which pages print. If
+A setting is a dataset, a kind of noise and a noise rate. The rule is `RULE`, which pages print. If
 several conditions cover equally many settings, all are named. Models that did not converge are left
 out, because they show where the solver stopped. Noise beyond recovery is left out, because methods
 can gain there only by chance.
@@ -29,29 +29,29 @@ COVERED = 0.15
 FEWEST_COVERED = 3  # settings: a condition with one or two of them may be chance
 FEWEST = 4  # settings needed for a verdict
 
-ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
+ONE_FILE = "If a dataset has several files, the file with the most finished runs counts."
 CONVERGED_ONLY = "Settings with a model that did not converge are left out."
 RECOVERABLE_ONLY = (
-    "Settings with noise beyond recovery are left out too: those in which the true label is not the"
-    f" most frequent one of its class for more than {MOST_LOST:.0%} of the training rows"
+    "Settings with noise beyond recovery are left out too: in them, the true label is not the most"
+    f" frequent label of its class for more than {MOST_LOST:.0%} of the training rows"
     " (symmetric noise of K classes beyond 1 − 1/K, superclass noise among s classes beyond"
     " 1 − 1/s)."
 )
 SETTINGS_RULE = (
-    f"Confirmed if this holds in at least {NEARLY_ALL:.0%} of the settings (data set, kind of"
-    " noise, rate; means over seeds). Confirmed only under the widest condition under which it"
-    " does: a range of noise rates, or all kinds of noise or data sets in each of which it does;"
-    f" if that covers {COVERED:.0%} of the settings, and each kind or data set {FEWEST_COVERED}."
-    f" Else not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
+    f"Confirmed if the statement holds in at least {NEARLY_ALL:.0%} of the settings (dataset, kind"
+    " of noise and rate; means over seeds). Otherwise, the widest condition is named under which it"
+    " does: a range of noise rates, or all kinds of noise or datasets in each of which it does. The"
+    f" condition must cover {COVERED:.0%} of the settings, and {FEWEST_COVERED} of each kind or"
+    f" dataset. Without one, the claim is not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
 )
-RULE = f"{SETTINGS_RULE} A verdict takes at least {FEWEST} settings."
+RULE = f"{SETTINGS_RULE} A verdict needs at least {FEWEST} settings."
 
 
 @dataclass(frozen=True)
 class Setting:
     """A setting in which a statement is tested."""
 
-    data: str  # display name of the data set
+    data: str  # display name of the dataset
     corruption: str
     noise_rate: float
 
@@ -66,11 +66,7 @@ class JudgedSetting:
 
 
 def judge_settings(
-    judged: Sequence[JudgedSetting],
-    title: str,
-    *,
-    fewest: int = FEWEST,
-    left_out: str = "",
+    judged: Sequence[JudgedSetting], title: str, *, fewest: int = FEWEST, left_out: str = ""
 ) -> ClaimVerdict:
     """Return the verdict by `RULE`, with a table of the number of every setting.
 
@@ -85,7 +81,7 @@ def judge_settings(
     """
     if len(judged) < fewest:
         finished = f"{len(judged)} of the settings that it needs are finished"
-        return not_testable(f"{finished}, and a verdict takes at least {fewest}.{left_out}")
+        return not_testable(f"{finished}, and a verdict needs at least {fewest}.{left_out}")
     evidence = f"It holds in {_held(judged)} of {len(judged)} settings.{left_out}"
     shown = {"table": _table(judged, title), "basis": _basis(judged)}
     if _nearly_all_hold(judged):
@@ -105,9 +101,9 @@ def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -
 
 
 def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
-    """Return the counts by data set, kind of noise and rate, in sentences."""
+    """Return the counts by dataset, kind of noise and rate, in sentences."""
     sentences = []
-    words = {"data": "data set", "corruption": "kind of noise", "noise_rate": "noise rate"}
+    words = {"data": "dataset", "corruption": "kind of noise", "noise_rate": "noise rate"}
     for key, what in words.items():
         groups = _grouped(judged, key)
         counts = [f"{name} {_held(group)} of {len(group)}" for name, group in groups.items()]
@@ -164,7 +160,7 @@ def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[Jud
     for low, high in combinations_with_replacement(rates, 2):
         covered = [each for each in judged if low <= each.setting.noise_rate <= high]
         yield f"the noise rate is {_range_words(low, high, rates)}", covered
-    for words, key in (("noise is", "corruption"), ("the data set is", "data")):
+    for words, key in (("noise is", "corruption"), ("the dataset is", "data")):
         held = [
             name
             for name, group in _grouped(judged, key).items()
@@ -192,7 +188,7 @@ def _table(judged: Sequence[JudgedSetting], title: str) -> Table:
         (data, kind, *(values.get(Setting(data, kind, rate)) for rate in rates))
         for data, kind in lines
     ]
-    return Table(title, ("data set", "noise", *(f"η = {rate:g}" for rate in rates)), tuple(rows))
+    return Table(title, ("dataset", "noise", *(f"η = {rate:g}" for rate in rates)), tuple(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +248,7 @@ def settings_of(
 
 
 def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-    """Return one file per data set: the one with most finished runs, ties to the largest."""
+    """Return one file per dataset: the one with most finished runs, ties to the largest."""
     n_runs = Counter(run.data for run in results if isinstance(run, ProbeRun))
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
     chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of a name wins

@@ -1,6 +1,5 @@
 """`twohot reproduce`: the paper's figures, tables and claims, from resumable runs."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from twohot.base import ArgumentError, check_writable, counted, first_few, load_extra
-from twohot_command.terminal import print_table, say
+from twohot_command.terminal import PacedLines, print_table, say
 from twohot_paper import Log
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import SUFFIXES, DataSet, find_feature_files, read_data_sets
@@ -32,18 +31,14 @@ from twohot_paper.runs import Progress as RunProgress
 # Seconds: the remaining time is estimated from the runs that ended in this last period.
 LONGEST_RUN = 4 * 3600.0
 
-# Minimum seconds between two lines, so that a log of many short runs is readable.
-BETWEEN_LINES = 10.0
-
 
 @contextmanager
 def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
     """Show the progress of `n_runs` runs; yield the callback for each run.
 
-    Without a terminal, a line follows the first and the last run, and some others.
+    Without a terminal, lines are printed now and then.
     """
-    console = Console(stderr=True)
-    started, last_line = time.monotonic(), float("-inf")
+    console, lines = Console(stderr=True), PacedLines()
     columns = [TextColumn("Runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(
         *(*columns, TextColumn("left"), TimeRemainingColumn()),
@@ -54,16 +49,8 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
         task = bar.add_task("", total=n_runs)
 
         def tell(progress: RunProgress) -> None:
-            nonlocal last_line
             bar.update(task, advance=1)
-            now = time.monotonic()
-            is_soon = now - last_line < BETWEEN_LINES and progress.n_done < progress.n_runs
-            if console.is_terminal or is_soon:
-                return
-            last_line = now
-            left = (now - started) / progress.n_done * (progress.n_runs - progress.n_done)
-            so_far = f"{progress.n_done} of {progress.n_runs} runs done"
-            say(f"{so_far}, about {left / 60:.1f} minutes left", stderr=True)
+            lines.say(f"{progress.n_done} of {progress.n_runs} runs done")
 
         yield tell
 
@@ -71,7 +58,7 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
 LIST = "list"
 
 MOST_NOTES = 12  # printed notes; the page has all
-NEEDS_WIDTH = 16  # letters: leaves room for titles beside the names of data sets
+NEEDS_WIDTH = 16  # letters: leaves room for titles
 NARROW = 120  # columns of a terminal below which titles are printed below the ids
 
 
@@ -107,7 +94,10 @@ def reproduce(
     more = [Path(name) for name in names if _is_file(name)]
     wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
     chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)
-    _check_places(output, log)
+    check_writable(output, {"output": output})
+    if log is not None and log.is_dir():
+        advice = f"name a file, for instance {log / 'runs.jsonl'}."
+        raise ArgumentError({"log": log}, "is a folder", advice)
     given = [*(features or []), *more]
     if LIST not in wanted and all(each.needs == "nothing" for each in chosen):
         _say_unused(wanted, [*given, *([] if features_dir is None else [features_dir])])
@@ -133,20 +123,6 @@ def _is_file(name: str) -> bool:
     return name not in known and Path(name).suffix in SUFFIXES
 
 
-def _check_places(output: Path, log: Path | None) -> None:
-    """Raise if results cannot be written, before any work."""
-    taken = next((each for each in (output, *output.parents) if each.is_file()), None)
-    if taken is not None:
-        problem = "is a file" if taken == output else f"is inside {taken}, which is a file"
-        raise ArgumentError({"output": output}, problem, "name a folder.")
-    check_writable(output, {"output": output})
-    if log is not None and log.is_dir():
-        problem = "is a folder"
-        raise ArgumentError(
-            {"log": log}, problem, f"name a file, for instance {log / 'runs.jsonl'}."
-        )
-
-
 def _say_unused(wanted: list[str], paths: list[Path]) -> None:
     if paths:
         files = first_few(paths, write=str)
@@ -164,7 +140,7 @@ def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
     for each in data.values():
         if each.paper_name is None:
             penalty = f"its penalty, {each.l2('base'):.3g}, is as strong as that of Flowers-102"
-            say(f"{each.name} is not one of the paper's data sets: {penalty}.", stderr=True)
+            say(f"{each.name} is not one of the paper's datasets: {penalty}.", stderr=True)
     return data
 
 
@@ -184,13 +160,13 @@ def _print_list(work: Reproduction, results: Results) -> None:
         headings = ["id, place and title", *headings[2:]]
         rows = [[Text(f"{name}\n{title}"), *others] for name, title, *others in rows]
     caption = "Core minutes are rough" + (
-        "." if work.data else "; of what needs features, for a data set such as Flowers-102."
+        "." if work.data else "; of what needs features, for a dataset such as Flowers-102."
     )
     print_table(headings, rows, names=headings[:-2], caption=caption)
 
 
 def _check_needs(work: Reproduction, wanted: list[str]) -> None:
-    """Raise if a named figure, or a whole group, lacks what it needs; print what else does.
+    """Raise if a named figure, or a whole group, lacks its data; print the others that do.
 
     Nothing has been written at this point: an index of earlier runs does not change.
     """

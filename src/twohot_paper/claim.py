@@ -123,9 +123,4 @@ RULES: dict[str, Judge] = {}
 
 def rule(claim: str) -> Callable[[Judge], Judge]:
     """Register the rule of a claim."""
-
-    def add(judge: Judge) -> Judge:
-        RULES[claim] = judge
-        return judge
-
-    return add
+    return lambda judge: RULES.setdefault(claim, judge)

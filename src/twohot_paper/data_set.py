@@ -1,4 +1,4 @@
-"""A data set for the paper's experiments: features of two splits, with true labels.
+"""A dataset for the paper's experiments: features of two splits, with true labels.
 
 The paper trains on raw backbone features, and computes correlations of centred features of unit
 norm. Superclasses follow the paper: complete linkage of the classes, cut at .8 of the largest merge
@@ -21,7 +21,7 @@ from twohot.base import NO_LABEL, ArgumentError, IntArray, check_finite, counted
 from twohot.describe import class_correlation, cluster_classes
 from twohot.tables import FeatureTable, read_table
 
-# The paper's six data sets by the start of file names, with the base penalty on raw features.
+# The paper's six datasets by the start of file names, with the base penalty on raw features.
 PAPER_PENALTIES = {
     "CIFAR-100": 5e-5,
     "Caltech-101": 5e-4,
@@ -31,7 +31,7 @@ PAPER_PENALTIES = {
     "StanfordCars": 5e-4,
 }
 
-# Any other data set gets the penalty with the same ridge as Flowers-102:
+# Any other dataset gets the penalty with the same ridge as Flowers-102:
 # K·N·l2/‖φ‖² = 102 · 6,149 · 5e-4 / 1,222.
 FLOWERS_RIDGE = 0.2566
 
@@ -62,7 +62,7 @@ class DataSet:
 
     @property
     def paper_name(self) -> str | None:
-        """The paper's data set with this file name, if any."""
+        """The paper's dataset with this file name, if any."""
         return next(
             (
                 name
@@ -100,7 +100,7 @@ class DataSet:
 
 
 def read_data_set(path: str | os.PathLike[str]) -> DataSet:
-    """Return a data set from a feature file for `read_table`, with the splits train and test.
+    """Return a dataset from a feature file for `read_table`, with the splits train and test.
 
     Labels are taken to be true; noise is drawn for each run.
 
@@ -133,7 +133,7 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
 
 
 def file_prefix(name: str) -> str:
-    """Return the normalised start of the file names of one of the paper's data sets.
+    """Return the normalised start of the file names of one of the paper's datasets.
 
     Case and characters other than letters and digits are ignored, as in Flowers-102_resnet.npz.
 
@@ -148,7 +148,7 @@ def file_prefix(name: str) -> str:
 def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
     """Return the groups of files with the same rows from different backbones.
 
-    They are files of one data set of the paper, or with the same class names, whose training labels
+    They are files of one dataset of the paper, or with the same class names, whose training labels
     are equal. A file with only some of the rows is not another backbone.
     """
     groups: dict[Any, list[DataSet]] = {}
@@ -234,7 +234,7 @@ def find_feature_files(folder: Path) -> list[Path]:
 
 
 def read_data_sets(paths: Iterable[Path]) -> dict[str, DataSet]:
-    """Return the data sets in some files, by absolute path."""
+    """Return the datasets in some files, by absolute path."""
     found: dict[str, DataSet] = {}
     for path in dict.fromkeys(path.resolve() for path in paths):
         data = read_data_set(path)

@@ -38,7 +38,7 @@ class Maker(ABC):
     """Base of the makers."""
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
-        """Return the needed runs on the available data sets, the most important first."""
+        """Return the needed runs on the available datasets, the most important first."""
         del data
         return []  # computed without runs
 
@@ -53,7 +53,7 @@ class RunKind:
 
     run: type
     result: type
-    measure: Callable[[Any, Mapping[str, str]], Any]  # takes a run, and paths of data sets by key
+    measure: Callable[[Any, Mapping[str, str]], Any]  # takes a run, and paths of datasets by key
 
 
 M = TypeVar("M", bound=type[Maker])
@@ -99,7 +99,7 @@ class Exhibit:
     title: str
     place: str  # "Figure 3a", or "not in the paper"
     needs: str  # one of NEEDS
-    minutes: float  # on one core; per data set if it needs features
+    minutes: float  # on one core; per dataset if it needs features
     maker: str  # a name in MAKERS
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
 
@@ -110,7 +110,7 @@ class Exhibit:
 
     @property
     def data_sets(self) -> tuple[str, ...]:
-        """The paper's data sets of which it needs one; empty: any data set."""
+        """The paper's datasets of which it needs one; empty: any dataset."""
         return tuple(self.settings.get("data_sets", ()))
 
     @property
@@ -141,11 +141,10 @@ class Exhibit:
 def exhibits() -> tuple[Exhibit, ...]:
     """Return all figures and tables, in the order of their files."""
     folder = files("twohot_paper") / "exhibits"
-    found = sorted((entry for entry in folder.iterdir()), key=lambda entry: entry.name)
+    found = {entry.name: entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
     return tuple(
-        read_exhibit(entry.name.removesuffix(".toml"), entry.read_text("utf-8"))
-        for entry in found
-        if entry.name.endswith(".toml")
+        read_exhibit(name.removesuffix(".toml"), found[name].read_text("utf-8"))
+        for name in sorted(found)
     )
 
 
@@ -157,11 +156,8 @@ def read_exhibit(name: str, text: str) -> Exhibit:
     except tomllib.TOMLDecodeError as error:
         raise ArgumentError("", f"{name}.toml is not TOML: {error}") from error
     exhibit: Exhibit = _checked(name, Exhibit, values)
-    for key, value, allowed in (
-        ("maker", exhibit.maker, sorted(MAKERS)),
-        ("needs", exhibit.needs, NEEDS),
-    ):
-        if value not in allowed:
+    for key, allowed in (("maker", sorted(MAKERS)), ("needs", NEEDS)):
+        if (value := getattr(exhibit, key)) not in allowed:
             problem = f"{name}.toml has {key} = {value!r}"
             raise ArgumentError("", problem, f"take one of {first_few(allowed, len(allowed))}.")
     exhibit.build()

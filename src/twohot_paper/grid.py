@@ -1,4 +1,4 @@
-"""The paper's grids on real features: data sets × noise rates × draws of labels.
+"""The paper's grids on real features: datasets × noise rates × draws of labels.
 
 A grid gives makers its runs and then the models of every finished draw, with the models of all
 families that were fitted on the same labels.
@@ -58,11 +58,11 @@ class ProbeGrid:
             check_choice("family", family, tuple(FAMILIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the needed runs on some data sets: all, except for some makers."""
+        """Return the needed runs on some datasets: all, except for some makers."""
         return self.of(data)
 
     def of(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return all runs: the first draw on every data set, then the next."""
+        """Return all runs: the first draw on every dataset, then the next."""
         runs = (
             self.run(each, rate, seed, family)
             for seed in self.seeds
@@ -112,14 +112,10 @@ class ProbeGrid:
 
     def is_lost(self, data: DataSet, noise_rate: float) -> bool:
         """Return whether noise of a rate is beyond recovery, for most of the training rows."""
-        return self.lost_share(data, noise_rate) > MOST_LOST
-
-    def lost_share(self, data: DataSet, noise_rate: float) -> float:
-        """Return the share of the training rows for which noise of a rate is beyond recovery."""
-        return lost_share(data, self.corruption, noise_rate) if noise_rate else 0.0
+        return lost_share(data, self.corruption, noise_rate) > MOST_LOST
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-        """Return the data sets with at least one finished run with noise.
+        """Return the datasets with at least one finished run with noise.
 
         Runs without noise are shared by all corruptions.
         """
@@ -145,7 +141,7 @@ def unconverged(models: Models) -> list[str]:
 
 
 def titles(data: Sequence[DataSet]) -> dict[str, str]:
-    """Return display names by key; several files of one data set also show the file name."""
+    """Return display names by key; several files of one dataset also show the file name."""
     names = [each.paper_name or each.name for each in data]
     return {
         each.key: f"{name} ({each.name})" if names.count(name) > 1 else name
@@ -154,23 +150,23 @@ def titles(data: Sequence[DataSet]) -> dict[str, str]:
 
 
 def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
-    """Return the files of some data sets of the paper; all files if none is named."""
+    """Return the files of some datasets of the paper; all files if none is named."""
     return [each for each in data if not paper_names or each.paper_name in paper_names]
 
 
 def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
-    """Return a note on missing data sets of the paper, if any."""
+    """Return a note on missing datasets of the paper, if any."""
     at_hand = {each.paper_name for each in data}
     names = ", ".join(name for name in PAPER_PENALTIES if name not in at_hand)
     return (f"Not run, because there are no features: {names}.",) if names else ()
 
 
 def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> tuple[str, ...]:
-    """Return a note if an exhibit of one data set uses another, the first one."""
+    """Return a note if an exhibit of one dataset uses another, the first one."""
     if chosen.paper_name == paper_name:
         return ()
     others = f", the first of {len(data)} files" if len(data) > 1 else ""
-    return (f"There is no file of {paper_name}: this is of {chosen.name}{others}.",)
+    return (f"There is no file of {paper_name}. This is {chosen.name}{others}.",)
 
 
 def _named(family: str, models: Models) -> Models:
@@ -243,7 +239,7 @@ def model_panels(
     models: Mapping[str, str],
     cell: CellOf,
 ) -> list[NoisePanel]:
-    """Return a panel for each data set with results, with a curve per model.
+    """Return a panel for each dataset with results, with a curve per model.
 
     `models` are display names by name. A single draw has no spread.
     """
@@ -282,7 +278,7 @@ def model_table(
     data: Sequence[DataSet],
     columns: Mapping[str, tuple[str, CellOf]],
 ) -> Table:
-    """Return a table with a row per noise rate with results, of the data sets with a noisy run.
+    """Return a table with a row per noise rate with results, of the datasets with a noisy run.
 
     A column is a model and a quantity of it.
     """
@@ -296,7 +292,7 @@ def model_table(
                 rows.append(
                     (names[each.key], marked_rate(grid, results, each, rate), wrong, *cells)
                 )
-    return Table(title, ("data set", "η", WRONG_LABELS, *columns), tuple(rows))
+    return Table(title, ("dataset", "η", WRONG_LABELS, *columns), tuple(rows))
 
 
 def marked_rate(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: float) -> str:
@@ -309,9 +305,9 @@ def marked_rate(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: fl
 # Notes on a grid: models that did not converge, and unfinished runs -------------------------------
 
 
-NO_CHOICE = "The test set chooses nothing; the paper reports the best test accuracy over epochs."
+NO_CHOICE = "Nothing is chosen on test data. The paper reports the best test accuracy over epochs."
 
-NOT_FREQUENT = "There the true label is not the most frequent one of its class."
+NOT_FREQUENT = "There, the true label is not the most frequent label of its class."
 
 
 def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
@@ -347,7 +343,7 @@ def _beyond_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) ->
         if rates:
             lost = f"Beyond recovery ({LOST_MARK}), and left out of claims about accuracy"
             notes.append(f"{lost}: {where} {', '.join(rates)}. {NOT_FREQUENT}")
-        shares = {rate: grid.lost_share(each, rate) for rate in grid.noise_rates}
+        shares = {rate: lost_share(each, grid.corruption, rate) for rate in grid.noise_rates}
         parts = [f"{rate:g} ({s:.0%} of rows)" for rate, s in shares.items() if 0 < s <= MOST_LOST]
         if parts:
             notes.append(f"In part beyond recovery: {where} {', '.join(parts)}. {NOT_FREQUENT}")

@@ -54,7 +54,7 @@ FAMILY_SHARES = {"tuned teacher": 0.4}
 class ProbeRun:
     """The settings of a run."""
 
-    data: str  # key of the data set
+    data: str  # key of the dataset
     corruption: str  # "superclass", "symmetric" or "asymmetric"; "none" at noise rate 0
     noise_rate: float
     seed: int  # for drawing the labels
@@ -95,7 +95,7 @@ class FittedModel:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a run records."""
+    """The result of a run."""
 
     models: dict[str, FittedModel]  # by name
     noise_rate: float  # realised
@@ -116,7 +116,7 @@ class NoisyLabels:
 
 
 def expected_seconds(run: ProbeRun, data: DataSet) -> float:
-    """Return the estimated time of a run on one core (within a factor of two on five data sets)."""
+    """Return the estimated time of a run on one core (within a factor of two on five datasets)."""
     whole = RUN_SECONDS + PRODUCT_SECONDS * float(data.X.size) * data.n_classes
     return whole * FAMILY_SHARES.get(run.family, 1.0)
 
@@ -258,7 +258,7 @@ FAMILIES: dict[str, dict[str, Student]] = {
 
 @dataclass(frozen=True, eq=False)
 class PreparedData:
-    """A data set prepared for any number of fits."""
+    """A dataset prepared for any number of fits."""
 
     data: DataSet
     coordinates: Coordinates  # of the training rows, in memory and along their axes
@@ -299,7 +299,7 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
 
 
 def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
-    """Return the scores of the models of a run; `paths` are those of the data sets by key."""
+    """Return the scores of the models of a run; `paths` are those of the datasets by key."""
     rows = prepared_data(paths[run.data], prepared=run.prepared)
     labels = draw_labels(rows.data, run)
     rows.coordinates.rows.attach(LABELS, labels.given)

@@ -20,7 +20,7 @@ NUMBERS = ("top-1", TWO_HOT, "top-3", "top-5", "top-10")  # of candidates
 
 @rule("two-candidates-best")
 def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-    """Judge whether two candidates have the highest mean gain on every data set."""
+    """Judge whether two candidates have the highest mean gain on every dataset."""
     gains: dict[str, dict[str, list[float]]] = {}
     settings = settings_of(results, data, ("superclass",), families=("paper", "candidates"))
     for setting, draws in settings.draws.items():
@@ -44,11 +44,11 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
         rows.append((name, *map(means.get, NUMBERS), best))
         winners += [name] if best == TWO_HOT else []
     title = "Gain over the teacher, mean over noise rates and seeds, points"
-    table = Table(title, ("data set", *NUMBERS, "best"), tuple(rows))
-    evidence = f"Two candidates are best on {len(winners)} of {len(rows)} data sets."
+    table = Table(title, ("dataset", *NUMBERS, "best"), tuple(rows))
+    evidence = f"Two candidates are best on {len(winners)} of {len(rows)} datasets."
     evidence += settings.left_out_words()
-    condition = f"the data set is {' or '.join(winners)}"
-    basis = f"{len(winners)} of {counted(len(rows), 'data set')}"
+    condition = f"the dataset is {' or '.join(winners)}"
+    basis = f"{len(winners)} of {counted(len(rows), 'dataset')}"
     return by_parts(winners, len(rows), evidence, condition, table=table, basis=basis)
 
 
@@ -69,19 +69,19 @@ def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict
         clear.append([gap >= CLEAR for gap in gaps])
     if not rows:
         return not_testable("No feature file with at least two superclasses was measured.")
-    columns = ("data set", "superclasses", "same class", "same superclass", "elsewhere")
+    columns = ("dataset", "superclasses", "same class", "same superclass", "elsewhere")
     table = Table(
         "Mean correlation of two training rows, and gaps in standard deviations of single pairs",
         (*columns, "class gap", "superclass gap"),
         tuple(rows),
     )
     evidence = (
-        f"The means are ordered on {len(ordered)} of {len(rows)} data sets. The gap between classes"
+        f"The means are ordered on {len(ordered)} of {len(rows)} datasets. The gap between classes"
         f" is at least {CLEAR:g} standard deviation on {sum(gap[0] for gap in clear)}, that between"
         f" superclasses on {sum(gap[1] for gap in clear)}."
     )
-    condition = f"the data set is {' or '.join(ordered)}"
-    basis = f"{len(ordered)} of {counted(len(rows), 'data set')}"
+    condition = f"the dataset is {' or '.join(ordered)}"
+    basis = f"{len(ordered)} of {counted(len(rows), 'dataset')}"
     return by_parts(ordered, len(rows), evidence, condition, table=table, basis=basis)
 
 

@@ -1,4 +1,4 @@
-"""Figures of real data sets: correlation maps, dendrograms, and bars against the noise rate."""
+"""Figures of real datasets: correlation maps, dendrograms, and bars against the noise rate."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ COLOURED = 0.995
 
 @dataclass(frozen=True, eq=False)
 class ClassPanel:
-    """The classes of one data set, for figures."""
+    """The classes of one dataset, for figures."""
 
     title: str
     classes: tuple[str, ...]
@@ -50,7 +50,7 @@ class ClassPanel:
 
 
 def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
-    """Return a figure of the maps of all data sets, classes ordered by superclass."""
+    """Return a figure of the maps of all datasets, classes ordered by superclass."""
     figure, all_axes = _grid(len(panels), 3.6, 3.7)
     between = [np.abs(each.means[~np.eye(len(each.means), dtype=bool)]) for each in panels]
     limit = max(*(float(np.quantile(each, COLOURED)) for each in between), 1e-12)
@@ -67,7 +67,7 @@ def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
 
 
 def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
-    """Return a figure of the dendrograms of all data sets, with coloured superclasses."""
+    """Return a figure of the dendrograms of all datasets, with coloured superclasses."""
     most = max(len(each.classes) for each in panels)
     figure = new_figure(min(max(8.0, 0.15 * most), 20.0), 4.0 * len(panels))
     for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
@@ -124,7 +124,7 @@ def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, A
         yield number, row, {"color": colour, "marker": marker, "markersize": 4}
 
 
-# Numbers against the noise rate, one panel per data set: grouped bars ----------------------------
+# Numbers against the noise rate, one panel per dataset: grouped bars ----------------------------
 
 
 PANEL_SIZE = 4.3, 2.9  # inches
@@ -146,7 +146,7 @@ class MethodCurve:
 
 @dataclass(frozen=True)
 class NoisePanel:
-    """One data set in a figure."""
+    """One dataset in a figure."""
 
     title: str
     noise_rates: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Figures, tables and claims on the available data sets: runs, verdicts and the report."""
+"""Figures, tables and claims on the available datasets: runs, verdicts and the report."""
 
 import importlib
 import re
@@ -18,14 +18,7 @@ from twohot_paper import Log, Progress, Record, run_plan, unfinished
 from twohot_paper.accuracy_claims import AccuracyRule
 from twohot_paper.claim import RULES, Answer, Claim, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet, two_backbones
-from twohot_paper.exhibit import (
-    RUN_KINDS,
-    Exhibit,
-    Made,
-    Maker,
-    Results,
-    load_makers,
-)
+from twohot_paper.exhibit import RUN_KINDS, Exhibit, Made, Maker, Results, load_makers
 from twohot_paper.probe_run import ProbeRun, expected_seconds
 from twohot_paper.runs import from_json
 from twohot_paper.table import markdown_cell
@@ -33,7 +26,7 @@ from twohot_paper.table import markdown_cell
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Some figures and tables of the paper, on some data sets, with the log of their runs."""
+    """Some figures and tables of the paper, on some datasets, with the log of their runs."""
 
     exhibits: Sequence[Exhibit]
     data: Mapping[str, DataSet]  # by the paths of their files
@@ -71,27 +64,17 @@ class Reproduction:
         return unfinished(self.wanted(), self.log)
 
     def run(
-        self, *, n_jobs: int = 1, callback: Callable[[Progress], object] | None = None
-    ) -> list[Record[Any, Any]]:
-        """Run what is unfinished; return its records."""
-        return self.run_these(self.unfinished(), n_jobs=n_jobs, callback=callback)
-
-    def run_these(
         self,
-        plan: Iterable[Any],
+        plan: Iterable[Any] | None = None,
         *,
         n_jobs: int = 1,
         callback: Callable[[Progress], object] | None = None,
     ) -> list[Record[Any, Any]]:
-        """Run the unfinished runs of a plan; return their records."""
+        """Run what is unfinished of a plan, or of all figures and tables; return the records."""
         paths = {data.key: path for path, data in self.data.items()}
-        return run_plan(
-            plan,
-            self.log,
-            partial(measure_run, paths=paths),
-            n_jobs=n_jobs,
-            callback=callback,
-        )
+        measure = partial(measure_run, paths=paths)
+        plan = self.wanted() if plan is None else plan
+        return run_plan(plan, self.log, measure, n_jobs=n_jobs, callback=callback)
 
     def results(self) -> Results:
         """Return the results of all finished runs in the log."""

@@ -111,10 +111,7 @@ def _number(text: str) -> float:
     return int(number) if number.is_integer() else number
 
 
-# What a run is known by, and the record that it leaves --------------------------------------------
-
-
-# What a run is known by, and the record that it leaves --------------------------------------------
+# Identity and record of a run ---------------------------------------------------------------------
 # A run is any frozen dataclass whose fields can be written as JSON. The name of its class and its
 # settings identify it; the time, place and order of execution do not.
 #
@@ -223,21 +220,26 @@ class Log:
             file.flush()
             os.fsync(file.fileno())
 
-    def records(self, run: type[R], result: type[T]) -> list[Record[R, T]]:
-        """Return the records of one class of runs in the order of the file, including failures.
+    def records(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
+        """Return the records in the order of the file, including failures.
 
-        `result` is a dataclass, or any type that `from_json` supports.
+        `results` has a type of result, which `from_json` supports, for each class of runs.
         """
-        return self._records({run: result})
+        kinds = {kind_name(run): (run, result) for run, result in results.items()}
+        return [
+            self._record(line, *kinds[line["kind"]])
+            for line in self._lines()
+            if line["kind"] in kinds
+        ]
+
+    def finished_of_kinds(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
+        """Return the last successful record of every run of these classes."""
+        records = (record for record in self.records(results) if record.error is None)
+        return list({identity(record.run): record for record in records}.values())
 
     def finished(self, run: type[R], result: type[T]) -> list[Record[R, T]]:
         """Return the last successful record of every run of one class."""
         return self.finished_of_kinds({run: result})
-
-    def finished_of_kinds(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
-        """Return the same for several classes of runs, given the type of the results of each."""
-        records = (record for record in self._records(results) if record.error is None)
-        return list({identity(record.run): record for record in records}.values())
 
     def identities(self) -> set[str]:
         """Return the identities of all successful runs."""
@@ -254,14 +256,6 @@ class Log:
             if not line.keys() >= KEYS:
                 raise self._refusal(f"line {number} is not the record of a run")
             yield line
-
-    def _records(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
-        kinds = {kind_name(run): (run, result) for run, result in results.items()}
-        return [
-            self._record(line, *kinds[line["kind"]])
-            for line in self._lines()
-            if line["kind"] in kinds
-        ]
 
     def _record(self, line: dict[str, Any], run: type[R], result: type[T]) -> Record[R, T]:
         parts = {field.name: line[field.name] for field in fields(Record)}

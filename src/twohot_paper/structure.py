@@ -1,4 +1,4 @@
-"""Correlations of the classes of a data set, and outputs on four classes by round.
+"""Correlations of the classes of a dataset, and outputs on four classes by round.
 
 Correlations are inner products of centred rows of unit norm, over all pairs of training rows.
 
@@ -27,10 +27,7 @@ from twohot_paper import real_figures as figures
 from twohot_paper.data_set import DataSet, read_data_set
 from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.grid import absent_note, among, only_one_note, titles
-from twohot_paper.synthetic_figures import (
-    LabelledOutputs,
-    output_plane_figure,
-)
+from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
 from twohot_paper.table import NOT_RUN, Cell, Table
 
 # Digits of correlations in records: finer than any colour.
@@ -39,11 +36,11 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class StructureRun:
-    """What a run is known by."""
+    """The settings of a run."""
 
     version: ClassVar[int] = 3  # statistics of superclasses cut at .9, without histograms
 
-    data: str  # key of the data set
+    data: str  # key of the dataset
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class PairKind:
 
 @dataclass(frozen=True)
 class StructureResult:
-    """What a run records."""
+    """The result of a run."""
 
     n_samples: int
     mean_square: float  # of the norm of the raw rows
@@ -89,7 +86,7 @@ class StructureResult:
 
 
 def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureResult:
-    """Return the correlations of one data set; `paths` are those of the data sets by key."""
+    """Return the correlations of one dataset; `paths` are those of the datasets by key."""
     data = read_data_set(paths[run.data])
     means = class_correlation(data.X, data.labels, n_jobs=1).means
     found = cluster_classes(means)
@@ -130,9 +127,9 @@ MAX_ITER = 5000
 
 @dataclass(frozen=True)
 class EvolutionRun:
-    """What a run is known by."""
+    """The settings of a run."""
 
-    data: str  # key of the data set
+    data: str  # key of the dataset
     classes: tuple[str, ...]  # with all their training rows
     l2: float  # on raw features
     noise_rate: float  # symmetric among the classes
@@ -206,18 +203,18 @@ PAPER_STATISTICS = {
 
 @dataclass(frozen=True)
 class StructureMaker(Maker):
-    """Base of the makers with one run per data set."""
+    """Base of the makers with one run per dataset."""
 
     data_sets: tuple[str, ...] = ()  # names in the paper; empty: all available
 
     def runs(self, data: Sequence[DataSet]) -> list[StructureRun]:
-        """Return one run per data set."""
+        """Return one run per dataset."""
         return [StructureRun(each.key) for each in among(data, self.data_sets)]
 
     def measured(
         self, results: Results, data: Sequence[DataSet]
     ) -> list[tuple[DataSet, str, StructureResult]]:
-        """Return the data sets with a result, their display names, and the result."""
+        """Return the datasets with a result, their display names, and the result."""
         names = titles(data)
         return [
             (each, names[each.key], results[StructureRun(each.key)])
@@ -226,7 +223,7 @@ class StructureMaker(Maker):
         ]
 
     def panels(self, results: Results, data: Sequence[DataSet]) -> list[figures.ClassPanel]:
-        """Return a panel per data set."""
+        """Return a panel per dataset."""
         return [
             figures.ClassPanel(name, each.classes, np.array(found.means), found.clustering())
             for each, name, found in self.measured(results, data)
@@ -266,7 +263,7 @@ class DendrogramMaker(StructureMaker):
             for group in range(panel.superclasses.n_superclasses):
                 members = [panel.classes[k] for k in np.flatnonzero(superclass == group)]
                 rows.append((panel.title, group + 1, len(members), ", ".join(members)))
-        columns = ("data set", "superclass", "size", "classes")
+        columns = ("dataset", "superclass", "size", "classes")
         table = Table("Superclasses by complete linkage, cut at 0.8", columns, tuple(rows))
         return Made(drawn, {"superclasses": table}, self.notes(data))
 
@@ -285,7 +282,7 @@ class PairMaker(StructureMaker):
         columns = ("superclasses", "same class", "same superclass", "other superclass")
         table = Table(
             "Correlation of two training rows, mean ± std over pairs",
-            ("data set", *columns, *(f"paper: {each}" for each in columns)),
+            ("dataset", *columns, *(f"paper: {each}" for each in columns)),
             tuple(rows),
         )
         notes = (
@@ -311,9 +308,11 @@ COLUMNS = (
 
 CLUSTERS = (
     "Spread is the root mean squared distance of outputs to the mean output of their true class. "
-    "A ratio of distance to spread that grows with the round says that clusters form."
+    "If the ratio of distance to spread grows with the round, clusters form."
 )
-READINGS = "λ on unit-norm features is ‖φ‖² times as large on raw ones: both readings are shown."
+READINGS = (
+    "On raw features, the equivalent λ is ‖φ‖² times that of unit-norm features. Both are shown."
+)
 
 
 @register("evolution")
@@ -372,7 +371,7 @@ class EvolutionMaker(Maker):
         )
 
     def _chosen(self, data: Sequence[DataSet]) -> DataSet | None:
-        """Return the file of the data set with the most rows."""
+        """Return the file of the dataset with the most rows."""
         named = [each for each in data if each.paper_name == self.data_set] or list(data[:1])
         return max(named, key=lambda each: len(each.X), default=None)
 

@@ -19,12 +19,7 @@ from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import Results, choose_exhibits
 from twohot_paper.synthetic_makers import EigenvalueRun
 from twohot_paper.synthetic_outputs import PAPER_LEVELS, Separation, SoftmaxErrors
-from twohot_paper.synthetic_setting import (
-    MATRIX_NAMES,
-    MATRIX_WORDS,
-    SyntheticResult,
-    SyntheticRun,
-)
+from twohot_paper.synthetic_setting import MATRIX_NAMES, MATRIX_WORDS, SyntheticResult, SyntheticRun
 from twohot_paper.table import Cell, Table, mean_of
 
 HALF = 0.5  # noise rate of the figures with a single rate
@@ -335,8 +330,8 @@ def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdic
         parts.append(f"{min(found):.3g} to {max(found):.3g} at squared norm {norm:g}")
         if low <= min(found) and max(found) <= high:
             near.append(norm)
-    evidence = f"q/p of the six data sets at the penalties of the text: {'; '.join(parts)}."
-    basis = f"formulas of {len(PAPER_LEVELS)} data sets"
+    evidence = f"q/p of the six datasets at the penalties of the text: {'; '.join(parts)}."
+    basis = f"formulas of {len(PAPER_LEVELS)} datasets"
     norms = "".join(f"{norm:g}" for norm in near[:1])
     condition = f"features have a squared norm of about {norms}, not 1 as the text assumes"
     return verdict_if(condition if near else "", evidence, holds=1.0 in near, basis=basis)

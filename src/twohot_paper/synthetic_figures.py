@@ -17,7 +17,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
 
 @dataclass(frozen=True, eq=False)
 class SeparationCurve:
-    """q/p of one data set against the penalty."""
+    """q/p of one dataset against the penalty."""
 
     l2: FloatArray  # (n_penalties,)
     separation: FloatArray  # (n_penalties,)
@@ -119,16 +119,6 @@ TWO_HOT_STYLE = {
     "markeredgewidth": 0.5,
 }
 
-# Marker, size, line and face per rule for ties; larger markers first, so that all are visible.
-RULE_STYLES = {
-    "spread": ("o", 10, "--", "w"),
-    "random": ("s", 6, ":", ORANGE),
-    "lowest": ("v", 5, "-.", "k"),
-}
-
-SMALL_NOISE = 0.1
-SMALL_TICKS = (0, 0.0025, 0.01, 0.03, 0.05, 0.1)
-
 
 @dataclass(frozen=True, eq=False)
 class NoiseCurves:
@@ -152,30 +142,6 @@ def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
         axes.plot(curves.noise_rates, mean, label=label, zorder=4, **TWO_HOT_STYLE)
         _band(axes, curves.noise_rates, mean, spread, TWO_HOT_STYLE["color"])
         axes.set(xlabel="noise rate η (symmetric)", title=title, ylim=(-3, 103))
-    axes_row[0][0].set_ylabel("training accuracy (%)")
-    axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    return figure
-
-
-def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = SMALL_NOISE) -> Any:
-    """Return a figure of the two-hot student at small noise, where ties decide."""
-    figure, axes_row = new_panels(4.1 * len(panels) + 1.7, 3.6, 1, len(panels), share_y=True)
-    for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
-        kept = [place for place, rate in enumerate(curves.noise_rates) if rate <= most]
-        # The square-root scale separates small rates and includes zero.
-        places = [float(np.sqrt(curves.noise_rates[place])) for place in kept]
-        teacher = _over_draws([curves.rounds[place] for place in kept])[0][:1]
-        for _, mean, style in round_lines(teacher):
-            axes.plot(places, mean, label="teacher", **style)
-        for rule, (marker, size, line, face) in RULE_STYLES.items():
-            mean, spread = _over_draws([curves.two_hot[rule][place] for place in kept])
-            style = {"marker": marker, "markersize": size, "linestyle": line}
-            style |= {"markerfacecolor": face, "color": TWO_HOT_STYLE["color"]}
-            axes.plot(places, mean, label=f"two-hot, ties: {rule}", **style)
-            _band(axes, places, mean, spread, TWO_HOT_STYLE["color"])
-        ticks = [rate for rate in SMALL_TICKS if rate <= most]
-        axes.set_xticks(np.sqrt(ticks), [f"{rate:g}".lstrip("0") or "0" for rate in ticks])
-        axes.set(xlabel="noise rate η (root scale)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
     axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     return figure

@@ -96,7 +96,7 @@ class SyntheticOutputPlane(MatrixMaker):
         }
         notes = (
             f"{self.noise_rates[0]:.0%} of the labels are wrong; one draw of the perturbation.",
-            "In the block model all samples of one class and given label are alike.",
+            "In the block model, samples with equal true and given labels have equal outputs.",
         )
         return Made({self.name: output_plane_figure(rows, rounds=self.rounds)}, notes=notes)
 
@@ -160,7 +160,7 @@ def _table(panels: dict[str, dict[str, dict[str, OutputBand]]]) -> Table:
 
 
 # Number of classes, training samples per class, and mean correlation inside classes and inside
-# superclasses of the paper's six data sets with ResNet34 features (its tab:cf_class_stat).
+# superclasses of the paper's six datasets with ResNet34 features (its tab:cf_class_stat).
 PAPER_LEVELS = {
     "CIFAR-100": PairLevels(100, 50_000 / 100, 0.25, 0.02),
     "Caltech-101": PairLevels(101, 6_942 / 101, 0.42, 0.03),
@@ -171,7 +171,7 @@ PAPER_LEVELS = {
 }
 
 COLUMNS = (
-    *("data set", "squared norm", "K", "n", "c", "d", "largest q/p", "λ for q/p = 2"),
+    *("dataset", "squared norm", "K", "n", "c", "d", "largest q/p", "λ for q/p = 2"),
     *("λ claimed", "q/p at claimed", "λ used", "q/p at used", "claimed / needed"),
 )
 
@@ -181,7 +181,7 @@ PENALTIES = np.geomspace(1e-8, 1e-2, 121)
 
 @dataclass(frozen=True)
 class Separation:
-    """q/p of one data set with features of some squared norm, by the printed formulas."""
+    """q/p of one dataset with features of some squared norm, by the printed formulas."""
 
     levels: PairLevels
     claimed: float  # penalty for q/p near 2 according to the text: twice the one used
@@ -189,7 +189,7 @@ class Separation:
 
     @classmethod
     def of(cls, name: str, squared_norm: float) -> "Separation":
-        """Return the separation for a data set of the paper."""
+        """Return the separation for a dataset of the paper."""
         used = PAPER_PENALTIES[name]
         levels = replace(PAPER_LEVELS[name], squared_norm=squared_norm)
         return cls(levels, used * STRENGTHS["big"], used)

@@ -155,7 +155,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class SyntheticRun:
-    """What a run is known by."""
+    """The settings of a run."""
 
     matrix: SyntheticMatrix
     noise_rate: float
@@ -178,7 +178,7 @@ class SyntheticModel:
 
 @dataclass(frozen=True)
 class SyntheticResult:
-    """What a run records."""
+    """The result of a run."""
 
     noise_rate: float  # realised, in whole samples
     truth_leads: bool  # whether the true label is the most frequent one in every class

@@ -1,7 +1,6 @@
-"""Tables of results, written as CSV, Markdown and HTML."""
+"""Tables of results, written as CSV and Markdown."""
 
 import csv
-import html
 import io
 import math
 from collections.abc import Sequence
@@ -65,19 +64,16 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
+    def texts(self) -> list[list[str]]:
+        """Return the cells of every row as they are shown."""
+        return [[_text(cell) for cell in row] for row in self.rows]
+
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
         head, *rows = (
-            f"| {' | '.join(map(markdown_cell, line))} |" for line in (self.columns, *self._texts())
+            f"| {' | '.join(map(markdown_cell, line))} |" for line in (self.columns, *self.texts())
         )
         return "\n".join([head, "|" + "---|" * len(self.columns), *rows]) + "\n"
-
-    def to_html(self) -> str:
-        """Return the table as HTML, all text escaped."""
-        head = "".join(f"<th>{html.escape(each)}</th>" for each in self.columns)
-        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in line) for line in self._texts())
-        body = "".join(f"<tr>{row}</tr>\n" for row in rows)
-        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
 
     def to_csv(self) -> str:
         """Return the table as CSV: a mean takes three columns (mean, std, number of draws)."""
@@ -91,13 +87,9 @@ class Table:
             else:
                 cells.append([name, *column])
         text = io.StringIO()
-        rows = zip(*cells, strict=True)
         # The writer leaves None empty.
-        csv.writer(text, lineterminator="\n").writerows(rows)
+        csv.writer(text, lineterminator="\n").writerows(zip(*cells, strict=True))
         return text.getvalue()
-
-    def _texts(self) -> list[list[str]]:
-        return [[_text(cell) for cell in row] for row in self.rows]
 
 
 def markdown_cell(text: str) -> str:

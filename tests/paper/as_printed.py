@@ -1,4 +1,4 @@
-"""What the paper prints and what does not hold, kept for comparison only.
+"""Formulas that the paper prints and that do not hold, for comparison only.
 
 * `printed_condition`: that of Theorem 5.1, not sufficient; `sufficient_condition` is one that is.
 * `case_3_balanced`: the last line of Case III, which needs balanced given labels.
@@ -23,7 +23,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 
 
 def printed_condition(corruption: FloatArray) -> NDArray[np.bool_]:
-    """(n_classes,) C_kk > C_kk' for all k' ≠ k: needed by every round, enough for none."""
+    """(n_classes,) C_kk > C_kk' for all k' ≠ k: necessary for every round, sufficient for none."""
     return label_gaps(corruption) > 0
 
 
@@ -105,7 +105,7 @@ def case_5_printed(
 
 @dataclass(frozen=True, eq=False)
 class DescentResult:
-    """Where `algorithm_1` stopped."""
+    """The result of `algorithm_1`."""
 
     outputs: FloatArray  # (n_samples, n_classes)
     losses: FloatArray  # (n_iter,) ‖Y - Ŷ‖ before every update

@@ -1,4 +1,4 @@
-"""Case V: what its proof prints, step by step, and where it goes wrong."""
+"""Case V: the printed formula, and the wrong steps of its proof."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ SIZES = {"equal": [2, 2, 2], "unequal": [3, 2, 1]}
 
 
 def steps(sizes: list[int], elsewhere: float = 0.1) -> SimpleNamespace:
-    """The letters of the proof: α, β, γ, p, q, s, K_i, Q and both displays of δ."""
+    """Return the symbols of the proof: α, β, γ, p, q, s, K_i, Q and both displays of δ."""
     n_classes, n, c, d, e = sum(sizes), 30, 0.6, 0.3, elsewhere
     x = n_classes**2 * n * 1e-3
     between = 1 - c + n * (c - d)
@@ -56,7 +56,7 @@ def test_case_5_as_printed_is_wrong(superclass: list[int]) -> None:
 
 
 def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
-    """The printed formula is coded as printed: where it is right, it agrees."""
+    """The code of the printed formula agrees in the cases in which the formula is right."""
     corruption = np.random.default_rng(0).dirichlet(np.ones(6), size=6)
     known = {**CASE_5, "superclass": [0, 0, 0, 1, 1, 2], "elsewhere": 0.0}
     np.testing.assert_allclose(
@@ -70,7 +70,7 @@ def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
 
 
 def test_case_5_identity_behind_the_printed_inverse_is_false() -> None:
-    """1·QᵀQ is Qᵀ 1 diag(K_i) Q, not Qᵀ diag(K_i) Q, and everything below inherits it."""
+    """1·QᵀQ is Qᵀ 1 diag(K_i) Q, not Qᵀ diag(K_i) Q. All later steps use the false identity."""
     members = np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]], dtype=float)
     sizes = np.diag([3.0, 2.0, 1.0])
     left = np.ones((6, 6)) @ members.T @ members
@@ -79,7 +79,7 @@ def test_case_5_identity_behind_the_printed_inverse_is_false() -> None:
 
 
 def test_case_5_other_steps_of_the_printed_proof() -> None:
-    """The sign of the coefficient of 1, the last form of δ, and ν(t), each by itself."""
+    """The sign of the coefficient of 1, the last form of δ, and ν(t)."""
     known, t = steps([2, 2, 2]), 3
     alpha, beta, q, s, one = known.alpha, known.beta, known.q, known.s, known.one
     assert known.first == pytest.approx((q - s) / 6)  # printed (s - q)/K
@@ -96,12 +96,12 @@ def test_case_5_other_steps_of_the_printed_proof() -> None:
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_case_5_middle_display_of_delta_has_the_other_sign(sizes: list[int]) -> None:
-    """A definition and last forms that agree, and between them a line that is their negative."""
+    """The definition and the last forms agree. The line between them is their negative."""
     known = steps(sizes)
     np.testing.assert_allclose(known.delta_third, known.delta, rtol=1e-12)
     assert (known.delta > 1e-3).all()
     assert (known.delta_middle < -1e-3).all()
-    # Neither sign inverts αI + β1 + γQᵀQ, but where e = 0, and then it is that of the definition.
+    # For e > 0, neither sign inverts αI + β1 + γQᵀQ. For e = 0, that of the definition does.
     for elsewhere, inverts in ((0.1, False), (0.0, True)):
         known = steps(sizes, elsewhere)
         matrix = known.beta * known.one + known.gamma * known.members.T @ known.members
@@ -116,8 +116,8 @@ def test_case_5_middle_display_of_delta_has_the_other_sign(sizes: list[int]) -> 
 
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_case_5_binomial_step_needs_what_does_not_hold(sizes: list[int]) -> None:
-    """((q - s)/K 1 + QᵀDQ)ʲ by binomials: the two commute for equal K_i only, and 1 is not QᵀQ."""
+def test_case_5_binomial_step_is_false(sizes: list[int]) -> None:
+    """((q - s)/K 1 + QᵀDQ)ʲ: the two terms commute for equal K_i only, and 1 is not QᵀQ."""
     known = steps(sizes)
     members, n_classes = known.members, known.n_classes
     shift = (known.q - known.s) / n_classes
@@ -132,7 +132,7 @@ def test_case_5_binomial_step_needs_what_does_not_hold(sizes: list[int]) -> None
         printed = (known.q - known.s) ** j / n_classes * np.ones((n_classes, n_classes))
         printed += members.T @ np.diag(inner) @ members
         assert np.abs(printed - truth).max() > 1e-5
-        # With 1 kept as it is and both orders of every product, it is right.
+        # Without the false identity, the sum over both orders of every product is right.
         products = [one, groups]
         for _ in range(j - 1):
             products = [left @ right for left in products for right in (one, groups)]
@@ -140,8 +140,8 @@ def test_case_5_binomial_step_needs_what_does_not_hold(sizes: list[int]) -> None
 
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_case_5_printed_is_coded_sign_by_sign(sizes: list[int]) -> None:
-    """μ has (q - s)/K as printed. The right sign alone, (s - q)/K, is not right either."""
+def test_case_5_correcting_one_sign_is_not_sufficient(sizes: list[int]) -> None:
+    """The code has (q - s)/K as printed. The right sign alone, (s - q)/K, is not sufficient."""
     known = steps(sizes)
     groups = np.repeat(np.arange(len(sizes)), sizes)
     corruption = np.roll(np.eye(6), 1, axis=1) * 0.3 + 0.7 * np.eye(6)

@@ -1,4 +1,4 @@
-"""What the paper prints and what does not hold: each erratum of docs/theory.md by a number."""
+"""The errata of docs/theory.md, each by a counterexample."""
 
 from functools import partial
 from typing import Any
@@ -76,7 +76,7 @@ def student_of(
     return judge(th.partial_label_outputs(model, corruption, l2=l2, **how))
 
 
-def test_theorem_5_1_as_printed_fails_by_superclass_means() -> None:
+def test_printed_theorem_5_1_fails_by_superclass_means() -> None:
     """Teacher 100 % right, student 25 %: candidates do not average to uniform."""
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
@@ -87,8 +87,8 @@ def test_theorem_5_1_as_printed_fails_by_superclass_means() -> None:
     assert student_of(model, counts / 100, 0.01).accuracy == pytest.approx(0.25)
 
 
-def test_theorem_5_1_as_printed_fails_when_the_given_label_is_no_candidate() -> None:
-    """More data breaks the student: at n = 5000 every sample has the same two candidates."""
+def test_printed_theorem_5_1_fails_if_the_given_label_is_no_candidate() -> None:
+    """With more data the student ties: at n = 5000 every sample has the same two candidates."""
     corruption = circulant([0.5, 0.25, 0.15, 0.1])
     some, more = (
         student_of(FIGURE.with_class_sizes(n_per_class), corruption, 1e-4)
@@ -101,7 +101,7 @@ def test_theorem_5_1_as_printed_fails_when_the_given_label_is_no_candidate() -> 
     assert teacher.accuracy() == pytest.approx(1.0)
 
 
-def test_theorem_5_1_as_printed_fails_with_one_confusable_class() -> None:
+def test_printed_theorem_5_1_fails_with_one_confusable_class() -> None:
     """C_kk + C_kỹ = 1: the printed "less than or equal to 1, hence the maximum" is a tie."""
     pairs = CorrelationModel.case_4(
         superclass=[0, 0, 1, 1], same_class=0.4, same_superclass=0.1, n_per_class=100
@@ -111,14 +111,14 @@ def test_theorem_5_1_as_printed_fails_with_one_confusable_class() -> None:
         assert set(student_of(model, corruption, FIGURE_L2).verdicts) == {Verdict.TIE}
 
 
-def test_theorem_5_1_as_printed_fails_on_clean_labels_with_argsort_ties() -> None:
+def test_printed_theorem_5_1_fails_on_clean_labels_with_argsort_ties() -> None:
     lowest = student_of(FIGURE, np.eye(4), FIGURE_L2, ties="lowest")
     assert lowest.accuracy == pytest.approx(0.25)
     assert student_of(FIGURE, np.eye(4), FIGURE_L2, ties="spread").holds
 
 
-def test_three_candidates_tie_where_two_succeed() -> None:
-    """Without ties ỹ is in every set of three or more, so the truth ties with it."""
+def test_three_candidates_tie_if_two_succeed() -> None:
+    """Without ties, ỹ is in every set of three or more, so the true label ties with it."""
     model = CorrelationModel.case_3(
         n_classes=6, same_class=0.4, same_superclass=0.1, n_per_class=100
     )
@@ -129,8 +129,8 @@ def test_three_candidates_tie_where_two_succeed() -> None:
 
 
 @pytest.mark.parametrize("learning_rate", [1e-1, 1e-2, 1e-3, 1e-4])
-def test_algorithm_1_as_printed_does_not_converge(learning_rate: float) -> None:
-    """Newton needs 5 steps for 1e-14; 1,500 descents leave more than a hundredth at any rate."""
+def test_printed_algorithm_1_does_not_converge(learning_rate: float) -> None:
+    """Newton needs 5 steps for 1e-14. After 1,500 descent steps, the error exceeds 0.01."""
     counts = circulant([13, 4, 4, 4]).astype(int)
     model = FIGURE.with_class_sizes(25)
     given = listed_labels(counts)
@@ -145,8 +145,8 @@ def test_algorithm_1_as_printed_does_not_converge(learning_rate: float) -> None:
     assert descent.losses[-100:].min() > 1e-2
 
 
-def test_algorithm_1_comes_near_in_very_many_small_steps() -> None:
-    """A thousand steps leave an error that 66,667 smaller ones, the same way in all, remove."""
+def test_algorithm_1_approaches_the_solution_in_many_small_steps() -> None:
+    """A thousand steps leave an error. 66,667 smaller steps of the same total length remove it."""
     model = FIGURE.with_class_sizes(5)
     given = listed_labels(circulant([2, 1, 1, 1]).astype(int))
     gram, targets, l2 = model.gram(), np.eye(4)[given], 20 * FIGURE_L2
@@ -161,7 +161,7 @@ def test_algorithm_1_comes_near_in_very_many_small_steps() -> None:
 
 
 def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
-    """A fair comparison: the coded step is the derivative of the printed loss."""
+    """The coded step is the derivative of the printed loss."""
     rng = np.random.default_rng(0)
     features = rng.normal(size=(6, 3))
     gram, targets, l2 = features @ features.T, np.eye(3)[[0, 1, 2, 0, 1, 2]], 0.3
@@ -186,7 +186,7 @@ def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
 
 
 def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
-    """n → ∞ at fixed l2: p → 0, q/p → ∞, and already the teacher is perfect."""
+    """n → ∞ at fixed l2: p → 0, q/p → ∞, and the teacher is perfect."""
     separations = [
         th.separation_at(PairLevels(4, n_per_class, 0.4, 0.1), l2=1e-4)
         for n_per_class in (1e2, 1e4, 1e6)
@@ -210,7 +210,7 @@ def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
         pytest.param(PairLevels(196, 8144 / 196, 0.21, 0.06), 1e-3, 1566, id="StanfordCars"),
     ],
 )
-def test_penalties_claimed_for_a_ratio_of_two_are_a_thousand_times_too_large(
+def test_claimed_penalties_are_a_thousand_times_too_large(
     levels: PairLevels, claimed: float, factor: float
 ) -> None:
     needed = th.l2_for_separation(levels, separation=2.0)
@@ -218,8 +218,8 @@ def test_penalties_claimed_for_a_ratio_of_two_are_a_thousand_times_too_large(
     assert th.separation_at(levels, l2=claimed) > 0.8 * th.largest_separation(levels)
 
 
-def test_coefficients_are_not_the_same_at_every_temperature() -> None:
-    """The text says "the same optimal θ"; minimised by themselves, outputs agree and θ scales."""
+def test_coefficients_scale_with_the_temperature() -> None:
+    """The text says "the same optimal θ". Minimisation gives equal outputs and a scaled θ."""
     features = np.array([[1.0, 0.2], [0.1, 1.0], [0.8, 0.9]])
     targets, l2 = np.eye(2)[[0, 1, 1]], 0.1
 
@@ -258,10 +258,10 @@ def test_coefficients_are_not_the_same_at_every_temperature() -> None:
     ],
     ids=["symmetric", "asymmetric", "superclass"],
 )
-def test_noise_that_many_rounds_stand(
+def test_noise_rates_that_many_rounds_tolerate(
     superclass: list[int], wrong_shares: np.ndarray, limit: float
 ) -> None:
-    """Where C_kk > C_kk' ends, which no text of the paper states, for its three corruptions."""
+    """The noise rates at which C_kk > C_kk' ends, which the paper does not state."""
     model = CorrelationModel.case_4(
         superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=100
     )

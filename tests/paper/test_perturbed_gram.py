@@ -1,4 +1,4 @@
-"""The figures' perturbed Gram matrix: repaired, and as drawn, where the rounds are solved too."""
+"""The perturbed Gram matrix of the figures: repaired, and solved as drawn."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
 
 @few_examples
 @given(SEEDS)
-def test_rounds_agree_with_plain_newton_and_certify_their_fixed_point(seed: int) -> None:
+def test_asymmetric_rounds_match_plain_newton(seed: int) -> None:
     matrix, targets, l2 = drawn(seed)
     slope = matrix / (len(matrix) * l2)
     for fitted in asymmetric_softmax_rounds(matrix, targets, l2=l2, n_rounds=3):
@@ -42,7 +42,7 @@ def test_rounds_agree_with_plain_newton_and_certify_their_fixed_point(seed: int)
         targets = fitted.outputs
 
 
-def test_few_steps_are_not_called_converged() -> None:
+def test_reports_too_few_steps() -> None:
     matrix, targets, _ = drawn(3)
     (stopped,) = asymmetric_softmax_rounds(matrix, targets, l2=1e-2, n_rounds=1, max_steps=1)
     assert not stopped.converged
@@ -50,7 +50,7 @@ def test_few_steps_are_not_called_converged() -> None:
     assert stopped.residual > 1e-6
 
 
-def test_the_authors_matrix_is_far_from_symmetric_and_solved_all_the_same() -> None:
+def test_solves_the_authors_asymmetric_matrix() -> None:
     matrix = FIGURE.gram() + independent_perturbation(400, amplitude=0.05, seed=0)
     assert np.linalg.eigvals(matrix).real.min() == pytest.approx(0.026, abs=5e-3)
     (fitted,) = asymmetric_softmax_rounds(matrix, TARGETS, l2=FIGURE_L2, n_rounds=1)
@@ -59,12 +59,12 @@ def test_the_authors_matrix_is_far_from_symmetric_and_solved_all_the_same() -> N
     assert fitted.residual < 1e-15
 
 
-def test_a_matrix_without_a_solution_is_refused() -> None:
+def test_rejects_a_matrix_without_a_solution() -> None:
     with pytest.raises(ValueError, match="no solution; choose another l2"):
         asymmetric_softmax_rounds(-0.2 * np.eye(2), np.eye(2), l2=0.05, n_rounds=1)
 
 
-def test_perturbations_are_of_one_draw_and_bounded() -> None:
+def test_perturbations_share_a_draw_and_are_bounded() -> None:
     raw = independent_perturbation(30, amplitude=0.05, seed=7)
     mirrored = uniform_perturbation(30, amplitude=0.05, seed=7)
     np.testing.assert_array_equal((raw + raw.T) / 2, mirrored)
@@ -72,8 +72,8 @@ def test_perturbations_are_of_one_draw_and_bounded() -> None:
     assert 0.04 < np.abs(raw).max() <= 0.05
 
 
-def test_the_perturbation_leaves_the_classes_in_place_and_no_gram_matrix() -> None:
-    """31 negative eigenvalues, the smallest -.20; repaired, the levels are nearly the same."""
+def test_perturbed_matrix_is_no_gram_matrix_until_repaired() -> None:
+    """It has 31 negative eigenvalues. Repair changes the correlations little."""
     gram = FIGURE.gram()
     noise = uniform_perturbation(400, amplitude=0.05, seed=0)
     shift = davis_kahan(gram, gram + noise, n_leading=4)
@@ -96,6 +96,6 @@ def test_the_perturbation_leaves_the_classes_in_place_and_no_gram_matrix() -> No
         assert fitted.n_steps <= 8
 
 
-def test_a_gram_matrix_is_left_as_it_is() -> None:
+def test_repair_keeps_a_gram_matrix() -> None:
     model = CorrelationModel.case_1(n_classes=2, same_class=0.3, n_per_class=5)
     np.testing.assert_allclose(repair_gram(model.gram()), model.gram(), atol=1e-14)

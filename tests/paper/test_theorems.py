@@ -26,6 +26,10 @@ from twohot import theory as th
 from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs
 from twohot_paper.perturbed_gram import uniform_perturbation
 
+# All classes leak 30 % into class 0, and correlate nearly as much as their samples do.
+LEAK = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
+CLOSE = {"same_class": 0.4, "same_superclass": 0.35, "n_per_class": 20}
+
 
 def block_setting(
     rng: np.random.Generator,
@@ -46,7 +50,7 @@ def block_setting(
 
 
 def settings(seed: int, count: int, diagonal: tuple[float, float]) -> Iterator[tuple[Any, ...]]:
-    """Draw models, what a round keeps, balanced corruptions, penalties and rounds."""
+    """Draw models, shrinkages, balanced corruptions, penalties and rounds."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         model, kept, superclass, l2 = block_setting(rng)
@@ -54,7 +58,7 @@ def settings(seed: int, count: int, diagonal: tuple[float, float]) -> Iterator[t
         yield model, kept, corruption, l2, int(rng.integers(1, 9))
 
 
-def test_the_page_of_theorems_names_tests_that_exist() -> None:
+def test_page_of_theorems_names_existing_tests() -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs/reproduction/theorems.md").read_text("utf-8")
     named = re.findall(r"`(tests/paper/\w+\.py)::(\w+)`", page)
@@ -63,8 +67,8 @@ def test_the_page_of_theorems_names_tests_that_exist() -> None:
         assert f"\ndef {name}(" in (root / path).read_text("utf-8")
 
 
-def test_section_3_top_eigenvectors_take_over() -> None:
-    """Eigenvalues of the averaging matrix keep their order and spread apart with the round."""
+def test_section_3_top_eigenvalues_dominate() -> None:
+    """Eigenvalues of the averaging matrix keep their order, and their ratios grow."""
     values = FIGURE.spectrum().values()
     ratios = []
     for t in range(1, 7):
@@ -92,8 +96,8 @@ def test_section_3_top_eigenvectors_are_the_classes() -> None:
     assert np.abs(vectors[:, -3:] @ vectors[:, -3:].T - onto_classes).max() > 0.1
 
 
-def test_section_3_perturbed_eigenvectors_stay_within_davis_and_kahan() -> None:
-    """Twice ‖E‖ over the eigengap bounds the sine of the angle, and less than that would not."""
+def test_section_3_perturbed_eigenvectors_satisfy_davis_kahan() -> None:
+    """Twice ‖E‖ over the eigengap bounds the sine of the angle; once is not sufficient."""
     norms = [1.0, 1.1, 1.3, 1.6]  # so that no two classes have the same eigenvalue inside
     model = CorrelationModel.from_correlation(
         FIGURE.correlation, class_sizes=10, squared_norms=norms
@@ -117,8 +121,8 @@ def test_section_3_perturbed_eigenvectors_stay_within_davis_and_kahan() -> None:
     assert swapped.perturbation_norm < swapped.sin_angle <= swapped.bound
 
 
-def test_lemma_4_1_is_the_output_of_every_sample() -> None:
-    """Superclasses of any sizes, labels confused across them and not balanced, sample by sample."""
+def test_lemma_4_1_matches_every_sample() -> None:
+    """For superclasses of any sizes, and unbalanced labels confused across them."""
     rng = np.random.default_rng(10)
     superclass = [0, 0, 1, 1, 1]
     counts = rng.multinomial(12, rng.dirichlet(np.ones(5)), size=5)
@@ -146,13 +150,13 @@ def verdicts_decided(drawn: Iterator[tuple[Any, ...]]) -> Counter[Verdict]:
 
 
 def test_theorem_4_1_condition_and_converse() -> None:
-    """On 300 random settings the condition decides exactly, where there is noise and no tie."""
+    """In 300 random settings with noise and no tie, the condition is exact."""
     decided = verdicts_decided(settings(1, 300, (0.2, 0.95)))
     assert min(decided[Verdict.RIGHT], decided[Verdict.WRONG]) > 100
 
 
 def test_theorem_4_1_holds_for_symmetric_noise_across_superclasses() -> None:
-    """Labels leave their superclass, against its assumption, and it still decides exactly."""
+    """The theorem excludes labels of other superclasses, but stays exact."""
     rng = np.random.default_rng(8)
     decided = verdicts_decided(
         (model, kept, symmetric(len(corruption), rng.uniform(0.05, 0.9)), l2, t)
@@ -162,7 +166,7 @@ def test_theorem_4_1_holds_for_symmetric_noise_across_superclasses() -> None:
 
 
 def test_theorem_4_1_converse_fails_without_noise() -> None:
-    """As printed, C = I and a threshold above 1 "fails"; the clean classes are right."""
+    """For C = I and a threshold above 1, the printed converse fails: the classes are right."""
     corruption, separation = np.eye(4), 1.5
     condition = th.rounds_condition(corruption, separation=separation, n_rounds=1)
     assert (condition.gaps < condition.threshold).all()  # what the printed converse looks at
@@ -171,7 +175,7 @@ def test_theorem_4_1_converse_fails_without_noise() -> None:
 
 
 def test_theorem_4_1_converse_pair_by_pair() -> None:
-    """C_kk < C_kk' + threshold: the samples of k labelled k' are wrong, others of k need not be."""
+    """If C_kk < C_kk' + threshold, the samples of k labelled k' are wrong, others may be right."""
     decided = np.zeros(2, dtype=int)
     apart = 0  # classes of which one label's samples are wrong and another's right
     for model, kept, corruption, l2, t in settings(11, 200, (0.2, 0.95)):
@@ -190,24 +194,19 @@ def test_theorem_4_1_converse_pair_by_pair() -> None:
 
 
 def test_theorem_4_1_needs_balanced_given_labels() -> None:
-    """All classes leak 30 % into class 0: the condition holds, three classes in four are wrong."""
-    corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.35, n_per_class=20
-    )
-    kept = th.shrinkage(
-        superclass=[0] * 4, same_class=0.4, same_superclass=0.35, n_per_class=20, l2=0.01
-    )
-    assert th.label_gaps(corruption).min() > 1 / (kept.separation**3 - 1)  # what is printed
-    found = judge(type_outputs(model, corruption, l2=0.01, n_rounds=3))
+    """The printed condition holds, and three of four classes are wrong."""
+    model = CorrelationModel.case_3(n_classes=4, **CLOSE)
+    kept = th.shrinkage(superclass=[0] * 4, **CLOSE, l2=0.01)
+    assert th.label_gaps(LEAK).min() > 1 / (kept.separation**3 - 1)  # what is printed
+    found = judge(type_outputs(model, LEAK, l2=0.01, n_rounds=3))
     assert [str(verdict) for verdict in found.verdicts] == ["right", "wrong", "wrong", "wrong"]
     for ask in (th.rounds_needed, partial(th.rounds_condition, n_rounds=3)):
         with pytest.raises(ValueError, match=r"corruption is not balanced: column 0 sums to 1\.9"):
-            ask(corruption, separation=kept.separation)
+            ask(LEAK, separation=kept.separation)
 
 
-def test_population_accuracy_is_the_teachers_from_the_start() -> None:
-    """Unseen samples are right in every round, while half the training samples are not."""
+def test_unseen_samples_are_right_in_every_round() -> None:
+    """Unseen samples are right in every round, although half of the training samples are wrong."""
     half = symmetric(4, 0.5)
     for t in (1, 2, 6):
         assert (
@@ -224,15 +223,12 @@ def test_population_accuracy_is_the_teachers_from_the_start() -> None:
     assert exact.predicted.accuracy() == pytest.approx(0.5)
 
 
-def test_population_accuracy_needs_balanced_given_labels() -> None:
-    """All classes leak 30 % into class 0 and keep 70 %: unseen samples of the others are wrong."""
-    corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.35, n_per_class=20
-    )
-    assert printed_condition(corruption).all()
+def test_unseen_samples_need_balanced_given_labels() -> None:
+    """Unseen samples of all classes but one are wrong."""
+    model = CorrelationModel.case_3(n_classes=4, **CLOSE)
+    assert printed_condition(LEAK).all()
     for t in (1, 2, 6):
-        outputs = th.unseen_outputs(model, corruption, l2=0.01, n_rounds=t)
+        outputs = th.unseen_outputs(model, LEAK, l2=0.01, n_rounds=t)
         assert outputs.argmax(axis=1).tolist() == [0, 0, 0, 0]
 
 
@@ -247,8 +243,8 @@ def test_theorem_5_1_truth_is_among_the_teachers_top_two() -> None:
     assert satisfied > 300
 
 
-def test_theorem_5_1_exact_test_against_samples_counted_one_by_one() -> None:
-    """The corrected condition on 1,000 random problems, students fitted sample by sample.
+def test_corrected_theorem_5_1_matches_single_samples() -> None:
+    """The corrected condition on 1,000 random problems, against students fitted by dense solves.
 
     Correlations (indefinite ones too), class sizes, corruptions, penalties and the number of
     candidates are random. Problems with a tie, within the rounding of dense solves, decide nothing.
@@ -282,7 +278,7 @@ def test_theorem_5_1_exact_test_against_samples_counted_one_by_one() -> None:
 def test_theorem_5_1_sufficient_condition_is_sufficient() -> None:
     """On 400 random settings with superclasses of three and more."""
     rng = np.random.default_rng(4)
-    promised = 0
+    n_safe = 0
     for _ in range(400):
         superclass = [[0, 0, 0, 0], [0, 0, 0, 1, 1, 1]][rng.integers(2)]
         known = {
@@ -296,13 +292,13 @@ def test_theorem_5_1_sufficient_condition_is_sufficient() -> None:
         kept = th.shrinkage(**known, l2=l2)
         safe = sufficient_condition(corruption, superclass=superclass, kept=kept)
         found = th.partial_label_condition(CorrelationModel.case_4(**known), corruption, l2=l2)
-        promised += safe.sum()
+        n_safe += safe.sum()
         assert (found.class_slack[safe] > 0).all()
-    assert promised > 300
+    assert n_safe > 300
 
 
 def test_corollary_evolving_features() -> None:
-    """The condition with products of q/p decides exactly; q/p grows with the correlation."""
+    """The condition with products of q/p is exact, and q/p grows with the correlation."""
     superclass, n, l2 = [0, 0, 0, 1, 1], 40, 2e-4
     rng = np.random.default_rng(5)
     for _ in range(50):
@@ -329,7 +325,7 @@ def test_corollary_evolving_features() -> None:
 
 
 def test_appendix_c_larger_correlation_in_classes_raises_separation() -> None:
-    """At one penalty q/p rises with the correlation inside classes, all else equal."""
+    """At a fixed penalty, q/p rises with the correlation inside classes."""
     rng = np.random.default_rng(12)
     for _ in range(400):
         d, low, high = np.sort(rng.uniform(0, 0.95, size=3))
@@ -339,7 +335,7 @@ def test_appendix_c_larger_correlation_in_classes_raises_separation() -> None:
 
 
 def test_appendix_temperature_changes_no_output() -> None:
-    """Gradient of the τ-objective vanishes at τ times the coefficients, outputs unchanged."""
+    """The gradient at temperature τ vanishes at τ times the coefficients. Outputs are unchanged."""
     rng = np.random.default_rng(6)
     features, l2 = rng.normal(size=(20, 4)), 0.05
     targets = np.eye(3)[rng.integers(3, size=20)]
@@ -358,8 +354,8 @@ def test_appendix_temperature_changes_no_output() -> None:
         np.testing.assert_allclose(gradient, 0, atol=1e-12)
 
 
-def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
-    """Beyond 10⁴ samples it falls at fixed l2 to a floor, and not at all at fixed ridge."""
+def test_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
+    """Beyond 10⁴ samples it falls to a floor at fixed l2, and stays constant at fixed ridge."""
     corruption = symmetric(4, 0.5)
     at = {
         n: (
@@ -374,7 +370,7 @@ def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
         np.testing.assert_allclose(at[n][1], [3.9e-2, 4.7e-2, 4.2e-2], atol=6e-4)
 
 
-def test_claim_linear_theory_can_be_wrong_about_accuracy() -> None:
+def test_linear_theory_can_predict_a_wrong_accuracy() -> None:
     """n = 100, l2 = 1e-4, round 6: linear 100 %, exact 50 %."""
     linear = type_outputs(FIGURE, symmetric(4, 0.5), l2=1e-4, n_rounds=6)
     exact = th.population_rounds(FIGURE, symmetric(4, 0.5), l2=1e-4, n_rounds=6)[-1]

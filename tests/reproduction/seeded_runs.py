@@ -1,4 +1,4 @@
-"""Runs that are quick to do and easy to check; as a script, a plan of them that gets killed."""
+"""Quick runs that are easy to check. As a script, a plan that is killed."""
 
 import resource
 import signal
@@ -26,7 +26,7 @@ PLAN = [Draw(seed, scale) for seed in range(8) for scale in (0.5, 2)]
 
 
 def moments(run: Draw) -> Moments:
-    """Return something that would differ if seeds, threads or the order of runs mattered."""
+    """Return moments that depend on the seed."""
     rows = run.scale * np.random.default_rng(run.seed).normal(size=(300, 40))
     return Moments([float(((rows @ rows.T) ** power).mean()) for power in run.moments])
 

@@ -1,6 +1,4 @@
-"""Data sets of the experiments: what a file must have, and the penalty that goes with it."""
-
-from pathlib import Path
+"""Datasets of the experiments: valid files, and their penalties."""
 
 import numpy as np
 import pytest
@@ -8,8 +6,6 @@ import pytest
 from small_data import write_small_data
 from twohot_paper.data_set import (
     FLOWERS_RIDGE,
-    PAPER_PENALTIES,
-    file_prefix,
     find_feature_files,
     read_data_set,
     read_data_sets,
@@ -25,19 +21,14 @@ from twohot_paper.data_set import (
         ("stanford_cars", "StanfordCars", 2e-4),
     ],
 )
-def test_the_papers_data_sets_have_its_penalties(tmp_path, name, paper, l2):
+def test_paper_datasets_have_the_paper_penalties(tmp_path, name, paper, l2):
     data = read_data_set(write_small_data(tmp_path, name))
     assert data.paper_name == paper
     assert data.l2("small") == pytest.approx(l2)
     assert data.l2("big") == pytest.approx(5 * l2)
 
 
-def test_the_page_says_how_files_are_recognised():
-    text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
-    assert all(file_prefix(name) in text for name in PAPER_PENALTIES)
-
-
-def test_any_other_has_one_as_strong_as_that_of_flowers(tmp_path):
+def test_other_datasets_have_the_ridge_of_flowers(tmp_path):
     data = read_data_set(write_small_data(tmp_path))
     assert data.paper_name is None
     mean_square = (data.X.astype(float) ** 2).sum(axis=1).mean()
@@ -45,7 +36,7 @@ def test_any_other_has_one_as_strong_as_that_of_flowers(tmp_path):
     assert ridge == pytest.approx(FLOWERS_RIDGE, rel=1e-5)
 
 
-def test_the_key_tells_other_rows_apart(tmp_path):
+def test_key_depends_on_the_rows(tmp_path):
     first = read_data_set(write_small_data(tmp_path))
     again = read_data_set(write_small_data(tmp_path))
     other = read_data_set(write_small_data(tmp_path, seed=1))
@@ -80,14 +71,14 @@ def with_nan():
         (two_splits(X_test=with_nan()), "split 'test', contains NaN at row 4, column 1"),
     ],
 )
-def test_a_file_without_what_a_run_needs_is_refused(tmp_path, arrays, message):
+def test_rejects_unusable_files(tmp_path, arrays, message):
     np.savez(tmp_path / "pets.npz", **arrays)
     with pytest.raises(ValueError, match=r"pets\.npz") as raised:
         read_data_set(tmp_path / "pets.npz")
     assert message in str(raised.value)
 
 
-def test_two_files_of_one_name_are_refused(tmp_path):
+def test_rejects_two_files_with_one_name(tmp_path):
     (tmp_path / "other").mkdir()
     paths = [write_small_data(tmp_path), write_small_data(tmp_path / "other", seed=1)]
     with pytest.raises(ValueError, match="have the same name"):
@@ -95,7 +86,7 @@ def test_two_files_of_one_name_are_refused(tmp_path):
     assert len(read_data_sets([paths[0], paths[0]])) == 1
 
 
-def test_a_folder_must_hold_feature_files(tmp_path):
+def test_rejects_folders_without_feature_files(tmp_path):
     with pytest.raises(ValueError, match="has no feature files"):
         find_feature_files(tmp_path)
     with pytest.raises(ValueError, match="is not a folder"):
@@ -105,7 +96,7 @@ def test_a_folder_must_hold_feature_files(tmp_path):
     assert find_feature_files(tmp_path) == [path]
 
 
-def test_two_backbones_see_the_same_rows(tmp_path):
+def test_finds_two_backbones_of_the_same_rows(tmp_path):
     first = read_data_set(write_small_data(tmp_path, "cifar100_resnet"))
     second = read_data_set(write_small_data(tmp_path, "cifar100_vit", seed=1))
     fewer = read_data_set(write_small_data(tmp_path, "cifar100_few", n_train=60))

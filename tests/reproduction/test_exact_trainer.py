@@ -1,4 +1,4 @@
-"""The paper's models: those that the estimators fit, judged by what the theorems are about."""
+"""The paper's models against the estimators, and their scores by hand."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def measured(data, **changes):
     return measure_exactly(run, {rows.key: path}), draw_labels(rows, run)
 
 
-def test_rounds_and_student_are_those_of_the_estimators(data):
+def test_models_match_the_estimators(data):
     result, labels = measured(data)
     _, rows = data
     rounds = DistilledProbe(n_rounds=5, l2=0.02, **RAW).fit(rows.X, labels.given)
@@ -52,7 +52,7 @@ def test_rounds_and_student_are_those_of_the_estimators(data):
         assert result.models[name].noisy_true.std == pytest.approx(outputs[~clean].std(), abs=2e-4)
 
 
-def test_a_robust_fit_is_that_of_the_given_labels(data):
+def test_robust_model_matches_linear_probe(data):
     result, labels = measured(data, family="losses")
     _, rows = data
     probe = LinearProbe(loss="gce", l2=0.02, **RAW).fit(rows.X, labels.given)
@@ -61,7 +61,7 @@ def test_a_robust_fit_is_that_of_the_given_labels(data):
     assert found == pytest.approx(outputs[labels.noisy].mean(), abs=1e-3)
 
 
-def test_a_tuned_teacher_chooses_among_its_penalties(data):
+def test_tuned_teacher_chooses_a_larger_penalty(data):
     result, _ = measured(data, family="tuned teacher", l2=1e-4, tol=1e-3)
     assert result.models["round 1"].l2 / 1e-4 in (1, 3, 10, 30, 100, 300, 1000)
     assert result.models["round 1"].l2 > 1e-4  # 40 % of the labels are wrong
@@ -75,12 +75,12 @@ def test_prepared_features_are_centred_and_of_unit_norm(data):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_all_models_of_a_family_converge_and_cost_passes(data, family):
+def test_all_models_of_a_family_converge(data, family):
     result, _ = measured(data, family=family, tol=1e-3)
     assert all(model.converged and model.n_passes > 0 for model in result.models.values())
 
 
-def test_few_rows_are_fitted_in_their_span(tmp_path):
+def test_few_rows_match_linear_probe(tmp_path):
     path = write_small_data(tmp_path, n_train=12)
     data = read_data_set(path)
     wide = np.hstack([data.X, np.random.default_rng(0).normal(size=(12, 30))])
@@ -92,7 +92,7 @@ def test_few_rows_are_fitted_in_their_span(tmp_path):
     assert result.models["round 1"].test_accuracy == probe.score(rows.X_test, rows.test_labels)
 
 
-def test_what_a_model_is_judged_by():
+def test_scores_of_a_model_by_hand():
     labels = NoisyLabels(
         true=np.array([0, 1, 2, 0]), given=np.array([0, 1, 0, 1]), test=np.array([0, 2])
     )

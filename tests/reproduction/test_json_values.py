@@ -1,4 +1,4 @@
-"""Records go to JSON and come back equal, or are refused with what is wrong."""
+"""Records are written as JSON and read back; other values are rejected."""
 
 import json
 from dataclasses import dataclass, field
@@ -48,29 +48,29 @@ OUTER = st.builds(
 
 
 @given(OUTER)
-def test_a_record_comes_back_as_it_was_written(record: Outer) -> None:
+def test_records_survive_json(record: Outer) -> None:
     assert from_json(Outer, json.loads(json.dumps(as_json(record)))) == record
 
 
 @given(st.dictionaries(st.text(), NUMBERS | st.integers(), max_size=5))
-def test_the_canonical_text_knows_no_order(value: dict[str, Any]) -> None:
+def test_canonical_text_ignores_order(value: dict[str, Any]) -> None:
     turned = dict(reversed(value.items()))
     assert canonical(turned) == canonical(value)
 
 
 @given(NUMBERS, NUMBERS)
-def test_the_canonical_text_tells_apart_what_differs(one: float, other: float) -> None:
+def test_canonical_text_distinguishes_values(one: float, other: float) -> None:
     assert (canonical([one]) == canonical([other])) == (one == other)
 
 
-def test_numbers_of_numpy_are_written_where_python_has_the_like() -> None:
+def test_writes_numpy_floats_and_rejects_numpy_integers() -> None:
     assert as_json({"share": np.float64(0.5)}) == {"share": 0.5}
     with pytest.raises(ValueError, match=r"np.int64\(3\) of type int64 is not a JSON value: write"):
         as_json([np.int64(3)])
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1: "a"}, {"a"}, b"a", 1j, Inner])
-def test_what_json_does_not_have_is_refused(value: object) -> None:
+def test_rejects_values_that_json_lacks(value: object) -> None:
     with pytest.raises(ValueError, match="is not a JSON value"):
         as_json({"deep": [value]})
 
@@ -87,6 +87,6 @@ def test_what_json_does_not_have_is_refused(value: object) -> None:
         (float, "0.5", "'0.5' is not of type float"),
     ],
 )
-def test_what_is_of_another_type_is_refused(kind: Any, value: object, message: str) -> None:
+def test_rejects_values_of_another_type(kind: Any, value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         from_json(kind, value)

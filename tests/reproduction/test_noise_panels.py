@@ -1,4 +1,4 @@
-"""Bars stand where the numbers are; what is missing leaves a gap."""
+"""Bar figures show the given numbers; missing ones leave a gap."""
 
 from dataclasses import replace
 
@@ -18,28 +18,22 @@ def panel(title="Flowers-102"):
     return NoisePanel(title, (0.0, 0.5, 0.9), ("0", "0.5", "0.9"), curves)
 
 
-def bars_of(axes):
-    return [each for each in axes.containers if type(each).__name__ == "BarContainer"]
-
-
-def test_bars_are_as_high_as_the_means_and_side_by_side():
+def test_bars_show_the_means_side_by_side():
     figure = gain_bars_figure([panel()], ylabel="gain")
     (axes,) = figure.axes
-    student, two_hot = bars_of(axes)
+    bars = [each for each in axes.containers if type(each).__name__ == "BarContainer"]
+    student, two_hot = bars
     np.testing.assert_array_equal([bar.get_height() for bar in student], [1.0, np.nan, 3.0])
     np.testing.assert_array_equal([bar.get_height() for bar in two_hot], [-2.0, 1.0, 4.0])
     assert student[2].get_x() + student[2].get_width() == pytest.approx(two_hot[2].get_x())
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0", "0.5", "0.9"]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["student", "two-hot"]
-
-
-def test_only_what_has_a_spread_gets_error_bars():
-    (axes,) = gain_bars_figure([panel()], ylabel="gain").axes
+    # Only the student has a spread.
     assert sum(type(each).__name__ == "ErrorbarContainer" for each in axes.containers) == 1
 
 
-def test_every_panel_has_its_title_and_no_panel_is_left_over():
+def test_every_panel_has_a_title_and_empty_panels_are_hidden():
     figure = gain_bars_figure([panel(f"data {i}") for i in range(4)], ylabel="gain")
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert [axes.get_title() for axes in shown] == [f"data {i}" for i in range(4)]
@@ -47,14 +41,7 @@ def test_every_panel_has_its_title_and_no_panel_is_left_over():
     assert [bool(axes.get_xlabel()) for axes in shown] == [False, True, True, True]
 
 
-def test_panels_of_a_row_may_share_their_scale():
-    high = MethodCurve("student", "#0072B2", (50.0, 1.0, 1.0), (NAN,) * 3)
-    panels = [panel(), replace(panel(), curves=(high,))]
-    figure = gain_bars_figure(panels, ylabel="gain", share_y=True)
-    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
-
-
-def test_marks_of_noise_rates_are_explained_below():
+def test_marks_of_noise_rates_are_explained():
     marked = replace(panel(), rate_names=("0", "0.5†", "0.9"))
     (axes,) = gain_bars_figure([marked], ylabel="gain").axes
     assert [tick.get_text()[-1] for tick in axes.get_xticklabels()][1] == "†"

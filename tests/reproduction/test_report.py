@@ -23,7 +23,7 @@ CLAIM = Claim(
 VERDICT = ClaimVerdict(
     Answer.CONDITIONAL,
     "In 1 of 2.",
-    "the data set is a|b IV",
+    "the dataset is a|b IV",
     Table("Numbers", ("η",), ((0.5,),)),
     "Do.",
     "1 of 2 settings, 1 draw",
@@ -38,11 +38,11 @@ REPORT = Report(
 )
 
 
-def test_the_page_has_a_row_for_every_claim_with_its_sentence_and_rule():
+def test_page_lists_every_claim_with_its_rule():
     text = REPORT.to_markdown("# Page", folder="figures")
     assert text.startswith("# Page\n")
     row = "| [We <b>see</b> it.](figures/fig-mine.md#it-holds-100--c_kk--0) (Section 1) | Look. |"
-    row += " ◐ when the data set is a\\|b IV; 1 of 2 settings, 1 draw |"
+    row += " ◐ when the dataset is a\\|b IV; 1 of 2 settings, 1 draw |"
     assert row in text
     assert "◐ confirmed only when" in text
     assert "Claims about settings: And look again." in text
@@ -50,18 +50,7 @@ def test_the_page_has_a_row_for_every_claim_with_its_sentence_and_rule():
     assert "Questions of our own" not in text
 
 
-def test_a_rule_in_brief_stands_for_the_rule_on_the_page():
-    brief = replace(CLAIM, brief="it looks so")
-    text = replace(REPORT, verdicts=[(brief, VERDICT)]).to_markdown("", "figures")
-    assert "| it looks so |" in text
-    assert "Look." not in text
-
-
-def test_a_verdict_in_short_is_the_answer_where_there_is_no_basis():
-    assert replace(VERDICT, basis="", condition="").in_short == "confirmed only when"
-
-
-def test_questions_of_our_own_stand_apart_from_verdicts_on_the_paper():
+def test_page_separates_questions_of_our_own():
     own = replace(CLAIM, title="And we?", place=NOT_IN_PAPER)
     text = replace(REPORT, verdicts=[*REPORT.verdicts, (own, VERDICT)]).to_markdown("", "figures")
     verdicts, questions = text.split("## Questions of our own")
@@ -70,7 +59,7 @@ def test_questions_of_our_own_stand_apart_from_verdicts_on_the_paper():
     assert "And we?" in questions
 
 
-def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
+def test_every_exhibit_has_a_page_with_its_claims():
     pages = REPORT.pages()
     assert pages.keys() == {"fig-mine"}
     page = pages["fig-mine"]
@@ -79,14 +68,14 @@ def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
     assert "![Mine: of cats](fig-mine/plot%20one.svg)" in page
     assert "## It holds: 100 % (C_kk > 0)" in page
     assert (
-        "**◐ Confirmed only when the data set is a|b IV (1 of 2 settings, 1 draw).** In 1 of 2."
+        "**◐ Confirmed only when the dataset is a|b IV (1 of 2 settings, 1 draw).** In 1 of 2."
         in page
     )
     assert "*Rule.* Look. And look again." in page
     assert "*In practice.* Do." in page
 
 
-def test_html_escapes_what_comes_from_outside():
+def test_html_is_escaped():
     page = REPORT.to_html()
     assert "<i>" not in page
     assert "<b>" not in page

@@ -1,4 +1,4 @@
-"""Figures and tables that need no data, by what they show, at tiny settings."""
+"""Figures and tables that need no data, at tiny settings."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,14 +8,9 @@ import pytest
 
 from twohot_paper.exhibit import RUN_KINDS, Maker, choose_exhibits
 from twohot_paper.runs import as_json, from_json
-from twohot_paper.synthetic_makers import (
-    LabelCorruption,
-    SyntheticAccuracy,
-    SyntheticEigenvalues,
-)
+from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
+from twohot_paper.synthetic_makers import LabelCorruption, SyntheticAccuracy, SyntheticEigenvalues
 from twohot_paper.synthetic_outputs import (
-    PAPER_LEVELS,
-    Separation,
     SeparationCurves,
     SoftmaxErrors,
     SyntheticLabelOutputs,
@@ -59,7 +54,7 @@ def test_every_exhibit_without_data_is_tested_here() -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_makers_draw_all_and_say_what_is_missing(
+def test_makers_draw_and_report_missing_runs(
     name: str, all_results: dict[str, dict[Any, Any]]
 ) -> None:
     maker, results = MAKERS[name], all_results[name]
@@ -109,7 +104,7 @@ def test_eigenvalues_of_later_rounds_are_powers(all_results: dict[str, dict[Any,
     assert row[4].mean == pytest.approx((q / p) ** 2, abs=1e-6)
 
 
-def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -> None:
+def test_outputs_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -> None:
     maker, results = MAKERS["fig:clean_noisy_output"], all_results["fig:clean_noisy_output"]
     made = maker.make(results, [])
     row = next(row for row in made.tables["clean_noisy_output"].rows if row[0].startswith("Pert"))
@@ -124,30 +119,20 @@ def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any
     assert row[2:4] == pytest.approx((pooled.mean(), pooled.std()), abs=1e-4)
 
 
-def test_separations_of_the_papers_data_sets() -> None:
-    """λ for q/p = 2 and q/p at the penalties of the text, as computed before."""
-    measured_before = {
-        "CIFAR-100": (1.52e-7, 125.5, 105.8),
-        "Caltech-101": (8.64e-7, 45.5, 43.9),
-        "Caltech-256": (1.11e-7, 45.9, 43.8),
-        "Flowers-102": (1.09e-6, 31.1, 30.2),
-        "Food-101": (1.10e-7, 125.9, 110.9),
-        "StanfordCars": (6.39e-7, 8.85, 8.82),
-    }
-    assert measured_before.keys() == PAPER_LEVELS.keys()
-    for name, numbers in measured_before.items():
-        found, of_raw = Separation.of(name, 1.0), Separation.of(name, 1000.0)
-        at_penalties = found.at(found.claimed), found.at(found.used)
-        assert (found.needed, *at_penalties) == pytest.approx(numbers, rel=4e-3)
-        assert of_raw.needed == pytest.approx(1000 * found.needed)
-    axes = SeparationCurves().make({}, []).figures["lambda_pq"].axes[0]
-    assert axes.get_lines()[0].get_ydata()[0] < 2 < axes.get_lines()[0].get_ydata()[-1]
-
-
-def test_corruption_matrices_in_numbers() -> None:
+def test_table_of_corruption_matrices() -> None:
     made = LabelCorruption(superclass=(0, 0, 0, 1), noise_rate=0.6).make({}, [])
     rows = {row[:2]: row[2:] for row in made.tables["label_corruption_three"].rows}
     assert rows["symmetric", 0] == pytest.approx((0.4, 0.2, 0.2, 0.2))
     assert rows["asymmetric", 3] == pytest.approx((0.3, 0.15, 0.15, 0.4))
     assert rows["superclass", 1] == pytest.approx((0.3, 0.4, 0.3, 0))
     assert rows["superclass", 3] == (0, 0, 0, 1)
+
+
+def test_plane_labels_corners_and_circles_clusters() -> None:
+    outputs = np.array([[[0.9, 0.05, 0.05], [0.05, 0.9, 0.05]], [[0.4, 0.35, 0.25]] * 2])
+    labels = np.array([0, 0])
+    rows = {"two samples": LabelledOutputs(outputs, labels, labels)}
+    drawn = output_plane_figure(rows, rounds=(1, 2), class_names=["ant", "bee", "cow"])
+    apart, together = drawn.axes
+    assert [text.get_text() for text in apart.texts] == ["ant", "bee", "cow"]
+    assert (len(apart.get_lines()), len(together.get_lines())) == (1, 2)

@@ -1,4 +1,4 @@
-"""The slow plain twin of the theory: samples one by one, matrices in full, textbook algebra.
+"""A slow, plain implementation of the theory: single samples, full matrices, textbook algebra.
 
 Nothing here is imported from the package; everything is float64 and small.
 """

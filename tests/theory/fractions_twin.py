@@ -1,4 +1,4 @@
-"""The linear theory in fractions: no rounding, so that a tie is a tie and a margin has a sign.
+"""The linear theory in exact fractions, which decide ties and signs without rounding.
 
 Numbers are taken as they are written, 0.1 as 1/10. Nothing here is imported from the package.
 """

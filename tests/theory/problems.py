@@ -1,4 +1,4 @@
-"""What the theory's tests share: the paper's setting, strategies, fixed examples."""
+"""Shared by the theory's tests: the paper's setting, strategies, fixed examples."""
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -9,10 +9,7 @@ from twohot.theory import CorrelationModel
 
 # The same examples in every run: a failure is reproduced by running the test again.
 examples = settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 few_examples = settings(examples, max_examples=15)
 

@@ -8,11 +8,7 @@ from hypothesis import strategies as st
 
 from theory.dense import AT_MOST, PER_CONDITION, rounds
 from theory.problems import ROUNDS, SEEDS, examples
-from twohot.theory import (
-    LabelAveraging,
-    average_labels,
-    softmax_rounds,
-)
+from twohot.theory import LabelAveraging, average_labels, softmax_rounds
 
 
 def random_data(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -33,7 +29,7 @@ def expected(features: np.ndarray, targets: np.ndarray, l2: float, n_rounds: int
 
 @examples
 @given(SEEDS, ROUNDS)
-def test_inverse_eigen_and_feature_forms_agree_with_dense_solves(seed: int, n_rounds: int) -> None:
+def test_all_forms_match_dense_solves(seed: int, n_rounds: int) -> None:
     features, targets, l2 = random_data(seed)
     truth, tolerance = expected(features, targets, l2, n_rounds)
     gram = features @ features.T
@@ -48,7 +44,7 @@ def test_inverse_eigen_and_feature_forms_agree_with_dense_solves(seed: int, n_ro
 
 @examples
 @given(SEEDS, st.integers(1, 5))
-def test_unseen_samples_are_kernel_ridge_predictions(seed: int, n_rounds: int) -> None:
+def test_unseen_outputs_match_kernel_ridge_regression(seed: int, n_rounds: int) -> None:
     features, targets, l2 = random_data(seed)
     before, tolerance = expected(features, targets, l2, n_rounds - 1)
     unseen = np.random.default_rng(seed + 1).normal(size=(4, features.shape[1]))
@@ -63,7 +59,7 @@ def test_unseen_samples_are_kernel_ridge_predictions(seed: int, n_rounds: int) -
 
 @examples
 @given(SEEDS, st.integers(0, 4))
-def test_averaging_matrix_is_the_power_of_one_round(seed: int, n_rounds: int) -> None:
+def test_averaging_matrix_is_a_power_of_one_round(seed: int, n_rounds: int) -> None:
     features, targets, l2 = random_data(seed)
     gram, ridge = features @ features.T, targets.size * l2
     one = np.eye(len(gram)) - np.linalg.inv(np.eye(len(gram)) + gram / ridge)
@@ -76,7 +72,7 @@ def test_averaging_matrix_is_the_power_of_one_round(seed: int, n_rounds: int) ->
     )
 
 
-def test_features_never_make_a_square_matrix_of_samples() -> None:
+def test_features_form_no_gram_matrix() -> None:
     """3,000 samples of 4 features are 96 kB; a square matrix of them would be 72 MB."""
     rng = np.random.default_rng(0)
     features, targets = rng.normal(size=(3000, 4)), np.eye(3)[rng.integers(3, size=3000)]

@@ -1,4 +1,4 @@
-"""Cases I-V: each closed form against dense solves, and the model against the form."""
+"""Cases I-V: closed forms and models against dense solves."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ FORMS: dict[int, Callable[..., np.ndarray]] = {
 @pytest.mark.parametrize("kind", FORMS)
 @examples
 @given(seed=SEEDS, superclass=SUPERCLASSES, n_rounds=ROUNDS)
-def test_closed_form_and_model_against_dense_solves(
+def test_closed_forms_and_models_match_dense_solves(
     kind: int, seed: int, superclass: list[int], n_rounds: int
 ) -> None:
     problem, known = setting(seed, kind, superclass)

@@ -1,4 +1,4 @@
-"""Correlation models: Gram matrix, spectrum, and what is no model at all."""
+"""Correlation models: Gram matrix, spectrum, invalid models."""
 
 import numpy as np
 import pytest
@@ -36,8 +36,8 @@ def test_centred_features_may_correlate_negatively() -> None:
     )
 
 
-def test_what_is_a_model_depends_on_the_class_sizes() -> None:
-    """With few samples own norms outweigh a correlation that many samples cannot have."""
+def test_valid_correlations_depend_on_class_sizes() -> None:
+    """The same correlation is possible for few samples and impossible for many."""
     few = CorrelationModel.from_correlation([[0.3, 0.6], [0.6, 0.3]], class_sizes=1)
     with pytest.raises(ValueError, match="not positive semidefinite"):
         few.with_class_sizes(20)

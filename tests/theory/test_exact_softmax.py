@@ -1,4 +1,4 @@
-"""The exact softmax: two solvers, a plain third, and the optimum's own law."""
+"""The exact softmax: two solvers, a plain third one, and the fixed point."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,19 +19,11 @@ from theory.dense import (
     symmetric,
     top_labels,
 )
-from theory.problems import (
-    FIGURE,
-    FIGURE_L2,
-    SEEDS,
-    examples,
-    few_examples,
-    model_of,
-)
+from theory.problems import FIGURE, FIGURE_L2, SEEDS, examples, few_examples, model_of
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
     SoftmaxRound,
-    average_labels,
     outputs_by_round,
     population_partial_labels,
     population_rounds,
@@ -65,7 +57,7 @@ def both_solvers(problem: Problem, l2: float, n_rounds: int) -> Iterator[tuple[S
 @pytest.mark.slow
 @few_examples
 @given(SEEDS)
-def test_both_solvers_agree_with_plain_newton(seed: int) -> None:
+def test_both_solvers_match_plain_newton(seed: int) -> None:
     problem = random_problem(seed)
     l2, outputs = max(problem.l2, 1e-3), problem.one_hot  # below, undamped Newton diverges
     for by_sample, (_, listed) in both_solvers(problem, l2, 3):
@@ -88,24 +80,24 @@ def test_solvers_satisfy_the_fixed_point_at_any_penalty(seed: int, log_l2: float
 
 
 def test_population_against_dense_newton_at_the_figure_setting() -> None:
-    """n = 100: 1e-12, in at most 8 Newton steps a round."""
+    """They agree to 1e-12, in at most 8 Newton steps per round."""
     problem = Problem(FIGURE.correlation, np.ones(4), COUNTS, FIGURE_L2)
     for by_sample, (by_type, listed) in both_solvers(problem, FIGURE_L2, 6):
         np.testing.assert_allclose(listed, by_sample.outputs, rtol=0, atol=1e-12)
         assert max(by_sample.n_steps, by_type.n_steps) <= 8
 
 
-def test_the_first_newton_step_is_the_linear_theory() -> None:
+def test_first_newton_step_equals_linear_theory() -> None:
     gram, targets = FIGURE.gram(), np.eye(4)[GIVEN]
     (first,) = softmax_rounds(
         LabelAveraging.from_gram(gram), targets, l2=FIGURE_L2, n_rounds=1, max_steps=1
     )
     assert not first.converged
-    linear = average_labels(gram, targets, l2=FIGURE_L2, n_rounds=1)
+    linear = LabelAveraging.from_gram(gram).outputs(targets, l2=FIGURE_L2, n_rounds=1)
     np.testing.assert_allclose((1 + first.logits) / 4, linear, rtol=0, atol=1e-12)
 
 
-def test_partial_label_student_against_plain_newton() -> None:
+def test_partial_label_student_matches_plain_newton() -> None:
     counts = circulant([5, 3, 1, 1]).astype(int)
     model = FIGURE.with_class_sizes(10)
     given = listed_labels(counts)
@@ -116,7 +108,7 @@ def test_partial_label_student_against_plain_newton() -> None:
     np.testing.assert_allclose(listed, student, rtol=0, atol=1e-11)
 
 
-def test_unseen_samples_are_predicted_from_the_coefficients() -> None:
+def test_unseen_outputs_follow_from_coefficients() -> None:
     targets = np.eye(4)[GIVEN]
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1)
     alpha = sample_coefficients(targets, fitted.predicted.of(TRUE, GIVEN), l2=FIGURE_L2)
@@ -127,7 +119,7 @@ def test_unseen_samples_are_predicted_from_the_coefficients() -> None:
 @PRECISE
 @pytest.mark.parametrize("ridge", [1e-2, 0.5, 50.0])
 @pytest.mark.parametrize("sizes", [[1e2] * 3, [1e8] * 3, [1e3, 1e5, 1e8]])
-def test_any_number_of_samples_against_extended_precision(sizes: list[float], ridge: float) -> None:
+def test_any_number_of_samples_matches_extended_precision(sizes: list[float], ridge: float) -> None:
     correlation = np.array([[0.4, 0.1, 0.02], [0.1, 0.3, 0.05], [0.02, 0.05, 0.5]])
     shares = np.array([[6, 3, 1], [2, 7, 1], [0, 2, 8]]) / 10
     model = CorrelationModel.from_correlation(correlation, class_sizes=sizes)
@@ -143,9 +135,7 @@ def test_any_number_of_samples_against_extended_precision(sizes: list[float], ri
 
 @examples
 @given(SEEDS, st.floats(-30, 3))
-def test_outputs_keep_their_digits_near_uniform_and_never_fall_below_zero(
-    seed: int, log_scale: float
-) -> None:
+def test_outputs_are_accurate_near_uniform_and_not_negative(seed: int, log_scale: float) -> None:
     logits = 10**log_scale * np.random.default_rng(seed).normal(size=(5, 3))
     deviations = softmax_deviations(logits)
     wide = logits.astype(np.longdouble)
@@ -157,8 +147,8 @@ def test_outputs_keep_their_digits_near_uniform_and_never_fall_below_zero(
     np.testing.assert_allclose(deviations + 1 / 3, softmax(logits), rtol=0, atol=1e-15)
 
 
-def test_late_rounds_keep_their_labels() -> None:
-    """At a ridge of 10⁸ the third round differs from uniform by 10⁻²⁰, as the theory says it does.
+def test_late_rounds_rank_labels_correctly() -> None:
+    """At a ridge of 10⁸, the third round differs from uniform by 10⁻²⁰.
 
     The softmax is then as linear as can be: the linear theory is the oracle, to many digits.
     """
@@ -178,8 +168,8 @@ def test_late_rounds_keep_their_labels() -> None:
 
 
 @pytest.mark.parametrize("ridge", [1e-14, 1e-10, 1e-6])
-def test_almost_no_penalty_is_fitted_and_said_to_be(ridge: float) -> None:
-    """Labels are memorised, logits are only known to rounding of outputs over the penalty."""
+def test_tiny_penalties_converge(ridge: float) -> None:
+    """Labels are memorised. Logits are accurate to output rounding over the penalty."""
     l2 = ridge / FIGURE.ridge(1.0)
     for by_type in population_rounds(FIGURE, COUNTS / 100, l2=l2, n_rounds=2):
         assert by_type.converged
@@ -208,7 +198,7 @@ def test_softmax_error_table() -> None:
         np.testing.assert_allclose(errors, row, rtol=5e-3)
 
 
-def test_giving_up_is_reported() -> None:
+def test_reports_unconverged_rounds() -> None:
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
     assert not fitted.converged
     assert fitted.n_steps == 2
@@ -216,7 +206,7 @@ def test_giving_up_is_reported() -> None:
         softmax_error(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
 
 
-def test_uniform_targets_are_learnt_at_once() -> None:
+def test_uniform_targets_give_uniform_outputs() -> None:
     averaging = LabelAveraging.from_features(np.eye(3))
     (fitted,) = softmax_rounds(averaging, np.full((3, 4), 0.25), l2=0.1, n_rounds=1)
     assert fitted.converged

@@ -1,4 +1,4 @@
-"""The bound for estimated correlations, by drawing the rows many times."""
+"""The error due to estimated correlations, measured by drawing the rows many times."""
 
 from collections.abc import Callable
 from typing import Any
@@ -65,7 +65,7 @@ def true_model(n_per_class: int) -> CorrelationModel:
 def drawn(
     rng: np.random.Generator, n_per_class: int, decay: float, *, unit_norm: bool
 ) -> np.ndarray:
-    """Rows of all classes; of unit norm they are neither Gaussian nor exactly of these means."""
+    """Rows of all classes. Rows of unit norm are not Gaussian, and their means differ slightly."""
     rows = rng.normal(size=(N_CLASSES, n_per_class, N_FEATURES)) * np.sqrt(spectrum(decay))
     rows += class_means()[:, None, :]
     return rows / np.linalg.norm(rows, axis=2, keepdims=True) if unit_norm else rows
@@ -105,21 +105,21 @@ def by_halves(rows: np.ndarray, _: CorrelationModel, __: float, **how: Any) -> P
 
 @SETTINGS
 def test_predictions_are_within_the_bound(setting: tuple[float, ...]) -> None:
-    """95 % of 100 draws must be; nearly all are, as the bound is for the worst covariance."""
+    """The bound must cover 95 % of 100 draws. It covers nearly all: it is for any covariance."""
     covered, width = coverage(by_bound, 100, setting)
     assert covered >= 0.95
     assert width < 40
 
 
 @SETTINGS
-def test_predictions_are_within_the_spread_of_halves(setting: tuple[float, ...]) -> None:
-    """95 % are expected of 60 data sets: fewer than 88 % are as rare as one in a hundred."""
+def test_predictions_are_within_the_spread(setting: tuple[float, ...]) -> None:
+    """95 % of 60 datasets are expected. Fewer than 88 % have a probability of 1 %."""
     covered, width = coverage(by_halves, 60, setting)
     assert covered >= 0.88
     assert width < 4
 
 
-def test_the_spread_is_that_of_the_gram_matrix_and_of_the_outputs_too() -> None:
+def test_spread_grows_with_confidence_and_repeats() -> None:
     rng = np.random.default_rng(3)
     labels = np.repeat(np.arange(3), [30, 8, 15])
     rows = rng.normal(size=(len(labels), 10)) + 2 * np.eye(3, 10)[labels]
@@ -135,7 +135,7 @@ def test_the_spread_is_that_of_the_gram_matrix_and_of_the_outputs_too() -> None:
     assert again.outputs.tolist() == found.outputs.tolist()
 
 
-def test_the_bound_falls_with_the_rows_and_grows_with_the_confidence() -> None:
+def test_bound_falls_with_rows_and_grows_with_confidence() -> None:
     model = CorrelationModel.case_1(n_classes=3, same_class=0.5, n_per_class=100)
     corruption = symmetric(3, 0.3)
 

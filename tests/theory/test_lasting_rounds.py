@@ -1,4 +1,4 @@
-"""Rounds from which on all is right: against rounds judged one by one, and in closed form."""
+"""The first and last right rounds against verdicts of single rounds."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def judged(model: CorrelationModel, corruption: np.ndarray, l2: float, last: int
 
 
 def check_against_rounds(needed: RoundsNeeded, right: np.ndarray, horizon: int) -> None:
-    """By rounds one by one, as far as those go."""
+    """Compare with the verdicts of single rounds, as far as they go."""
     firsts, lasts = [*needed.per_class, needed.overall], [*needed.until, needed.overall_until]
     for column, first, last in zip([*right.T, right.all(axis=1)], firsts, lasts, strict=True):
         rounds = 1 + np.flatnonzero(column)
@@ -50,7 +50,7 @@ def check_against_rounds(needed: RoundsNeeded, right: np.ndarray, horizon: int) 
 
 @few_examples
 @given(SEEDS)
-def test_any_model_is_right_from_the_round_that_is_said(seed: int) -> None:
+def test_rounds_until_right_match_single_rounds(seed: int) -> None:
     problem = random_problem(seed)
     model, l2 = model_of(problem), problem.l2
     horizon = 1 + seed % 20
@@ -58,8 +58,8 @@ def test_any_model_is_right_from_the_round_that_is_said(seed: int) -> None:
     check_against_rounds(needed, judged(model, problem.corruption, l2, 60), horizon)
 
 
-def test_classes_that_are_never_right_together_have_no_round() -> None:
-    """Class 0 breaks in round 4, the round in which class 2 becomes right."""
+def test_reports_classes_that_are_never_right_together() -> None:
+    """Class 0 becomes wrong in round 4, in which class 2 becomes right."""
     needed = rounds_until_right(BREAKS, BREAKING, l2=0.03)
     assert needed.per_class.tolist() == [np.inf, 1, 4]
     assert needed.overall == np.inf
@@ -71,8 +71,8 @@ def test_classes_that_are_never_right_together_have_no_round() -> None:
     check_against_rounds(needed, judged(BREAKS, np.array(BREAKING), 0.03, 250), 50)
 
 
-def test_what_does_not_last_has_a_last_round() -> None:
-    """The largest class outlives the others: rounds 3 to 85 are right, and no later one."""
+def test_reports_the_last_right_round() -> None:
+    """Late rounds predict only the largest class: rounds 3 to 85 are right, and no later one."""
     model = CorrelationModel.from_correlation(
         [[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]],
         class_sizes=[400, 150, 250],
@@ -86,7 +86,7 @@ def test_what_does_not_last_has_a_last_round() -> None:
 
 
 @pytest.mark.parametrize("name", LATE)
-def test_late_margins_are_no_ties_and_rounding_rights_no_class(name: str) -> None:
+def test_late_rounds_are_neither_tied_nor_right_by_rounding(name: str) -> None:
     correlation, size, corruption, l2, verdict = LATE[name]
     model = CorrelationModel.from_correlation(correlation, class_sizes=size)
     needed = rounds_until_right(model, corruption, l2=l2)

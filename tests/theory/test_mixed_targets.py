@@ -1,4 +1,4 @@
-"""Rounds on mixtures of given labels and outputs: against repeated solves, and by law."""
+"""Rounds on mixtures of given labels and outputs, against repeated solves and laws."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from twohot.theory.outputs import top_of_lowest
 
 @few_examples
 @given(SEEDS, st.integers(0, 5), st.sampled_from([0.0, 0.2, 0.7, 1.0]))
-def test_mixed_rounds_against_repeated_solves(seed: int, n_rounds: int, mix: float) -> None:
+def test_mixed_rounds_match_repeated_solves(seed: int, n_rounds: int, mix: float) -> None:
     problem = random_problem(seed)
     outputs = problem.one_hot
     for t in range(n_rounds):
@@ -27,14 +27,14 @@ def test_mixed_rounds_against_repeated_solves(seed: int, n_rounds: int, mix: flo
 
 
 @pytest.mark.parametrize("mix", [0.05, 0.3, 0.9])
-def test_many_mixed_rounds_are_a_teacher_at_a_larger_penalty(mix: float) -> None:
+def test_many_mixed_rounds_equal_a_teacher_at_a_larger_penalty(mix: float) -> None:
     corruption = circulant([0.4, 0.3, 0.2, 0.1])
     mixed = mixed_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=10**9, mix=mix)
     teacher = type_outputs(FIGURE, corruption, l2=FIGURE_L2 / mix, n_rounds=1)
     np.testing.assert_allclose(mixed.outputs, teacher.outputs, rtol=0, atol=1e-12)
 
 
-def test_the_lowest_of_lines_is_highest_where_it_is_said() -> None:
+def test_top_of_lowest_beats_a_grid() -> None:
     rng, grid = np.random.default_rng(1), np.linspace(0, 1, 1001)[:, None]
     inside = 0
     for _ in range(200):
@@ -46,8 +46,8 @@ def test_the_lowest_of_lines_is_highest_where_it_is_said() -> None:
     assert inside > 40
 
 
-def test_the_best_mix_beats_a_grid() -> None:
-    """On random models; in some it lies between teacher and student, and beats both."""
+def test_best_mix_beats_a_grid() -> None:
+    """For some random models the best mix lies between teacher and student, and beats both."""
     rng = np.random.default_rng(0)
     between = 0
     for _ in range(80):

@@ -1,4 +1,4 @@
-"""Outputs per type against samples listed one by one."""
+"""Outputs per type against outputs of single samples."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,8 @@ from twohot.theory import (
 
 @examples
 @given(SEEDS, st.integers(0, 6))
-def test_every_round_of_any_model(seed: int, n_rounds: int) -> None:
-    """Outputs, class means, unseen samples and verdicts, against samples one by one."""
+def test_outputs_of_any_model_match_dense_solves(seed: int, n_rounds: int) -> None:
+    """Outputs, class means, unseen samples and verdicts against dense solves of all samples."""
     problem = random_problem(seed)
     model, tolerance, uniform = model_of(problem), problem.tolerance(), 1 / problem.n_classes
     before = rounds(problem.gram, problem.one_hot, problem.ridge, max(n_rounds - 1, 0))
@@ -57,7 +57,7 @@ def test_every_round_of_any_model(seed: int, n_rounds: int) -> None:
 
 @examples
 @given(SEEDS, st.integers(1, 3))
-def test_partial_label_student_of_any_model(seed: int, n_candidates: int) -> None:
+def test_partial_label_student_matches_dense_solves(seed: int, n_candidates: int) -> None:
     problem = random_problem(seed)
     n_candidates = min(n_candidates, problem.n_classes)
     teacher = rounds(problem.gram, problem.one_hot, problem.ridge, 1)
@@ -77,8 +77,8 @@ def test_partial_label_student_of_any_model(seed: int, n_candidates: int) -> Non
 
 @examples
 @given(SEEDS, st.integers(1, 4))
-def test_features_that_change_with_the_round(seed: int, n_rounds: int) -> None:
-    """Every round has Gram matrices of its own, which do not commute: the order matters."""
+def test_evolving_outputs_match_dense_solves(seed: int, n_rounds: int) -> None:
+    """Every round has another Gram matrix. They do not commute, so the order matters."""
     first = random_problem(seed)
     rng = np.random.default_rng(seed)
     truth, models, tolerance = first.one_hot, [], 0.0
@@ -95,7 +95,7 @@ def test_features_that_change_with_the_round(seed: int, n_rounds: int) -> None:
     np.testing.assert_allclose(outputs, truth, rtol=0, atol=min(tolerance, AT_MOST))
 
 
-def test_round_zero_is_the_given_labels() -> None:
+def test_round_zero_returns_given_labels() -> None:
     model = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=10)
     predicted = type_outputs(model, symmetric(3, 0.3), l2=0.01, n_rounds=0)
     np.testing.assert_allclose(predicted.outputs[1], np.eye(3), atol=1e-15)
@@ -107,7 +107,7 @@ def test_round_zero_is_the_given_labels() -> None:
     assert given_labels.accuracy() == pytest.approx(0.7)
 
 
-def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:
+def test_outputs_converge_for_many_samples() -> None:
     """At fixed ridge the outputs have a limit; 10¹² samples reach it to 1e-9."""
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=1e12
@@ -118,7 +118,7 @@ def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:
     np.testing.assert_allclose(predicted.outputs[0, 1], limit, rtol=0, atol=1e-9)
 
 
-def test_accuracy_weighs_types_by_their_samples_and_counts_no_tie() -> None:
+def test_accuracy_weights_types_and_excludes_ties() -> None:
     model = CorrelationModel.case_1(n_classes=2, same_class=0.3, n_per_class=[30, 10])
     predicted = type_outputs(model, [[0.8, 0.2], [0.5, 0.5]], l2=0.01, n_rounds=0)
     np.testing.assert_allclose(predicted.class_accuracy(), [0.8, 0.5])

@@ -1,4 +1,4 @@
-"""Rounding is not evidence, and what is right to six digits is no tie: verdicts by fractions."""
+"""Verdicts against exact fractions: rounding neither decides nor hides a margin."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def verdicts(model: CorrelationModel, corruption: np.ndarray, l2: float, n_round
 
 
 @pytest.mark.parametrize("name", LATE)
-def test_late_rounds_are_judged_as_fractions_judge_them(name: str) -> None:
+def test_verdicts_of_late_rounds_match_fractions(name: str) -> None:
     correlation, size, corruption, l2, only = LATE[name]
     model = CorrelationModel.from_correlation(correlation, class_sizes=size)
     expected = exact_rounds(correlation, [size] * len(corruption), corruption, l2, 20)
@@ -33,7 +33,7 @@ def test_late_rounds_are_judged_as_fractions_judge_them(name: str) -> None:
     assert {each for row in expected for each in row} == {only}
 
 
-def test_a_margin_far_below_the_range_of_the_outputs_counts() -> None:
+def test_margins_far_below_the_output_range_count() -> None:
     correlation, size, corruption, l2, _ = LATE["right for ever"]
     model = CorrelationModel.from_correlation(correlation, class_sizes=size)
     for n_rounds in (12, 13, 300):
@@ -49,7 +49,7 @@ def test_a_margin_far_below_the_range_of_the_outputs_counts() -> None:
 
 @examples
 @given(SEEDS)
-def test_verdicts_on_any_decimals_are_those_of_fractions(seed: int) -> None:
+def test_verdicts_match_fractions(seed: int) -> None:
     """Correlations, shares and penalties of one or two decimals, where ties are common."""
     rng = np.random.default_rng(seed)
     n_classes = int(rng.integers(2, 5))
@@ -69,20 +69,20 @@ def test_verdicts_on_any_decimals_are_those_of_fractions(seed: int) -> None:
 
 
 @pytest.mark.parametrize("exponent", range(-17, -2))
-def test_the_exact_partial_label_student_at_small_penalties(exponent: int) -> None:
+def test_exact_partial_label_student_at_small_penalties(exponent: int) -> None:
     corruption = circulant([0.4, 0.3, 0.2, 0.1])
     student = population_partial_labels(FIGURE, corruption, l2=10.0**exponent)
     assert student.converged
     assert student.predicted.accuracy() == 1.0
 
 
-def test_what_rounding_hides_of_the_exact_student_is_a_tie_and_not_an_error() -> None:
+def test_margins_below_rounding_are_ties() -> None:
     student = population_partial_labels(FIGURE, circulant([0.4, 0.3, 0.2, 0.1]), l2=1e-19)
     assert {str(each) for each in judge(student.predicted).verdicts} == {"tie"}
 
 
 @pytest.mark.parametrize("l2", [1e-20, 1e-22])
-def test_no_convergence_is_reported_away_from_the_fixed_point(l2: float) -> None:
+def test_converged_rounds_are_at_the_fixed_point(l2: float) -> None:
     """Logits of 10²⁰ move by small fractions of themselves long before they are right."""
     given_labels = listed_labels(circulant([6, 2, 2, 2]).astype(int))
     averaging = LabelAveraging.from_gram(FIGURE.with_class_sizes(12).gram())
@@ -90,7 +90,7 @@ def test_no_convergence_is_reported_away_from_the_fixed_point(l2: float) -> None
     assert fitted.residual <= 1e-8 or not fitted.converged
 
 
-def test_no_accuracy_is_above_one() -> None:
+def test_accuracy_is_at_most_one() -> None:
     """Shares of 0.7, 0.2 and 0.1 sum to one and an ulp."""
     model = CorrelationModel.from_correlation(
         [[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]],

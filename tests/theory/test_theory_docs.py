@@ -28,7 +28,7 @@ def test_every_erratum_names_a_test() -> None:
     assert [entry[:40] for entry in numbered if "::test_" not in entry] == []
 
 
-def test_every_function_the_paper_is_led_to_exists() -> None:
+def test_every_listed_function_exists() -> None:
     table = PAGE.read_text().split("## Paper → code")[1].split("## Figures")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ") and "`" in line]
     names = set()
@@ -57,7 +57,7 @@ def test_every_public_name_is_listed_under_its_module() -> None:
     assert listed == defined
 
 
-def test_every_figure_of_the_paper_names_its_maker_and_drawing() -> None:
+def test_every_figure_lists_its_maker_and_drawing() -> None:
     rows = re.findall(
         r"^\|.*`(fig:\w+)`.*\| `(\w+)` \| `(\w+)` \|$", PAGE.read_text(), re.MULTILINE
     )
@@ -69,7 +69,7 @@ def test_every_figure_of_the_paper_names_its_maker_and_drawing() -> None:
         assert any(callable(getattr(module, drawing, None)) for module in modules)
 
 
-def test_every_label_of_the_papers_theory_is_on_the_page() -> None:
+def test_page_lists_every_equation_of_the_theory() -> None:
     """Labels of the appendices' equations; those of the text are listed by number, 1 to 16."""
     page = PAGE.read_text()
     labels = [

@@ -1,4 +1,4 @@
-"""Bad input: a clear error each, from a table of calls and one of what they refuse."""
+"""Error messages for bad input, from a table of calls and tables of rejected arguments."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -137,10 +137,10 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"n_per_class": [3, 2]}, "one number or 3 numbers"),
     ],
     "CorrelationModel.case_4": [
-        ({"same_superclass": -0.1}, "=-0.1 and elsewhere=0.0 are out of order"),
+        ({"same_superclass": -0.1}, "=-0.1 and elsewhere=0.0 are out of order")
     ],
     "CorrelationModel.case_2": [
-        ({"same_class": [0.2, -0.1]}, "between 0 and 1, .* class 1 has -0.1"),
+        ({"same_class": [0.2, -0.1]}, "between 0 and 1, .* class 1 has -0.1")
     ],
     "CorrelationModel.from_correlation": [
         ({"correlation": [[0.4]]}, "at least 2 classes"),
@@ -187,7 +187,10 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
         *(({"confidence": level}, "confidence=") for level in (0.0, 1.0, 1.5)),
         ({"model": MODEL.with_class_sizes([1, 5, 5])}, "class with fewer than 2 rows"),
     ],
-    "prediction_spread": [({"true_labels": [0, 1, 2] + [0] * 9}, "class with fewer than 4 rows")],
+    "prediction_spread": [
+        ({"true_labels": [0, 1, 2] + [0] * 9}, "class with fewer than 4 rows"),
+        ({"confidence": 1.5}, "confidence=1.5"),
+    ],
     "partial_label_outputs": [
         ({"n_candidates": 0}, "n_candidates=0 is not .* integer of at least 1"),
         ({"n_candidates": 4}, "n_candidates=4 is more than the 3 classes: pass at"),
@@ -208,11 +211,13 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "rounds_until_right": [({"max_rounds": 10**400}, "max_rounds=.* out of range")],
     "LabelAveraging.from_gram": [
-        ({"gram": [[1, 2], [2, 1]]}, r"\(repair it with repair_gram\): it has the eigenvalue -1"),
+        ({"gram": [[1, 2], [2, 1]]}, r"\(repair it with repair_gram\): it has the eigenvalue -1")
     ],
     "LabelAveraging.from_features": [({"features": np.zeros((3, 0))}, r"features .* \(3, 0\)")],
     "average_labels": [
-        ({"gram": [[1, 2], [2, 1]], "targets": np.eye(2), "l2": 9.0}, "gram is not positive semi"),
+        ({"gram": [[1, 2], [2, 1]], "targets": np.eye(2), "l2": 9.0}, "gram is not positive semi")
+    ],
+    "BY_GRAM.outputs": [
         ({"targets": 2 * LABELS}, "rows of targets must sum to 1"),
         ({"targets": np.ones((3, 1))}, r"at least 2\), got shape \(3, 1\)"),
     ],
@@ -260,18 +265,18 @@ def refusals() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_calls_themselves_are_right(name: str) -> None:
+def test_valid_calls_work(name: str) -> None:
     named(name)(**CALLS[name])
 
 
 @pytest.mark.parametrize(("name", "changed", "message"), [*refusals()])
-def test_bad_input_is_named(name: str, changed: dict[str, Any], message: str) -> None:
+def test_rejects_bad_input(name: str, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         named(name)(**{**CALLS.get(name, {}), **changed})
 
 
 @pytest.mark.parametrize("name", [each for each in CALLS if "model" in CALLS[each]])
-def test_a_matrix_is_no_model(name: str) -> None:
+def test_rejects_a_matrix_as_model(name: str) -> None:
     message = "model must be a CorrelationModel, got ndarray; build one with CorrelationModel.cas"
     with pytest.raises(TypeError, match=message):
         named(name)(**{**CALLS[name], "model": np.eye(3)})
@@ -294,11 +299,11 @@ ONE_ROUND = partial(type_outputs, MODEL, l2=0.1, n_rounds=1)
         ("noise_tolerated", {"corruption_at": CLEAN, "predict": ONE_ROUND}, "a function of"),
     ],
 )
-def test_one_thing_for_another_is_named(name: str, arguments: Any, message: str) -> None:
+def test_rejects_arguments_of_another_type(name: str, arguments: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         named(name)(**arguments)
 
 
-def test_rows_written_with_few_digits_are_taken() -> None:
+def test_accepts_corruption_rounded_to_few_digits() -> None:
     predicted = type_outputs(MODEL, np.full((3, 3), 0.3333333), l2=0.1, n_rounds=1)
     np.testing.assert_allclose(predicted.corruption.sum(axis=1), 1, atol=1e-15)

@@ -27,14 +27,14 @@ def close(actual: object, truth: object, tolerance: float = LINEAR) -> None:
     np.testing.assert_allclose(np.asarray(actual), np.asarray(truth), rtol=0, atol=tolerance)
 
 
+def levels(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the paper's correlation model."""
+    names = {"superclass": "h", "same_class": "c", "same_superclass": "d", "n_per_class": "n"}
+    return {name: inputs[letter] for name, letter in names.items()}
+
+
 def block_model(inputs: dict[str, Any]) -> CorrelationModel:
-    return CorrelationModel.case_5(
-        superclass=inputs["h"],
-        same_class=inputs["c"],
-        same_superclass=inputs["d"],
-        elsewhere=inputs.get("e", 0.0),
-        n_per_class=inputs["n"],
-    )
+    return CorrelationModel.case_5(**levels(inputs), elsewhere=inputs.get("e", 0.0))
 
 
 def corruption_of(inputs: dict[str, Any]) -> np.ndarray:
@@ -79,32 +79,19 @@ def test_r03_r06_r08_r10_outputs_of_class_models(name: str) -> None:
         close(listed(predicted, inputs), outputs["Y"][str(t)])
 
 
-def test_r08_the_printed_formula_is_as_far_off_as_measured() -> None:
+def test_r08_error_of_the_printed_formula() -> None:
     inputs, outputs = case("R08_case5_equal")
     for t in inputs["t"]:
-        printed = case_5_printed(
-            corruption_of(inputs),
-            superclass=inputs["h"],
-            same_class=inputs["c"],
-            same_superclass=inputs["d"],
-            elsewhere=inputs["e"],
-            n_per_class=inputs["n"],
-            l2=inputs["lam"],
-            n_rounds=t,
-        )[inputs["true_classes"], inputs["given_labels"]]
-        error = np.abs(printed - outputs["Y"][str(t)]).max()
+        known = {**levels(inputs), "elsewhere": inputs["e"], "l2": inputs["lam"], "n_rounds": t}
+        printed = case_5_printed(corruption_of(inputs), **known)
+        listed = printed[inputs["true_classes"], inputs["given_labels"]]
+        error = np.abs(listed - outputs["Y"][str(t)]).max()
         close(error, outputs["printed_formula_max_error"][str(t)])
 
 
 def test_r14_theorem_on_rounds() -> None:
     inputs, outputs = case("R14_theorem_self")
-    kept = th.shrinkage(
-        superclass=inputs["h"],
-        same_class=inputs["c"],
-        same_superclass=inputs["d"],
-        n_per_class=inputs["n"],
-        l2=inputs["lam"],
-    )
+    kept = th.shrinkage(**levels(inputs), l2=inputs["lam"])
     close(
         [kept.own, kept.class_mean, kept.separation],
         [outputs["p"], outputs["q"], outputs["q_over_p"]],
@@ -167,23 +154,13 @@ def test_r16_r17_r21_partial_label_student(name: str) -> None:
 
 def test_r23_evolving_features() -> None:
     inputs, outputs = case("R23_evolving")
-    levels = list(zip(inputs["c"], inputs["d"], strict=True))
+    by_round = [{**inputs, "c": c, "d": d} for c, d in zip(inputs["c"], inputs["d"], strict=True)]
     corruption = corruption_of(inputs)
-    models = [block_model({**inputs, "c": c, "d": d}) for c, d in levels]
+    models = [block_model(each) for each in by_round]
     predicted = th.evolving_outputs(models, corruption, l2=inputs["lam"])
     close(listed(predicted, inputs), outputs["Y"])
-    kept = th.Shrinkage.product(
-        [
-            th.shrinkage(
-                superclass=inputs["h"],
-                same_class=c,
-                same_superclass=d,
-                n_per_class=inputs["n"],
-                l2=inputs["lam"],
-            )
-            for c, d in levels
-        ]
-    )
+    factors = [th.shrinkage(**levels(each), l2=inputs["lam"]) for each in by_round]
+    kept = th.Shrinkage.product(factors)
     close([kept.own, kept.class_mean], [outputs["prod_p"], outputs["prod_q"]])
     close(kept.superclass_mean, outputs["prod_r"])
     form = th.lemma_outputs(corruption, superclass=inputs["h"], kept=kept)
@@ -227,17 +204,12 @@ def test_r25_exact_softmax_per_type() -> None:
 def test_r29_penalty_for_a_separation() -> None:
     inputs, outputs = case("R29_lambda_choice")
     for known in outputs.values():
-        levels = PairLevels(
-            n_classes=known["K"],
-            n_per_class=known["n"],
-            same_class=known["c"],
-            same_superclass=known["d"],
-        )
-        l2 = th.l2_for_separation(levels, separation=inputs["rho"])
+        pairs = PairLevels(*(known[name] for name in ("K", "n", "c", "d")))
+        l2 = th.l2_for_separation(pairs, separation=inputs["rho"])
         assert l2 == pytest.approx(known["lam_for_q_over_p_2"], rel=1e-12)
-        assert th.separation_at(levels, l2=l2) == pytest.approx(2.0, rel=1e-12)
-        assert th.largest_separation(levels) == pytest.approx(known["max_q_over_p"], rel=1e-12)
-        used = th.separation_at(levels, l2=known["lam_used"])
+        assert th.separation_at(pairs, l2=l2) == pytest.approx(2.0, rel=1e-12)
+        assert th.largest_separation(pairs) == pytest.approx(known["max_q_over_p"], rel=1e-12)
+        used = th.separation_at(pairs, l2=known["lam_used"])
         assert used == pytest.approx(known["q_over_p_at_used"], rel=1e-12)
 
 

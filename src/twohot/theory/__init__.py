@@ -13,13 +13,18 @@ from twohot.theory.averaging import (
     shrinkage_factors,
 )
 from twohot.theory.closed_forms import (
+    PairLevels,
     Shrinkage,
     case_1_outputs,
     case_2_outputs,
     case_3_outputs,
     case_4_outputs,
     case_5_outputs,
+    l2_for_separation,
+    largest_separation,
     lemma_outputs,
+    log_separation_at,
+    separation_at,
     shrinkage,
 )
 from twohot.theory.correlation_models import (
@@ -61,13 +66,6 @@ from twohot.theory.partial_labels import (
     candidate_targets,
     partial_label_condition,
     partial_label_outputs,
-)
-from twohot.theory.penalty import (
-    PairLevels,
-    l2_for_separation,
-    largest_separation,
-    log_separation_at,
-    separation_at,
 )
 from twohot.theory.theorem_4_1 import (
     RoundsCondition,

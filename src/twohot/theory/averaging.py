@@ -171,12 +171,7 @@ class LabelAveraging:
         return np.asarray(self.eigenvectors @ (factors[:, None] * (self.eigenvectors.T @ given)))
 
     def coef(
-        self,
-        targets: ArrayLike,
-        *,
-        l2: float,
-        n_rounds: int,
-        temperature: float = 1.0,
+        self, targets: ArrayLike, *, l2: float, n_rounds: int, temperature: float = 1.0
     ) -> FloatArray:
         """Return the coefficients (n_classes, n_features) of round `n_rounds`, at least 1."""
         if self.directions is None:

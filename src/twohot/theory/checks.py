@@ -100,12 +100,7 @@ def psd_eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> Float
 
 
 def per_class(
-    values: ArrayLike,
-    name: str,
-    n_classes: int,
-    *,
-    above: float = -np.inf,
-    below: float = np.inf,
+    values: ArrayLike, name: str, n_classes: int, *, above: float = -np.inf, below: float = np.inf
 ) -> FloatArray:
     """Return one number per class, between bounds; a single number applies to all classes."""
     given = real_array(values, name)

@@ -1,13 +1,22 @@
-"""The paper's closed forms: Lemma 4.1 (eq. 13 and 14), and Cases I-V, one function each.
+"""The paper's closed forms: the separation q/p, the penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-With the shrinkages p, q, r_s of one round, the mean given label E_a of class a (row a of the
-corruption matrix) and the mean Ē_s of superclass s = h(a), the lemma is
+With c and d the cosines of two samples of one class and of one superclass, n samples per class,
+A = 1 - c, B = A + n(c - d), s the squared norm, and x = K² n l2 / s the ridge at unit norm,
+
+    p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
+
+q/p increases from 1 (no penalty) to B/A (infinite penalty), and for 1 < ρ < B/A
+
+    l2 = s A B (ρ - 1) / ((B - ρ A) K² n)   gives q/p = ρ.
+
+With r_s the same for superclass s = h(a), the mean given label E_a of class a (row a of the
+corruption matrix) and the mean Ē_s of its superclass, Lemma 4.1 is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
-Cases III and IV are the lemma; the other cases remove or add terms. Each is written out for n
-samples in every true class and does not use the general form in `averaging`, so that each is a
-check of the other. None needs balanced given labels.
+Cases III and IV are the lemma; the other cases remove or add terms. Each needs n samples in every
+class, but no balanced given labels, and does not use the general form in `averaging`, so that each
+is a check of the other.
 
 Conventions: returned arrays have axes [true class, given label, label].
 """
@@ -15,15 +24,161 @@ Conventions: returned arrays have axes [true class, given label, label].
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.base import FloatArray, IntArray, check_within
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    check_count,
+    check_positive,
+    check_within,
+)
 from twohot.theory import checks
 from twohot.theory.averaging import power_of_ratio
+from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite (raise the lowest)"
+
+
+@dataclass(frozen=True)
+class PairLevels:
+    """The quantities that determine q/p, for equal classes."""
+
+    n_classes: int
+    n_per_class: float
+    same_class: float  # mean cosine of two samples of one class
+    same_superclass: float  # mean cosine of two samples of different, confusable classes
+    squared_norm: float = 1.0  # mean ‖φ(x)‖²
+
+    def __post_init__(self) -> None:
+        check_count("n_classes", self.n_classes, 2)
+        checks.scale_number("n_per_class", self.n_per_class)
+        checks.scale_number("squared_norm", self.squared_norm)
+        checks.ordered_levels(same_class=self.same_class, same_superclass=self.same_superclass)
+
+    @classmethod
+    def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
+        """Return the mean cosines of a dataset's correlations, over classes and over their pairs.
+
+        The squared norm is averaged over samples.
+
+        Examples
+        --------
+        >>> model = CorrelationModel.from_correlation(
+        ...     [[0.5, 0.2, 0.0], [0.2, 0.3, 0.1], [0.0, 0.1, 0.4]], class_sizes=[50, 70, 60]
+        ... )
+        >>> levels = PairLevels.of_model(model, superclass=[0, 0, 1])
+        >>> levels.n_per_class, round(levels.same_class, 3), round(levels.same_superclass, 3)
+        (60.0, 0.4, 0.2)
+        """
+        check_model(model)
+        groups = checks.superclass_map(superclass, model.n_classes)
+        root = np.sqrt(model.squared_norms)
+        cosines = model.correlation / np.outer(root, root)
+        pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
+        if not pairs.any():
+            raise ValueError(
+                "superclass must hold at least one superclass with two or more classes."
+            )
+        return cls(
+            n_classes=model.n_classes,
+            n_per_class=model.n_samples / model.n_classes,
+            same_class=float(np.diag(cosines).mean()),
+            same_superclass=float(cosines[pairs].mean()),
+            squared_norm=float(np.average(model.squared_norms, weights=model.class_sizes)),
+        )
+
+    @property
+    def own(self) -> float:
+        """Eigenvalue A inside classes."""
+        return 1 - self.same_class
+
+    @property
+    def class_mean(self) -> float:
+        """Eigenvalue B between classes of one superclass."""
+        return self.own + self.n_per_class * (self.same_class - self.same_superclass)
+
+    @property
+    def ridge_per_l2(self) -> float:
+        """Ridge x of the features scaled to unit norm, for l2 = 1: K² n / s."""
+        return self.n_classes**2 * self.n_per_class / self.squared_norm
+
+
+def largest_separation(levels: PairLevels) -> float:
+    """Return B/A, the limit of q/p for infinite penalty.
+
+    Examples
+    --------
+    >>> levels = PairLevels(n_classes=100, n_per_class=500, same_class=0.25, same_superclass=0.02)
+    >>> round(largest_separation(levels), 2)
+    154.33
+    """
+    _check_levels(levels)
+    return levels.class_mean / levels.own
+
+
+def separation_at(levels: PairLevels, *, l2: float) -> float:
+    """Return q/p at a penalty.
+
+    Examples
+    --------
+    >>> levels = PairLevels(n_classes=100, n_per_class=500, same_class=0.25, same_superclass=0.02)
+    >>> round(separation_at(levels, l2=5e-5), 2)
+    105.81
+    """
+    return math.exp(log_separation_at(levels, l2=l2))
+
+
+def log_separation_at(levels: PairLevels, *, l2: float) -> float:
+    """Return log(q/p) at a penalty, accurate even if q/p is 1 up to rounding.
+
+    It is log(1 + x (B - A)/(A (x + B))).
+
+    Examples
+    --------
+    >>> levels = PairLevels(n_classes=100, n_per_class=500, same_class=0.25, same_superclass=0.02)
+    >>> separation_at(levels, l2=1e-25), f"{log_separation_at(levels, l2=1e-25):.4e}"
+    (1.0, '6.6235e-19')
+    """
+    _check_levels(levels)
+    ridge = levels.ridge_per_l2 * checks.scale_number("l2", l2)
+    own, class_mean = levels.own, levels.class_mean
+    return math.log1p(ridge * (class_mean - own) / (own * (ridge + class_mean)))
+
+
+def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
+    """Return the penalty with q/p = `separation`, between 1 and `largest_separation`.
+
+    It is proportional to the squared norm of the features.
+
+    Examples
+    --------
+    >>> levels = PairLevels(n_classes=100, n_per_class=500, same_class=0.25, same_superclass=0.02)
+    >>> from dataclasses import replace
+    >>> f"{l2_for_separation(levels, separation=2.0):.3e}"
+    '1.520e-07'
+    >>> raw = replace(levels, squared_norm=1000.0)
+    >>> f"{l2_for_separation(raw, separation=2.0):.3e}"
+    '1.520e-04'
+    """
+    largest = largest_separation(levels)
+    ratio = check_positive("separation", separation)
+    if not 1 < ratio < largest:
+        problem = f"is not between 1 and {largest:.6g}"
+        advice = f"no penalty gives another q/p at {levels.n_per_class:g} samples per class."
+        raise ArgumentError({"separation": separation}, problem, advice)
+    own, class_mean = levels.own, levels.class_mean
+    ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)
+    return ridge / levels.ridge_per_l2
+
+
+def _check_levels(levels: object) -> None:
+    hint = "build one with PairLevels(...) or, from a CorrelationModel, PairLevels.of_model"
+    checks.instance(levels, PairLevels, "levels", hint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +291,7 @@ def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
 
 
 def outputs_table(
-    shares: FloatArray,
-    *,
-    own: float | FloatArray,
-    class_mean: float | FloatArray,
-    rest: FloatArray,
+    shares: FloatArray, *, own: float | FloatArray, class_mean: float | FloatArray, rest: FloatArray
 ) -> FloatArray:
     """Return own e(b) + (class_mean - own) E_a + rest_a."""
     own_column = np.broadcast_to(np.asarray(own), (len(shares), 1))
@@ -149,12 +300,7 @@ def outputs_table(
 
 
 def case_1_outputs(
-    corruption: ArrayLike,
-    *,
-    same_class: float,
-    n_per_class: float,
-    l2: float,
-    n_rounds: int,
+    corruption: ArrayLike, *, same_class: float, n_per_class: float, l2: float, n_rounds: int
 ) -> FloatArray:
     """Case I: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
 
@@ -172,12 +318,7 @@ def case_1_outputs(
 
 
 def case_2_outputs(
-    corruption: ArrayLike,
-    *,
-    same_class: ArrayLike,
-    n_per_class: float,
-    l2: float,
-    n_rounds: int,
+    corruption: ArrayLike, *, same_class: ArrayLike, n_per_class: float, l2: float, n_rounds: int
 ) -> FloatArray:
     """Case II: as Case I, with p_a and q_a for each class.
 

@@ -158,12 +158,7 @@ class SoftmaxRound:
 
 
 def softmax_rounds(
-    averaging: LabelAveraging,
-    targets: ArrayLike,
-    *,
-    l2: float,
-    n_rounds: int,
-    max_steps: int = 50,
+    averaging: LabelAveraging, targets: ArrayLike, *, l2: float, n_rounds: int, max_steps: int = 50
 ) -> list[SoftmaxRound]:
     """Return the exact rounds 1 … `n_rounds`, each started from zero coefficients.
 

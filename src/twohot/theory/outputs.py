@@ -92,7 +92,8 @@ class TypeOutputs:
         return lead, error, log_scale
 
     @cached_property
-    def _margins(self) -> "_Margins":
+    def _margins(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+        """Margins, their ranks, whether right and whether wrong, (n_classes, n_classes) each."""
         lead, error, log_scale = self._lead()
         classes = np.arange(len(lead))
         right, wrong = lead > error, lead < -error
@@ -104,12 +105,8 @@ class TypeOutputs:
         ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
         values = lead * np.exp(log_scale)
         ranks[classes, :, classes] = values[classes, :, classes] = np.inf
-        return _Margins(
-            values.min(axis=2),
-            ranks.min(axis=2),
-            np.asarray(right.all(axis=2)),
-            np.asarray(wrong.any(axis=2)),
-        )
+        decided = np.asarray(right.all(axis=2)), np.asarray(wrong.any(axis=2))
+        return values.min(axis=2), ranks.min(axis=2), *decided
 
     def margins_over_labels(self) -> FloatArray:
         """Margins (n,) of the types that occur, over every other label."""
@@ -123,24 +120,24 @@ class TypeOutputs:
         In very late rounds, margins below the smallest float, 1e-308, are zero here. `right`,
         `wrong` and `margin_ranks` still have its sign.
         """
-        return self._margins.values.copy()
+        return self._margins[0].copy()
 
     def margin_ranks(self) -> FloatArray:
         """Numbers (n_classes, n_classes) in the order of the margins, also of those below 1e-308.
 
         They have the same signs as the margins.
         """
-        return self._margins.ranks.copy()
+        return self._margins[1].copy()
 
     @property
     def right(self) -> BoolArray:
         """Whether the true label of each type is on top by more than rounding."""
-        return self._margins.right.copy()
+        return self._margins[2].copy()
 
     @property
     def wrong(self) -> BoolArray:
         """Whether another label of each type is on top by more than rounding."""
-        return self._margins.wrong.copy()
+        return self._margins[3].copy()
 
     def class_accuracy(self) -> FloatArray:
         """Share of samples (n_classes,) whose true label is strictly on top; ties do not count."""
@@ -151,16 +148,6 @@ class TypeOutputs:
     def accuracy(self) -> float:
         """Share of all training samples whose true label is strictly on top."""
         return float(np.average(self.class_accuracy(), weights=self.class_sizes))
-
-
-@dataclass(frozen=True, eq=False)
-class _Margins:
-    """Margins of all types, (n_classes, n_classes) each."""
-
-    values: FloatArray
-    ranks: FloatArray
-    right: BoolArray
-    wrong: BoolArray
 
 
 def one_hot_types(n_classes: int) -> FloatArray:
@@ -176,7 +163,7 @@ def type_outputs(
     Parameters
     ----------
     model : CorrelationModel
-        Correlations, class sizes and norms of the data set.
+        Correlations, class sizes and norms of the dataset.
     corruption : (n_classes, n_classes)
         Share of each given label (column) in each true class (row).
     l2 : float

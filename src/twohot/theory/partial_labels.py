@@ -36,14 +36,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.base import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_choice,
-    check_class_count,
-    top_shares,
-)
+from twohot.base import BoolArray, FloatArray, IntArray, check_choice, check_class_count, top_shares
 from twohot.theory import checks
 from twohot.theory.averaging import ClassReduction
 from twohot.theory.correlation_models import CorrelationModel
@@ -118,24 +111,21 @@ def partial_label_outputs(
     >>> partial_label_outputs(model, corruption, l2=3e-4).accuracy()
     1.0
     """
-    reduction = ClassReduction(model, l2=l2)
-    shares = checks.corruption_matrix(corruption, model.n_classes)
-    teacher = after_rounds(reduction, shares, 1)
-    targets = candidates_of_types(reduction, shares, teacher, n_candidates, ties)
+    reduction, shares, _, targets = _teacher_round(model, corruption, l2, n_candidates, ties)
     return after_rounds(reduction, shares, 1, targets)
 
 
-def candidates_of_types(
-    reduction: ClassReduction,
-    shares: FloatArray,
-    teacher: TypeOutputs,
-    n_candidates: int,
-    ties: TieRule,
-) -> FloatArray:
-    """Return the candidate targets of every type, given the teacher's outputs."""
+def _teacher_round(
+    model: CorrelationModel, corruption: ArrayLike, l2: float, n_candidates: int, ties: TieRule
+) -> tuple[ClassReduction, FloatArray, TypeOutputs, FloatArray]:
+    """Return the reduction, the corruption, the teacher, and the candidate targets of all types."""
+    reduction = ClassReduction(model, l2=l2)
+    shares = checks.corruption_matrix(corruption, model.n_classes)
+    teacher = after_rounds(reduction, shares, 1)
     # All but the given label are ranked by `gained`, which is small at a small ridge.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
-    return ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
+    targets = ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
+    return reduction, shares, teacher, targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +196,7 @@ def partial_label_condition(
     >>> [round(float(term[1, 0]), 4) for term in terms]
     [0.0, 0.0728, -0.0929]
     """
-    reduction = ClassReduction(model, l2=l2)
-    shares = checks.corruption_matrix(corruption, model.n_classes)
-    teacher = after_rounds(reduction, shares, 1)
-    targets = candidates_of_types(reduction, shares, teacher, n_candidates, ties)
+    reduction, shares, teacher, targets = _teacher_round(model, corruption, l2, n_candidates, ties)
     classes = np.arange(len(shares))
     # (u_a - u_l)(a, b), for the types that occur.
     beyond = targets[classes, :, classes][:, :, None] - targets

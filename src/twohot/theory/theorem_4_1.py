@@ -17,13 +17,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.base import (
-    ROW_SUM_TOLERANCE,
-    ArgumentError,
-    BoolArray,
-    FloatArray,
-    check_positive,
-)
+from twohot.base import ROW_SUM_TOLERANCE, ArgumentError, BoolArray, FloatArray, check_positive
 from twohot.theory import checks
 from twohot.theory.averaging import ClassReduction
 from twohot.theory.correlation_models import CorrelationModel
@@ -134,10 +128,7 @@ def rounds_condition(
 
 
 def rounds_needed(
-    corruption: ArrayLike,
-    *,
-    separation: float | None = None,
-    log_separation: float | None = None,
+    corruption: ArrayLike, *, separation: float | None = None, log_separation: float | None = None
 ) -> RoundsNeeded:
     """Return the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
