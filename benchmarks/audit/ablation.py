@@ -20,9 +20,9 @@ from benchmarks.audit.plan import Setting
 from benchmarks.pages import table
 from twohot import AutoProbe
 from twohot.base import FloatArray, code_labels
-from twohot.judge import anchored
-from twohot.judge.anchored import Anchored, AnchorNoise, Stage, distil, fit_weights
-from twohot.judge.label_model import confusions, shrink
+from twohot.judge import distillation
+from twohot.judge.anchors import confusions, shrink
+from twohot.judge.distillation import Anchored, AnchorNoise, Stage, distil, fit_weights
 from twohot.judge.library import COARSE_TOL, Library, Member, held_out_logits
 from twohot.judge.sample import Sample
 from twohot.judge.verdict import reach_verdict
@@ -76,7 +76,7 @@ def without_rounds(sample: Sample, library: Library) -> Anchored:
 
 def without_anchors(sample: Sample, library: Library) -> Anchored:
     """Q by EM: expected counts of all rows take the place of the counts of anchor rows."""
-    with patch.object(anchored, "_stage", stage_by_em):
+    with patch.object(distillation, "_stage", stage_by_em):
         return distil(sample, library)
 
 
@@ -100,7 +100,7 @@ def stage_by_em(
 
 def in_sample(sample: Sample, library: Library) -> Anchored:
     """Soft members are fitted to all rows and predict these same rows."""
-    with patch.object(anchored, "fit_posterior", fit_in_sample):
+    with patch.object(distillation, "fit_posterior", fit_in_sample):
         return distil(sample, library)
 
 
@@ -110,7 +110,7 @@ def fit_in_sample(
     rows, found = sample.searched, []
     rows.rows.attach(SOFT, targets.astype(np.float32))
     settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
-    for recipe in map(anchored.with_cross_entropy, recipes):
+    for recipe in map(distillation.with_cross_entropy, recipes):
         solver = Solver(recipe.coordinates(rows), settings)
         last = starts[recipe][0] if recipe in starts else None
         end = fit_round(solver, StoredTargets(SOFT), recipe, last)[0].evaluation

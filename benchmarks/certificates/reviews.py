@@ -20,7 +20,7 @@ from benchmarks.certificates.plan import (
     ErringRun,
 )
 from twohot import find_label_issues
-from twohot.audit.remaining import CertifiedReview, Remaining, SecondLooks, corrected_bound
+from twohot.audit.review_bound import CertifiedReview, Remaining, SecondLooks, corrected_bound
 
 TARGET_ROWS = 10  # of the reviews of 1,000 rows
 N_AGAIN = 150  # rows of each verdict that are shown again

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
 
-from twohot.rows.chunked import open_chunks
+from twohot.rows.dask_chunks import open_chunks
 from twohot.rows.open import fit_preparation, open_rows
 from twohot.solve.loss_kernels import cross_entropy_terms
 from twohot.tables import read_table

@@ -26,7 +26,7 @@ import dask.array as da
 import numpy as np
 
 from benchmarks.scale.dask_processes import Cluster, started_cluster
-from twohot.rows.chunked import open_chunks
+from twohot.rows.dask_chunks import open_chunks
 from twohot.rows.dask_rows import FAN_IN, ChunkSum, add_sums
 from twohot.rows.open import fit_preparation, open_rows
 from twohot.rows.rows import Rows

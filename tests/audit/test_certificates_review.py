@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from twohot.audit.remaining import (
+from twohot.audit.review_bound import (
     GAP_WEIGHTS,
     GAPS,
     CertifiedReview,

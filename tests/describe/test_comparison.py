@@ -8,8 +8,8 @@ from problems import digits, synthetic
 from twohot import AutoProbe, forecast
 from twohot.base.labels import code_labels
 from twohot.describe.comparison import compare, compare_on, fit_plain
-from twohot.judge.anchored import fit_weights
 from twohot.judge.auto_probe import judge_rows
+from twohot.judge.distillation import fit_weights
 from twohot.judge.label_model import combine
 from twohot.judge.nearest import VotesRecipe
 from twohot.probes.inputs import check_features

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twohot.judge import folds as judge_folds
 from twohot.judge.folds import NO_FOLD, assign_folds, distance_from_mean, duplicate_groups
 from twohot.judge.nearest import COPY_DISTANCE
-from twohot.rows.chunked import open_chunks
+from twohot.rows.dask_chunks import open_chunks
 from twohot.rows.selected import SelectedRows
 
 seeds = st.integers(0, 2**32)

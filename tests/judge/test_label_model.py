@@ -1,4 +1,4 @@
-"""The label model: against enumeration, numerical derivatives, slow twins and simulated noise."""
+"""The label model and its anchor rows: against enumeration, numerical derivatives, slow twins and simulated noise."""
 
 from itertools import product
 from math import log
@@ -9,20 +9,16 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit
 
 from twohot.judge import label_model
+from twohot.judge.anchors import agreement_rises, anchor_counts, confusions, shrink, surest_rate
 from twohot.judge.label_model import (
     LARGEST_LOGIT,
     REFUTED,
     SMALLEST,
-    agreement_rises,
-    anchor_counts,
     centre,
     combine,
-    confusions,
     fit_uniform_noise,
     posterior,
-    shrink,
     standard_error,
-    surest_rate,
     weigh,
     z_score,
 )

@@ -1,4 +1,4 @@
-"""The arithmetic of certificates in JavaScript agrees with `twohot.audit.remaining`."""
+"""The arithmetic of certificates in JavaScript agrees with `twohot.audit.review_bound`."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from twohot.audit.guaranteed_list import seeded_order
-from twohot.audit.remaining import (
+from twohot.audit.review_bound import (
     CertifiedReview,
     SecondLooks,
     corrected_bound,

@@ -16,7 +16,7 @@ from chunked_rows import chunked as in_chunks
 from distributed import Client, KilledWorker, LocalCluster
 
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, find_label_issues
-from twohot.rows.chunked import open_chunks
+from twohot.rows.dask_chunks import open_chunks
 from twohot.rows.dask_rows import DaskRows
 from twohot.rows.dask_tasks import ChunkError, ClusterLostError, ClusterTasks, Tasks
 from twohot.rows.open import mean_terms

@@ -20,7 +20,7 @@ from twohot import (
     PartialLabelProbe,
     find_label_issues,
 )
-from twohot.rows.chunked import open_chunks, split_index
+from twohot.rows.dask_chunks import open_chunks, split_index
 from twohot.rows.dask_rows import sum_chunk
 
 

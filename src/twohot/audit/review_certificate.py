@@ -23,7 +23,7 @@ from twohot.audit.certificate_file import (
 )
 from twohot.audit.checked_rows import Given
 from twohot.audit.guaranteed_list import GuaranteedList, certify, doubt_order
-from twohot.audit.remaining import (
+from twohot.audit.review_bound import (
     CertifiedReview,
     Look,
     SecondLooks,

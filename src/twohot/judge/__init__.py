@@ -1,14 +1,14 @@
 """The label model, which estimates the true class from a row and its label; and `AutoProbe`."""
 
-from twohot.judge.anchored import Anchored as Anchored
-from twohot.judge.anchored import Stage as Stage
-from twohot.judge.anchored import linear_model as linear_model
 from twohot.judge.auto_probe import MOST_TRIED as MOST_TRIED
 from twohot.judge.auto_probe import AutoProbe as AutoProbe
 from twohot.judge.auto_probe import judge_rows as judge_rows
 from twohot.judge.choice import HEADINGS as HEADINGS
 from twohot.judge.choice import Choice as Choice
 from twohot.judge.choice import Tried as Tried
+from twohot.judge.distillation import Anchored as Anchored
+from twohot.judge.distillation import Stage as Stage
+from twohot.judge.distillation import linear_model as linear_model
 from twohot.judge.folds import check_groups as check_groups
 from twohot.judge.folds import connected as connected
 from twohot.judge.given import check_probabilities as check_probabilities

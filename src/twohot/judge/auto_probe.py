@@ -18,8 +18,8 @@ from twohot.base import (
     check_positive,
     notebook_bar,
 )
-from twohot.judge.anchored import Anchored, distil, linear_model
 from twohot.judge.choice import Choice, Tried, choice_from_json
+from twohot.judge.distillation import Anchored, distil, linear_model
 from twohot.judge.folds import check_groups, distance_from_mean
 from twohot.judge.label_model import fit_uniform_noise, standard_error
 from twohot.judge.library import COARSE_TOL, RIDGES, SCORED_ROWS, VOTERS, Library

@@ -32,7 +32,7 @@ from twohot.base import (
     first_few,
     named_columns,
 )
-from twohot.judge.anchored import Anchored, Stage, read_noise
+from twohot.judge.distillation import Anchored, Stage, read_noise
 from twohot.judge.folds import (
     assign_folds,
     check_groups,

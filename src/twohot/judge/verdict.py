@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from twohot.base import NO_LABEL, BoolArray, FloatArray, IntArray, Matrix
-from twohot.judge.anchored import Anchored, shifted
+from twohot.judge.distillation import Anchored, shifted
 from twohot.judge.folds import NO_FOLD
 from twohot.judge.label_model import (
     MOST_DENSE,

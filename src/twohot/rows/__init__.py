@@ -1,13 +1,13 @@
 """`Rows`, the container of features: blocks of prepared rows, wherever the rows are stored."""
 
-from twohot.rows.chunked import ChunkedFeatures as ChunkedFeatures
-from twohot.rows.chunked import column_here as column_here
-from twohot.rows.chunked import is_dask as is_dask
-from twohot.rows.chunked import split_index as split_index
 from twohot.rows.coordinates import Coordinates as Coordinates
 from twohot.rows.coordinates import prepare as prepare
 from twohot.rows.coordinates import products_with as products_with
 from twohot.rows.coordinates import span_of as span_of
+from twohot.rows.dask_chunks import ChunkedFeatures as ChunkedFeatures
+from twohot.rows.dask_chunks import column_here as column_here
+from twohot.rows.dask_chunks import is_dask as is_dask
+from twohot.rows.dask_chunks import split_index as split_index
 from twohot.rows.dask_tasks import ClusterLostError as ClusterLostError
 from twohot.rows.dask_tasks import ClusterTasks as ClusterTasks
 from twohot.rows.dask_tasks import lost_after as lost_after

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot.base import ArgumentError, IntArray, Matrix
-from twohot.rows.chunked import Chunk, ChunkedColumn, ChunkedFeatures, as_rows, precision_of
+from twohot.rows.dask_chunks import Chunk, ChunkedColumn, ChunkedFeatures, as_rows, precision_of
 from twohot.rows.dask_tasks import ChunkError, Handle
 from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Block, Kernel, Rows, Terms, run_kernel, stack

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from twohot.base import STORED, ArgumentError, FloatArray, IntArray, Matrix, check_finite
-from twohot.rows.chunked import (
+from twohot.rows.dask_chunks import (
     ChunkedFeatures,
     check_collection,
     is_dask,

@@ -1,4 +1,4 @@
-/* The computations of a review with a stopping rule, as in `twohot.audit.remaining`, which has the theorems
+/* The computations of a review with a stopping rule, as in `twohot.audit.review_bound`, which has the theorems
    and proofs. Pure functions, without access to the page. Tests compare both languages. */
 
 /* The gaps of theorem 3, as multiples of the target, and their weights. */

@@ -21,18 +21,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from twohot.base import FloatArray, IntArray
-from twohot.judge.label_model import (
-    REFUTED,
-    LabelModel,
-    agreement_rises,
-    anchor_counts,
-    confusions,
-    row_likelihoods,
-    shrink,
-    surest_rate,
-    weigh,
-    z_score,
-)
+from twohot.judge.anchors import agreement_rises, anchor_counts, confusions, shrink, surest_rate
+from twohot.judge.label_model import REFUTED, LabelModel, row_likelihoods, weigh, z_score
 from twohot.judge.library import COARSE_TOL, Library, Member, held_out_logits
 from twohot.judge.nearest import VotesRecipe
 from twohot.judge.recalibration import LEAST_PROBABILITY, bounded_logit

@@ -1,0 +1,192 @@
+"""Anchor rows, and the noise matrix Q that is estimated from them.
+
+    Q[k, g] = P(given g | true class k)
+
+The anchor rows of a predicted class have the largest margins. Classes do not overlap there, so
+labels that disagree are noise, and the labels given to the anchor rows of class k are counts of
+row k of Q. The counts are shrunk. If the agreement still rises with the margin, classes overlap
+even at the anchor rows.
+
+Conventions
+-----------
+sure (n, K) are logits that decide which rows are anchors, codes (n,) given labels as numbers,
+groups (n,) of dependent rows or None, counts and Q (K, K) with a row for each true class.
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, gammaln, logit
+
+from twohot.base import FloatArray, IntArray
+from twohot.judge.label_model import (
+    REFUTED,
+    SMALLEST,
+    design_effect,
+    log_softmax,
+    normal_quantile,
+    pair_precision,
+)
+
+# Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to
+# a third gives the same flags within sampling error: a small share has few counts, a large share
+# has overlap.
+ANCHOR_SHARE = 0.2
+
+
+def anchor_rows(sure: FloatArray, share: float = ANCHOR_SHARE) -> tuple[IntArray, IntArray]:
+    """Return the anchor rows, by predicted class and decreasing margin, and their classes."""
+    predicted = sure.argmax(axis=1)
+    order = np.lexsort((-margins(sure), predicted))
+    sizes = np.bincount(predicted, minlength=sure.shape[1])
+    rank = np.arange(len(sure)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    most = np.maximum(1, (share * sizes).astype(np.intp))
+    anchors = order[rank < most[predicted[order]]]
+    return anchors, predicted[anchors]
+
+
+def margins(sure: FloatArray) -> FloatArray:
+    """Return the difference between the two largest logits of each row."""
+    ordered = np.partition(sure, -2, axis=1)
+    return np.asarray(ordered[:, -1] - ordered[:, -2])
+
+
+def anchor_counts(
+    sure: FloatArray, codes: IntArray, weights: FloatArray | None, share: float = ANCHOR_SHARE
+) -> FloatArray:
+    """Return the weight of each label (column) among the anchor rows of a class (row)."""
+    n_classes = sure.shape[1]
+    anchors, predicted = anchor_rows(sure, share)
+    counts = np.zeros((n_classes, n_classes), pair_precision(n_classes))
+    np.add.at(counts, (predicted, codes[anchors]), 1.0 if weights is None else weights[anchors])
+    return counts
+
+
+def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
+    """Return a z-score for whether anchor rows with larger margins agree more often.
+
+    This is the Mantel-Haenszel statistic over the classes: the agreeing labels in the half of the
+    anchor rows with larger margins, less their expectation if agreement does not depend on the
+    margin, in standard errors. Its variance is that of independent rows times the design effect of
+    the groups.
+    """
+    anchors, predicted = anchor_rows(sure)
+    agrees = (codes[anchors] == predicted).astype(np.float64)
+    starts = np.flatnonzero(np.diff(predicted, prepend=-1))
+    sizes = np.diff(starts, append=len(anchors))
+    half = sizes // 2
+    rank = np.arange(len(anchors)) - np.repeat(starts, sizes)
+    is_surer = (rank < np.repeat(half, sizes)).astype(np.float64)
+    total = np.add.reduceat(agrees, starts)
+    surer = np.add.reduceat(agrees * is_surer, starts)
+    spread = half * (sizes - half) * total * (sizes - total)
+    scores = is_surer - np.repeat(half / sizes, sizes)
+    scores *= agrees - np.repeat(total / sizes, sizes)
+    variance = float((spread / (sizes**2 * np.maximum(sizes - 1, 1))).sum())
+    own = None if groups is None else groups[anchors]
+    # Groups raise the variance around the mean of each half; the means are what is tested.
+    for each in (0, 1):
+        in_half = is_surer == each
+        scores[in_half] -= scores[in_half].mean() if in_half.any() else 0.0
+    variance *= design_effect(scores, own)
+    excess = float((surer - half * total / sizes).sum())
+    return normal_quantile(excess / np.sqrt(variance), own) if variance > 0 else 0.0
+
+
+def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
+    """Return the disagreement rate of the rows with the largest margins, where it stops falling.
+
+    These rows are halved as long as the half with larger margins agrees more often, by a one-sided
+    test at level 5 %. One disagreement and one agreement are added, a uniform prior.
+    """
+    order = np.argsort(-margins(sure), kind="stable")
+    agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
+    own = None if groups is None else groups[order]
+    n_rows = max(2, int(ANCHOR_SHARE * len(codes)))
+    while n_rows >= 4:
+        half = n_rows // 2
+        gain = agrees[:half].mean() - agrees[half:n_rows].mean()
+        rate = agrees[:n_rows].mean()
+        scores = (agrees[:n_rows] - rate) * ((np.arange(n_rows) < half) - half / n_rows)
+        variance = rate * (1 - rate) * (1 / half + 1 / (n_rows - half))
+        variance *= design_effect(scores, None if own is None else own[:n_rows])
+        error = np.sqrt(variance)
+        if gain <= REFUTED * error:
+            break
+        n_rows = half
+    return float((n_rows - agrees[:n_rows].sum() + 1) / (n_rows + 2))
+
+
+def confusions(sure: FloatArray) -> FloatArray:
+    """Return, for each predicted class (row), the mean share of each other class in p (K, K)."""
+    n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
+    p = np.exp(log_softmax(sure.astype(np.float64)))
+    # A class that is never predicted is equally similar to all others.
+    spread = np.full((n_classes, n_classes), 1e-6, pair_precision(n_classes))
+    order = np.argsort(predicted, kind="stable")
+    present, starts = np.unique(predicted[order], return_index=True)
+    spread[present] += np.add.reduceat(p[order], starts, axis=0)
+    np.fill_diagonal(spread, 0)
+    spread /= spread.sum(axis=1, keepdims=True)
+    return spread
+
+
+def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
+    """Return Q: the Dirichlet posterior mean of each row, given counts of anchor rows.
+
+    The prior mixes uniform noise and confusions of similar classes. Its rate, mixture and strength
+    maximise the Dirichlet-multinomial evidence of all counts. The true label must be the most
+    frequent label of each class: otherwise the classes could be permuted.
+    """
+    n_classes, sizes = len(counts), counts.sum(axis=1, dtype=np.float64)
+    places = np.nonzero(counts)
+    seen, like = (each[places].astype(np.float64) for each in (counts, alike))
+    even, own = 1 / (n_classes - 1), places[0] == places[1]
+
+    def evidence(parameters: FloatArray) -> float:
+        rate, share, strength = expit(parameters[0]), expit(parameters[1]), np.exp(parameters[2])
+        other = rate * ((1 - share) * even + share * like)
+        a = strength * np.where(own, 1 - rate, other) + SMALLEST
+        rows = gammaln(strength) - gammaln(sizes + strength)
+        return float(rows.sum() + (gammaln(seen + a) - gammaln(a)).sum())
+
+    # Start of the search, and bounds that keep steps finite: beyond them, the prior equals its
+    # limit (no noise, noise of one kind, a prior without uncertainty).
+    most = 1 - 1 / n_classes
+    rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95 * most)
+    start = np.array([logit(rate), 0.0, np.log(10.0)])
+    bounds = [(logit(1e-4), logit(most)), (-4.0, 4.0), (0.0, np.log(1e4))]
+    found = minimize(lambda v: -evidence(v), start, method="Nelder-Mead", bounds=bounds)
+    rate, share, strength = expit(found.x[0]), expit(found.x[1]), np.exp(found.x[2])
+    noise = float(strength * rate * share) * alike
+    noise += strength * rate * (1 - share) * even
+    np.fill_diagonal(noise, strength * (1 - rate))
+    noise += counts
+    noise /= (sizes + strength)[:, np.newaxis]
+    return keep_diagonal_largest(noise)
+
+
+def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
+    """Return Q under the constraint that no label is more frequent than the true label.
+
+    In a row that violates this, the true label and the larger entries get their mean: the maximum
+    likelihood of a multinomial under the order constraint.
+
+    Examples
+    --------
+    >>> keep_diagonal_largest(np.array([[0.6, 0.4], [0.7, 0.3]])).tolist()
+    [[0.6, 0.4], [0.5, 0.5]]
+    """
+    own = np.diagonal(noise).copy()
+    violated = np.flatnonzero(noise.max(axis=1) > own)
+    if len(violated):
+        some = noise[violated]
+        others = some.copy()
+        others[np.arange(len(violated)), violated] = -np.inf
+        others = -np.sort(-others, axis=1)[:, :-1]
+        totals = np.cumsum(np.column_stack([own[violated], others]), axis=1)
+        largest = (totals / np.arange(1, len(noise) + 1)).max(axis=1)
+        kept = np.minimum(some, largest[:, np.newaxis])
+        kept[np.arange(len(violated)), violated] = largest
+        noise = noise.copy()
+        noise[violated] = kept
+    return noise
