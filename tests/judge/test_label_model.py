@@ -1,4 +1,4 @@
-"""The label model and its anchor rows: against enumeration, numerical derivatives, slow twins and simulated noise."""
+"""The label model and anchors: against enumeration, numerical derivatives, twins and simulation."""
 
 from itertools import product
 from math import log
