@@ -765,3 +765,16 @@ def test_prints_the_most_suspicious_rows(table):
     none = find_label_issues(None, ["a", "b"] * 30, probabilities=np.eye(2)[[0, 1] * 30])
     assert str(none).splitlines()[0] == f"Of 60 labels, {none.share_in_words()}; 0 flagged."
     assert none.share_in_words().startswith("about 0.0% are wrong")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, np.asarray, lambda frame: frame[::-1][::-1]])
+def test_names_features_that_are_the_label(make):
+    frame = pd.DataFrame(X).add_prefix("x").assign(target=Y)
+    (said,) = (text for text in find_label_issues(make(frame), Y).messages if "one value" in text)
+    named = "'target'" if hasattr(make(frame), "columns") else str(X.shape[1])
+    assert said.startswith(f"Features with one value for each label: {named}. If they contain")
+
+
+@pytest.mark.parametrize("rows", [X, np.column_stack([X, Y == 0]), sp.csr_array(X)])
+def test_other_features_are_not_named(rows):
+    assert not any("one value" in text for text in find_label_issues(rows, Y).messages)

@@ -55,6 +55,15 @@ def test_rows_may_come_in_any_container(rows, make):
     np.testing.assert_array_equal(found.confusion, expected.confusion)
 
 
+def test_text_has_the_accuracy_and_the_most_frequent_confusions(rows):
+    found = evaluate_probe(rows[2], *rows[:2])
+    first, *confusions = str(found).splitlines()
+    low, high = found.interval
+    assert first == f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on 200 rows"
+    (label, predicted, count), *_ = found.confusions()
+    assert confusions[0] == f"  {label} predicted as {predicted}: {count} rows"
+
+
 def test_interval_ends_where_the_score_test_rejects():
     """Wilson's interval: at its ends the score test has a two-sided level of 5 %."""
     found = ProbeEvaluation(np.array(["a", "b"]), np.array([[40, 10], [7, 43]]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,14 @@ def test_index_of_a_frame_gives_the_ids():
     assert list(read_table(frame.reset_index(drop=True)).ids) == ["0", "1"]
     assert list(read_table(frame.set_axis([7, 7])).ids) == ["0", "1"]
     assert list(read_table(frame.assign(id=["p", "q"])).ids) == ["p", "q"]
+
+
+@pytest.mark.parametrize("values", [range(4), ["a", "b", "c", "d"], pd.Index([7, 8, 9, 5])])
+def test_several_ids_are_a_list(values):
+    ids, texts = RowIds(values), [str(value) for value in values]
+    assert ids[2] == ids[np.int64(2)] == texts[2]
+    assert ids[1:3] == ids[[1, 2]] == ids[np.array([1, 2])] == texts[1:3]
+    assert ids[np.array([True, False, False, True])] == [texts[0], texts[3]]
 
 
 def test_cells_keep_whole_numbers():

@@ -1,12 +1,13 @@
 """Find the wrong labels, suggest corrections, and estimate how sure they are."""
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
@@ -42,7 +43,7 @@ from twohot.judge import (
     reach_verdict,
 )
 from twohot.probes import check_features
-from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask
+from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask, take_rows
 from twohot.tables import COLUMN, RowIds, check_same_index, counts_up, pandas_index
 
 NAME_COLUMNS = "pass one column per class; if y lacks a class, name the columns by {classes}."
@@ -173,6 +174,8 @@ def find_label_issues(
         flagged[known.rows] = known.wrong
     messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
     messages = (*messages, *label_notes(given), *repeated_index_note(row_ids))
+    if probabilities is None:
+        messages = (*leak_notes(rows, labels, getattr(X, "columns", ())), *messages)
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     issues = _issues_of(_among(verdict, place, len(offered)), flagged, offered, row_ids)
     return replace(issues, messages=messages, probe=probe)
@@ -291,6 +294,36 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
             "Each flagged label is more likely right than wrong: none is corrected automatically."
         )
     return said
+
+
+def leak_notes(
+    X: Matrix, labels: Labels, names: Sequence[Any], *, most_rows: int = 200
+) -> list[str]:
+    """Return a message if a column of X has one value per class, as the label itself has.
+
+    At most `most_rows` rows are read, of classes with two of them. Sparse features are not checked.
+    """
+    labelled = np.flatnonzero(labels.labelled)
+    n_rows = min(most_rows, len(labelled))
+    index = labelled[np.arange(n_rows) * len(labelled) // n_rows]
+    given = labels.codes[index]
+    index = index[np.bincount(given)[given] > 1]
+    order = np.argsort(labels.codes[index], kind="stable")
+    codes, starts = np.unique(labels.codes[index[order]], return_index=True)
+    cells = take_rows(X, index)
+    if len(codes) < 2 or sp.issparse(cells):
+        return []
+    values = np.asarray(cells)[order]
+    if values.ndim != 2 or values.dtype.kind not in "fiub":
+        return []
+    lowest, highest = (each.reduceat(values, starts) for each in (np.minimum, np.maximum))
+    constant = np.flatnonzero((lowest == highest).all(axis=0))
+    found = [place for place in constant.tolist() if len({*lowest[:, place]}) == len(codes)]
+    if not found:
+        return []
+    said = first_few([str(names[place]) if len(names) else place for place in found])
+    advice = "If they contain the labels, leave them out of X: they hide every label error."
+    return [f"Features with one value for each label: {said}. {advice}"]
 
 
 def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:

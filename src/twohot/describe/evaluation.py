@@ -24,6 +24,7 @@ from twohot.base import (
     Matrix,
     as_text,
     code_labels,
+    counted,
     first_few,
     json_safe,
     new_figure,
@@ -35,6 +36,8 @@ from twohot.tables import check_same_index, pandas_index
 
 # Maximum number of classes whose counts are written in the cells of the figure.
 COUNTED_CLASSES = 15
+# Number of confusions that are printed.
+SHOWN_CONFUSIONS = 3
 CLASS_COLUMNS = ("class", "rows", "recall", "precision", "f1")
 
 
@@ -87,6 +90,15 @@ class ProbeEvaluation:
     def mean_recall(self) -> float:
         """Mean recall of the classes that have rows: balanced accuracy."""
         return float(np.nanmean(self.recall))
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        lines = [f"Accuracy {self.accuracy:.1%} ({low:.1%} to {high:.1%}), on {self.n_rows} rows"]
+        lines += [
+            f"  {as_text(label)} predicted as {as_text(predicted)}: {counted(count, 'row')}"
+            for label, predicted, count in self.confusions()[:SHOWN_CONFUSIONS]
+        ]
+        return "\n".join(lines)
 
     def confusions(self) -> list[tuple[Any, Any, int]]:
         """Return pairs (class, predicted as) with their counts, the most frequent first."""
@@ -147,6 +159,8 @@ def evaluate_probe(
     >>> low, high = found.interval
     >>> bool(low < found.accuracy < high)
     True
+    >>> print(str(found).splitlines()[0])
+    Accuracy ...% (...% to ...%), on 597 rows
     """
     check_same_index("y", y, "X", pandas_index(X))
     given_labels = code_labels(y, missing=missing)

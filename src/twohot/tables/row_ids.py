@@ -9,9 +9,10 @@ ids, never by order.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from twohot.base import (
     ArgumentError,
@@ -36,8 +37,8 @@ class RowIds:
     >>> ids = RowIds.of_column("ticket", ["T7", "T9", "T4"])
     >>> list(ids.take([2, 0])), ids.places_of(["T4", "T7"], "labels.csv").tolist()
     (['T4', 'T7'], [2, 0])
-    >>> list(RowIds.by_position(3))
-    ['0', '1', '2']
+    >>> list(RowIds.by_position(3)), ids[0], ids[1:]
+    (['0', '1', '2'], 'T7', ['T9', 'T4'])
     """
 
     values: Any  # as passed: a sequence, array or index; their text is the id
@@ -79,11 +80,20 @@ class RowIds:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, row: int) -> str:
-        return as_text(self.values[row])
+    @overload
+    def __getitem__(self, rows: int) -> str: ...
+
+    @overload
+    def __getitem__(self, rows: slice | Sequence[int] | NDArray[Any]) -> list[str]: ...
+
+    def __getitem__(self, rows: Any) -> str | list[str]:
+        """Return the id of a row; a list of ids for a slice, several rows or a mask."""
+        if isinstance(rows, int | np.integer):
+            return as_text(self.values[rows])
+        return list(self.take(np.arange(len(self))[rows]))
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.__getitem__, range(len(self)))
+        return map(as_text, self.values)
 
     def take(self, rows: Sequence[int] | IntArray) -> "RowIds":
         """Return the ids of some rows."""
