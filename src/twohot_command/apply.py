@@ -37,6 +37,7 @@ from twohot.review import (
     write_sorted_folder,
 )
 from twohot.tables import (
+    CORRECTABLE_ENDINGS,
     PATH,
     SUFFIX,
     begin_parts,
@@ -82,7 +83,7 @@ def apply(
     ] = None,
     to: Annotated[
         Path | None,
-        Option(help="Your data to copy and correct: a CSV or Parquet file, or a folder."),
+        Option(help=f"Your data to copy and correct: a {CORRECTABLE_ENDINGS} file, or a folder."),
     ] = None,
     label_column: Annotated[
         str | None,
