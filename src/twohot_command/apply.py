@@ -59,6 +59,14 @@ SETTLE_PAGE = ".settle.html"
 AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 
 
+EXAMPLES = {
+    "apply": (
+        "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
+        "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
+    ),
+}
+
+
 def apply(
     decisions: Annotated[
         list[Path] | None,

@@ -46,6 +46,15 @@ SHOWN_CONFUSIONS = 5
 TAKEN_UNSEEN = 0.9
 
 
+EXAMPLES = {
+    "audit": (
+        "twohot audit tickets.features -o audit/",
+        "twohot audit tickets.features -o most_doubtful/ --budget 100",
+        "twohot audit tickets.features -o gate/ --fail-above 50%",
+    ),
+}
+
+
 def audit(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Folder for the report and the tables.")],
