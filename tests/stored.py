@@ -14,6 +14,18 @@ def polars_frame(rows):
     return pl.DataFrame({f"x{i}": column for i, column in enumerate(rows.T)})
 
 
+class Sliced:
+    """A store that has only what `twohot` asks of one: shape, dtype and slices."""
+
+    def __init__(self, rows):
+        self.shape, self.dtype = rows.shape, rows.dtype
+        self._rows = rows
+
+    def __getitem__(self, rows):
+        assert isinstance(rows, slice)
+        return self._rows[rows]
+
+
 def memory_map(rows, folder):
     np.save(folder / "rows.npy", rows)
     return np.load(folder / "rows.npy", mmap_mode="r")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from twohot_command.app import EXAMPLES, parser_of
+from twohot_command.app import examples_of, parser_of
 from twohot_command.commands import COMMANDS
 
 
@@ -24,7 +24,7 @@ def _about(parser: Any, context: Any) -> Iterator[str]:
         if record is not None:
             names, about = (" ".join(text.split()).replace("|", "\\|") for text in record)
             yield f"| `{names}` | {about} |"
-    yield from ("", "Examples:", "", "```", *EXAMPLES[str(parser.name)], "```")
+    yield from ("", "Examples:", "", "```", *examples_of(str(parser.name)), "```")
 
 
 def add_commands(_app: Any, page: str, source: list[str]) -> None:

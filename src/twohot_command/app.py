@@ -56,41 +56,6 @@ def _parameter(entry: "Field[Any]") -> inspect.Parameter:
     )
 
 
-# The examples at the end of each help, tested together as one session. `tickets.csv` has the
-# columns text and label, `photos/` a sub-folder of images per class.
-EXAMPLES = {
-    "extract": (
-        "twohot extract tickets.csv --backbone minilm -o tickets.features",
-        "twohot extract photos/ --backbone efficientnet_lite0 -o photos.features",
-    ),
-    "describe": ("twohot describe tickets.features -o about/",),
-    "forecast": ("twohot forecast tickets.features",),
-    "audit": (
-        "twohot audit tickets.features -o audit/",
-        "twohot audit tickets.features -o most_doubtful/ --budget 100",
-        "twohot audit tickets.features -o gate/ --fail-above 50%",
-    ),
-    "apply": (
-        "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
-        "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
-    ),
-    "review": ("twohot review checked/ --until 1% --no-open",),
-    "certify": ("twohot certify checked/ check_done.csv",),
-    "verify": ("twohot verify checked/certificate.json",),
-    "fit": (
-        "twohot fit tickets.features -o probe.safetensors",
-        "twohot fit tickets.features --labels tickets_clean.csv -o probe_of_clean.safetensors",
-    ),
-    "predict": ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",),
-    "evaluate": ("twohot evaluate probe.safetensors trusted_tickets.csv",),
-    "demo": ("twohot demo --noise 0.7 --kind symmetric",),
-    "corrupt": (
-        "twohot corrupt tickets.features --kind symmetric --rate 0.3 --seed 0 -o noisy.features",
-    ),
-    "reproduce": ("twohot reproduce list", "twohot reproduce fig:lambda_pq"),
-}
-
-
 # Errors with the names of options: an error stores the arguments of the library that it mentions --
 
 
@@ -212,6 +177,19 @@ def _function(name: str) -> Any:
         raise ImportError(f"twohot {name} needs {needed}: {advice}") from error
 
 
+def examples_of(name: str) -> tuple[str, ...]:
+    """Return the examples at the end of the help of a command, from EXAMPLES in its module.
+
+    The examples of all commands are tested together as one session. `tickets.csv` has the columns
+    text and label, `photos/` a sub-folder of images per class.
+    """
+    module = import_module(_function(name).__module__)
+    found: dict[str, tuple[str, ...]] = getattr(module, "EXAMPLES", {})
+    if name not in found:
+        raise LookupError(f"{module.__name__} has no EXAMPLES[{name!r}]: add lines for its help.")
+    return found[name]
+
+
 def _name_value(declared: Any) -> None:
     """Give an option a placeholder in words instead of a type name."""
     taken, *others = get_args(declared)
@@ -225,9 +203,9 @@ def _name_value(declared: Any) -> None:
 def parser_of(name: str) -> TyperCommand:
     """Return the parser of a command, which calls the command."""
     alone = typer.Typer(add_completion=False)
-    # Empty lines keep the examples on separate lines of the help.
-    examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
     with errors_in_words():
         function = command_function(name)
+    # Empty lines keep the examples on separate lines of the help.
+    examples = "\n\n".join(["Examples:", *examples_of(name)])
     alone.command(name, cls=PlainCommand, epilog=examples)(function)
     return typer.main.get_command(alone)  # type: ignore[return-value]

@@ -37,6 +37,7 @@ from twohot.review import (
     write_sorted_folder,
 )
 from twohot.tables import (
+    CORRECTABLE_ENDINGS,
     PATH,
     SUFFIX,
     begin_parts,
@@ -56,6 +57,14 @@ DISPUTED = ".disagreements.csv"
 SETTLE_PAGE = ".settle.html"
 # Files of the audit that are needed to apply decisions again, and never replaced.
 AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
+
+
+EXAMPLES = {
+    "apply": (
+        "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
+        "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
+    ),
+}
 
 
 def apply(
@@ -82,7 +91,7 @@ def apply(
     ] = None,
     to: Annotated[
         Path | None,
-        Option(help="Your data to copy and correct: a CSV or Parquet file, or a folder."),
+        Option(help=f"Your data to copy and correct: a {CORRECTABLE_ENDINGS} file, or a folder."),
     ] = None,
     label_column: Annotated[
         str | None,

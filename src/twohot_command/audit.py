@@ -21,7 +21,7 @@ from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.review import ReviewSummary, check_map
-from twohot.tables import with_used_classes
+from twohot.tables import format_of, with_used_classes
 from twohot_command.app import errors_in_words, option_writer
 from twohot_command.certify import check_draw, draw_for_check
 from twohot_command.gate import Annotations, Certificate, FailAbove, FailOn, Gate, JUnit
@@ -42,10 +42,17 @@ from twohot_command.terminal import Force, Quiet, choosing, print_table, say, sa
 
 # Number of corrections that are printed.
 SHOWN_CONFUSIONS = 5
-# Files that `twohot apply` can correct.
-CORRECTED_SUFFIXES = (".csv", ".tsv", ".parquet")
 # The probability in the printed example of --accept-all.
 TAKEN_UNSEEN = 0.9
+
+
+EXAMPLES = {
+    "audit": (
+        "twohot audit tickets.features -o audit/",
+        "twohot audit tickets.features -o most_doubtful/ --budget 100",
+        "twohot audit tickets.features -o gate/ --fail-above 50%",
+    ),
+}
 
 
 def audit(
@@ -172,14 +179,7 @@ def _say_how_to_apply(
     report: str, audit: Path, sources: Iterable[Path | None], *, some_sure: bool
 ) -> None:
     """Print how to correct the labels in the first source that is the user's own data."""
-    own = next(
-        (
-            path
-            for path in filter(None, sources)
-            if path.is_dir() or (path.suffix in CORRECTED_SUFFIXES and path.is_file())
-        ),
-        None,
-    )
+    own = next(filter(_is_correctable, filter(None, sources)), None)
     where: list[object] = ["--audit", audit]
     if own is not None:
         where += ["--to", own, "-o", own.with_name(f"{own.stem}_clean{own.suffix}")]
@@ -188,3 +188,9 @@ def _say_how_to_apply(
     if some_sure:
         say("or accept probable suggestions without a review:")
         say_next("apply", "--accept-all", TAKEN_UNSEEN, *where, first="  ")
+
+
+def _is_correctable(path: Path) -> bool:
+    """Return whether `twohot apply` can correct a user's file, or folder of images."""
+    kind = format_of(path)
+    return path.is_dir() or (path.is_file() and kind is not None and kind.is_correctable)

@@ -75,6 +75,13 @@ def _image_root(audit: Path, rows: ReviewRows, images: Path | None) -> Path | No
     return image_root(audit, rows, [Path(), audit, audit / "images", audit.parent], images)
 
 
+EXAMPLES = {
+    "certify": ("twohot certify checked/ check_done.csv",),
+    "review": ("twohot review checked/ --until 1% --no-open",),
+    "verify": ("twohot verify checked/certificate.json",),
+}
+
+
 def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[

@@ -28,6 +28,13 @@ Kind: TypeAlias = Literal[
 BOUNDARY_RIDGE = 4.0
 
 
+EXAMPLES = {
+    "corrupt": (
+        "twohot corrupt tickets.features --kind symmetric --rate 0.3 --seed 0 -o noisy.features",
+    ),
+}
+
+
 def corrupt(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],

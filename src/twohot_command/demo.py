@@ -82,6 +82,11 @@ def _png(grey: np.ndarray) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + parts
 
 
+EXAMPLES = {
+    "demo": ("twohot demo --noise 0.7 --kind symmetric",),
+}
+
+
 def demo(
     *,
     output: Annotated[

@@ -40,6 +40,11 @@ VALUE_LENGTH = 60
 NAMES = ("pairs", "superclass", "names", "class", "closest", "with")
 
 
+EXAMPLES = {
+    "describe": ("twohot describe tickets.features -o about/",),
+}
+
+
 def describe(
     *,
     output: ReportFolder = None,

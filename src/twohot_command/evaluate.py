@@ -29,6 +29,11 @@ SHOWN_CLASSES = 6
 SHOWN_CONFUSIONS = 4
 
 
+EXAMPLES = {
+    "evaluate": ("twohot evaluate probe.safetensors trusted_tickets.csv",),
+}
+
+
 def evaluate(
     probe: Annotated[Path, Argument(help="A probe file, from `twohot fit` or `probe.save`.")],
     *,

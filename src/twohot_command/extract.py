@@ -102,6 +102,14 @@ def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "")
         say(f"  … and {n_more} more{others}.")
 
 
+EXAMPLES = {
+    "extract": (
+        "twohot extract tickets.csv --backbone minilm -o tickets.features",
+        "twohot extract photos/ --backbone efficientnet_lite0 -o photos.features",
+    ),
+}
+
+
 def extract(
     source: Annotated[
         str,

@@ -33,6 +33,13 @@ from twohot_command.terminal import (
     say_next,
 )
 
+EXAMPLES = {
+    "fit": (
+        "twohot fit tickets.features -o probe.safetensors",
+        "twohot fit tickets.features --labels tickets_clean.csv -o probe_of_clean.safetensors",
+    ),
+}
+
 
 def fit(
     *,

@@ -29,6 +29,11 @@ from twohot_command.terminal import (
 WEAKEST_CLASSES = 5
 
 
+EXAMPLES = {
+    "forecast": ("twohot forecast tickets.features",),
+}
+
+
 def forecast(
     *,
     output: ReportFolder = None,

@@ -39,6 +39,11 @@ from twohot_command.terminal import Force, Quiet, counting, say, say_next
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
 
+EXAMPLES = {
+    "predict": ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",),
+}
+
+
 def predict(
     probe: Annotated[Path, Argument(help="A probe file, from `twohot fit` or `probe.save`.")],
     *,

@@ -24,7 +24,15 @@ from twohot.extract import FeatureOrigin, LabelledItems, read_image_folder, read
 from twohot.judge import check_groups
 from twohot.probes import FittedProbe
 from twohot.review import ReviewRows
-from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, read_table, table_header
+from twohot.tables import (
+    ALL_ROWS,
+    FEATURE_ENDINGS,
+    LABEL_ENDINGS,
+    TRAINING,
+    FeatureTable,
+    read_table,
+    table_header,
+)
 from twohot_command.terminal import note, say
 
 # Whether a table holds the features that a probe was fitted on ------------------------------------
@@ -107,7 +115,7 @@ class FeatureOptions:
 
     source: Annotated[
         Path,
-        Argument(help="Features: .features, .npz, .npy, .parquet, .csv, .tsv or a Parquet folder."),
+        Argument(help=f"Features: {FEATURE_ENDINGS} or a Parquet folder."),
     ]
     others: Annotated[
         list[Path] | None, Argument(help="More rows of the same table, in Parquet files.")
@@ -195,7 +203,7 @@ class NewRowsOptions(FeatureOptions):
 class TableOptions(FeatureOptions):
     """The features, labels and rows of a table."""
 
-    labels: Annotated[Path | None, Option(help="Label file: .csv, .parquet or .npy.")] = None
+    labels: Annotated[Path | None, Option(help=f"Label file: {LABEL_ENDINGS}.")] = None
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Missing = None
     merge_spellings: Annotated[

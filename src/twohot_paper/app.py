@@ -62,6 +62,14 @@ NEEDS_WIDTH = 16  # letters: leaves room for titles
 NARROW = 120  # columns of a terminal below which titles are printed below the ids
 
 
+EXAMPLES = {
+    "reproduce": (
+        "twohot reproduce list",
+        "twohot reproduce fig:lambda_pq",
+    ),
+}
+
+
 def reproduce(
     names: Annotated[
         list[str],

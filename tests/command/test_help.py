@@ -14,7 +14,7 @@ from audits import audit_rows
 from twohot.audit import read_audit_folder, write_audit_folder, write_check
 from twohot.review import ReviewSummary
 from twohot.tables import write_csv
-from twohot_command.app import EXAMPLES
+from twohot_command.app import examples_of
 from twohot_command.commands import COMMANDS, PANELS
 
 TEXTS = {
@@ -36,8 +36,8 @@ def test_the_help_lists_every_command_below_what_it_is_for():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_ends_with_its_examples(name):
     _, _, examples = run(name, "--help").output.rpartition("Examples:")
-    assert [line.strip() for line in examples.splitlines() if line.strip()] == [*EXAMPLES[name]]
-    assert all(line.startswith(f"twohot {name}") for line in EXAMPLES[name])
+    assert [line.strip() for line in examples.splitlines() if line.strip()] == [*examples_of(name)]
+    assert all(line.startswith(f"twohot {name}") for line in examples_of(name))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -65,7 +65,7 @@ def test_the_examples_run_one_after_another(folder, monkeypatch):
     monkeypatch.chdir(folder)
     # In the order of the panels, but for what makes the probe and the corrected file.
     for name in COMMANDS:
-        for line in EXAMPLES[name]:
+        for line in examples_of(name):
             if "decisions.csv" in line:
                 report = json.loads(Path("audit/summary.json").read_text())["report"]
                 Path("decisions.csv").write_text(f"report,id,decision,label\n{report},0,reject,\n")

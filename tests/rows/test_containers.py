@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from chunked_rows import WEIGHTS, X, Y, chunked, relative
 from other_store import RowsElsewhere
 
-from stored import memory_map, zarr_array
+from stored import Sliced, memory_map, zarr_array
 from twohot import (
     AutoProbe,
     DiscriminantProbe,
@@ -50,6 +50,7 @@ CONTAINERS = {
     "memory map in parts": (lambda rows, path: SlicedRows(memory_map(rows, path), 70), EXACT),
     "feature file": (in_feature_file, EXACT),
     "Zarr": (lambda rows, path: zarr_array(rows, path, 70), EXACT),
+    "store of another package": (lambda rows, _: Sliced(rows), EXACT),
     "Dask array": (lambda rows, _: chunked(rows), ROUNDED),
     "Dask frame": (in_dask_frame, ROUNDED),
     "another process": (lambda rows, _: rows, ROUNDED),

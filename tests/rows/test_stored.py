@@ -5,14 +5,15 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prepared import peak_bytes
-from stored import memory_map
+from stored import Sliced, frame, memory_map
 from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.rows.selected import RANGE, SelectedRows, is_sampled
-from twohot.rows.stored import MOST_HELD, PART_BYTES, PartedRows, SlicedRows, in_parts
+from twohot.rows.stored import MOST_HELD, PART_BYTES, PartedRows, SlicedRows, in_parts, open_store
 from twohot.tables import FeatureTable, read_features, write_features
 
 NUMBERS = np.arange(60, dtype=np.float32).reshape(20, 3)
@@ -128,6 +129,24 @@ def test_unreadable_part_is_read_again():
             parts[rows]
     parts.is_there = True
     assert np.array_equal(parts[:], NUMBERS)
+
+
+# Stores -------------------------------------------------------------------------------------------
+
+
+def test_store_with_other_dimensions_or_masked_cells_is_rejected():
+    labels = np.arange(20) % 2
+    with pytest.raises(ValueError, match=r"X is Sliced of shape \(20,\): pass rows of features"):
+        LinearProbe().fit(Sliced(NUMBERS[:, 0]), labels)
+    masked = np.ma.masked_equal(NUMBERS, 5)
+    with pytest.raises(ValueError, match=r"X has masked cells, first at \(1, 2\): fill them"):
+        LinearProbe().fit(Sliced(masked), labels)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.ma.asarray, sp.csr_array, torch.tensor, frame])
+def test_rows_in_memory_are_no_store(kind):
+    X = kind(NUMBERS)
+    assert open_store(X) is X
 
 
 # Memory maps --------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from twohot.solve.losses import (
     LOSSES,
     CrossEntropy,
     GeneralizedCrossEntropy,
+    LossParameters,
     loss_from_json,
     make_loss,
 )
@@ -67,6 +68,32 @@ def test_loss_is_restored_from_json_and_from_a_probe(loss):
 
 def test_refuses_unknown_loss():
     with pytest.raises(ValueError, match=r"loss='hinge' is not known: pass one of 'ce', 'gce'"):
-        make_loss("loss", "hinge")
+        make_loss("loss", "hinge", LossParameters())
     with pytest.raises(ValueError, match=r"gce_power=2 is not allowed: pass a number from 0.001"):
-        make_loss("loss", "gce", 2)
+        make_loss("loss", "gce", LossParameters(gce_power=2))
+
+
+@dataclass(frozen=True)
+class Tempered(CrossEntropy):
+    """Cross-entropy with a parameter that the probes of this package do not have."""
+
+    loss_temperature: float = 2.0
+
+    name = "tempered"
+    is_usual = False
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TemperedProbe(LinearProbe):
+    loss: str = "tempered"
+    loss_temperature: float = 3.0
+
+
+def test_loss_gets_its_parameters_from_the_probe(monkeypatch):
+    monkeypatch.setitem(LOSSES, "tempered", Tempered)
+    probe = TemperedProbe(loss_temperature=4.0)
+    assert probe._recipe(5).loss == Tempered(4.0)
+    np.testing.assert_array_equal(probe.fit(X, Y).coef_, LinearProbe().fit(X, Y).coef_)
+    message = "loss='tempered' needs 'loss_temperature', which LinearProbe does not have: add"
+    with pytest.raises(ValueError, match=message):
+        LinearProbe(loss="tempered").fit(X, Y)

@@ -105,8 +105,10 @@ def test_parquet_file_keeps_its_schema_and_other_columns(tmp_path):
 
 
 def test_other_files_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"ends in '.npz': pass the .csv or .parquet file"):
-        open_own_file(tmp_path / "a.npz")
+    for ending in (".features", ".npz", ".npy", ".jsonl", ".txt", ""):
+        message = rf"ends in '{ending}': pass the .parquet, .csv or .tsv file with the labels"
+        with pytest.raises(ValueError, match=message):
+            open_own_file(tmp_path / f"a{ending}")
     path = tmp_path / "safe.csv"
     write_csv(path, ["text", "label"], [["=1", "cat"]], spreadsheet_safe=True)
     with pytest.raises(ValueError, match=r"is a copy for spreadsheets.*pass the original file"):

@@ -1,4 +1,9 @@
-"""Other issues of the data: near-duplicates, outliers, ambiguous rows, overlapping classes."""
+"""Other issues of the data: near-duplicates, outliers, ambiguous rows, overlapping classes.
+
+To add an issue, write a function that finds it, and change four places: a field of `DataIssues`,
+its line in `look_for_issues`, a sentence in `messages` and, if it has rows, a record in `findings`
+with its meaning. The review page shows all findings.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

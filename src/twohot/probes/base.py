@@ -39,7 +39,7 @@ from twohot.probes.inputs import (
 from twohot.probes.recipe import Recipe
 from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, restore_on_failure, run_rounds
 from twohot.rows import Rows, one_blas_thread
-from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softmax
+from twohot.solve import Loss, LossParameters, Settings, Targets, make_loss, softmax
 
 # Number of outputs (rows times classes) from which a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
@@ -85,7 +85,7 @@ STUDENT_RIDGE = 10.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Probe(FittedProbe):
+class Probe(LossParameters, FittedProbe):
     """Base of the probes: rounds of softmax regression on prepared features.
 
     The fields are the shared parameters; see `LinearProbe`.
@@ -94,7 +94,6 @@ class Probe(FittedProbe):
     loss: str = "ce"
     ridge: Penalty = None
     l2: Penalty = None
-    gce_power: float = USUAL_POWER
     start: str | ArrayLike = "teacher"
     class_weight: ClassWeight = None
     whiten: bool = False
@@ -247,7 +246,7 @@ class Probe(FittedProbe):
 
     def _loss(self, argument: str = "loss") -> Loss:
         """Return the loss selected by a parameter."""
-        return make_loss(argument, getattr(self, argument), self.gce_power)
+        return make_loss(argument, getattr(self, argument), self)
 
     def _settings(self) -> Settings:
         start = self.start

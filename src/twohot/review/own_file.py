@@ -18,10 +18,13 @@ import numpy as np
 
 from twohot.base import ArgumentError, as_text, load_extra, whole_file
 from twohot.tables import (
+    CORRECTABLE_ENDINGS,
+    CSV,
     SAFE_COLUMN,
     ParquetFiles,
     csv_columns,
     find_delimiter,
+    format_of,
     open_files,
     write_part,
 )
@@ -169,12 +172,12 @@ OwnFile: TypeAlias = OwnCsv | OwnParquet
 
 
 def open_own_file(path: Path) -> OwnFile:
-    """Return a CSV or Parquet file as an `OwnFile`."""
-    if path.suffix in (".features", ".npz", ".npy"):
-        problem = f"ends in {path.suffix!r}"
-        advice = "pass the .csv or .parquet file with the labels."
-        raise ArgumentError({"to": path}, problem, advice)
-    if path.suffix != ".parquet":
+    """Return a user's file as an `OwnFile`, if its format can be copied with other labels."""
+    kind = format_of(path)
+    if kind is None or not kind.is_correctable:
+        advice = f"pass the {CORRECTABLE_ENDINGS} file with the labels."
+        raise ArgumentError({"to": path}, f"ends in {path.suffix!r}", advice)
+    if kind is CSV:
         return OwnCsv(path)
     table = open_files([path]).read_columns()
     names = table.column_names

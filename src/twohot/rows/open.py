@@ -48,7 +48,7 @@ def example_row(X: Any) -> Any:
 
 
 def open_features(X: Any) -> Matrix:
-    """Return features of Dask, Zarr or HDF5 as a matrix that `Rows` reads; others stay unchanged.
+    """Return features of Dask or a store as a matrix that `Rows` reads; others stay unchanged.
 
     The chunks of Dask are computed where they stay. If there are fewer rows than columns, the rows
     are brought to this process: a fit would need them here anyway.

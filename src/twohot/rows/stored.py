@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils import _safe_indexing
 
-from twohot.base import IntArray, Matrix
+from twohot.base import ArgumentError, IntArray, Matrix, check_real
 from twohot.rows.selected import GatheredRows, SelectedRows
 from twohot.rows.threads import submitted
 
@@ -118,11 +118,11 @@ class PartedRows(GatheredRows):
 
 
 class SlicedRows(PartedRows):
-    """A matrix on disk that is read by slices: a memory map, or an array of Zarr or HDF5.
+    """A matrix on disk that is read by slices: a memory map, an array of Zarr or HDF5, or alike.
 
     Parameters
     ----------
-    X : memory map, Zarr array or HDF5 dataset of shape (n_samples, n_features)
+    X : memory map, or any store of shape (n_samples, n_features), such as a Zarr array
         Where the rows are stored.
     part_rows : int, optional
         Rows read at once.
@@ -139,6 +139,7 @@ class SlicedRows(PartedRows):
     def read_part(self, number: int) -> NDArray[Any]:
         """Return a copy of some rows, and release the pages of a memory map."""
         part = self.X[self.bounds[number] : self.bounds[number + 1]]
+        check_real("X", part)  # a store may return masked rows
         rows = np.array(part)
         if self._map is not None:
             release_pages(self._map, part)
@@ -169,13 +170,19 @@ def in_parts(X: Matrix) -> Matrix:
 
 
 def open_store(X: Any) -> Any:
-    """Return an array of Zarr or HDF5 as rows read in parts; anything else unchanged."""
-    package = type(X).__module__.split(".", maxsplit=1)[0]
-    if package not in {"h5py", "zarr"} or len(getattr(X, "shape", ())) != 2:
+    """Return a store, such as an array of Zarr or HDF5, as rows read in parts; others unchanged.
+
+    A store has a shape, a dtype and slices, but no arithmetic, unlike every array in memory.
+    """
+    is_array = all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__"))
+    if not is_array or hasattr(X, "__add__") or isinstance(X, GatheredRows):
         return X
+    if len(X.shape) != 2:
+        problem = f"is {type(X).__name__} of shape {tuple(X.shape)}"
+        raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
     # A multiple of the array's own chunks, which can only be decoded whole.
     row_bytes = max(1, X.shape[1] * np.dtype(X.dtype).itemsize)
-    own = (X.chunks or (1,))[0]
+    own = (getattr(X, "chunks", None) or (1,))[0]
     return SlicedRows(X, own * max(1, PART_BYTES // (row_bytes * own)))
 
 

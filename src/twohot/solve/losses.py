@@ -17,7 +17,8 @@ Cross-entropy is linear in the targets, so they enter only through their moment 
     f(W) = mean_i v_i logsumexp(z_i) + ½·l2·‖W‖² - ⟨W, B⟩,    B = Tᵀ V X / N
     grad = M(W) + l2·W - B,                                   M(W) = Pᵀ V X / N.
 
-To add a loss, write a subclass of `Loss` and an entry of `LOSSES`; nothing else needs a change.
+To add a loss, write a subclass of `Loss` and an entry of `LOSSES`. Its fields are parameters of the
+probes: add a new one to `LossParameters`. Nothing else needs a change.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from twohot.base import FloatArray, check_choice, check_within
+from twohot.base import ArgumentError, FloatArray, check_choice, check_within, first_few
 from twohot.rows import Kernel
 from twohot.solve.loss_kernels import (
     cross_entropy_along,
@@ -196,11 +197,24 @@ LOSSES: dict[str, type[Loss]] = {
 }
 
 
-def make_loss(argument: str, name: str, gce_power: float = USUAL_POWER) -> Loss:
-    """Return the loss that `argument` selects; its fields are parameters of the probes."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class LossParameters:
+    """The parameters of the losses; a base class of the probes."""
+
+    gce_power: float = USUAL_POWER
+
+
+def make_loss(argument: str, name: str, parameters: LossParameters) -> Loss:
+    """Return the loss that `argument` selects, with its fields from the parameters of a probe."""
     kind = LOSSES[check_choice(argument, name, tuple(LOSSES))]
-    given = {"gce_power": check_within("gce_power", gce_power, LEAST_POWER, 1)}
-    return kind(**{each.name: given[each.name] for each in fields(kind)})
+    power = check_within("gce_power", parameters.gce_power, LEAST_POWER, 1)
+    given = vars(parameters) | {"gce_power": power}
+    names = [field.name for field in fields(kind)]
+    missing = [field for field in names if field not in given]
+    if missing:
+        problem = f"needs {first_few(missing)}, which {type(parameters).__name__} does not have"
+        raise ArgumentError({argument: name}, problem, "add it to LossParameters, with a default.")
+    return kind(**{field: given[field] for field in names})
 
 
 def loss_from_json(record: dict[str, Any]) -> Loss:

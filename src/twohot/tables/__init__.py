@@ -27,7 +27,12 @@ from twohot.tables.feature_file import FeatureBlocks, read_features, write_featu
 from twohot.tables.feature_file import map_tensors as map_tensors
 from twohot.tables.feature_file import streamed as streamed
 from twohot.tables.feature_file import write_tensors as write_tensors
+from twohot.tables.formats import CORRECTABLE_ENDINGS as CORRECTABLE_ENDINGS
+from twohot.tables.formats import CSV as CSV
+from twohot.tables.formats import FEATURE_ENDINGS as FEATURE_ENDINGS
+from twohot.tables.formats import LABEL_ENDINGS as LABEL_ENDINGS
 from twohot.tables.formats import file_cells as file_cells
+from twohot.tables.formats import format_of as format_of
 from twohot.tables.formats import table_header as table_header
 from twohot.tables.label_file import with_used_classes as with_used_classes
 from twohot.tables.numpy_files import load_arrays as load_arrays

@@ -1,6 +1,7 @@
 """The file formats of tables: one record each.
 
-To add a format, write a module that reads it and add a record to FORMATS.
+To add a format, write a module that reads it and add a record to FORMATS, from which all messages
+and helps list the endings.
 """
 
 import os
@@ -15,6 +16,7 @@ from twohot.tables.csv_file import csv_columns, csv_header
 from twohot.tables.feature_file import read_features
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.parquet_files import (
+    SUFFIX,
     is_parquet_source,
     parquet_columns,
     parquet_header,
@@ -37,6 +39,7 @@ class Format:
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
     cells: Callable[[Path], Columns] | None = None  # see `file_cells`
+    is_correctable: bool = False  # whether `twohot.review.own_file` copies it with other labels
 
 
 def _archive(path: Path, choice: ColumnChoice) -> Source:
@@ -49,11 +52,13 @@ CSV = Format(
     columns=lambda path, choice: (csv_columns(path, choice.is_text), choice, {}),
     header=lambda path: dict.fromkeys(csv_header(path), False),
     cells=csv_columns,
+    is_correctable=True,
 )
 PARQUET = Format(
     columns=lambda path, choice: (parquet_columns([path]), choice, {}),
     header=lambda path: parquet_header([path]),
     cells=lambda path: parquet_columns([path]),
+    is_correctable=True,
 )
 FORMATS = {
     ".features": Format(),
@@ -62,10 +67,33 @@ FORMATS = {
         columns=lambda path, choice: ({"X": map_array(path)}, choice, {}),
         cells=lambda path: {"labels": map_array(path)},
     ),
-    ".parquet": PARQUET,
+    SUFFIX: PARQUET,
     ".csv": CSV,
     ".tsv": CSV,
 }
+
+
+def listed_endings(is_meant: Callable[[Format], object]) -> str:
+    """Return the endings of some formats as text.
+
+    Examples
+    --------
+    >>> listed_endings(lambda each: each.is_correctable)
+    '.parquet, .csv or .tsv'
+    """
+    *others, last = (ending for ending, each in FORMATS.items() if is_meant(each))
+    return f"{', '.join(others)} or {last}"
+
+
+# Endings of files with features, with labels, and of those that can be copied with other labels.
+FEATURE_ENDINGS = ", ".join(FORMATS)
+LABEL_ENDINGS = listed_endings(lambda each: each.cells)
+CORRECTABLE_ENDINGS = listed_endings(lambda each: each.is_correctable)
+
+
+def format_of(path: Path) -> Format | None:
+    """Return the format of a file by its ending; None for another ending."""
+    return FORMATS.get(path.suffix.lower())
 
 
 def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
@@ -78,7 +106,7 @@ def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
     if not isinstance(source, str | os.PathLike):
         return frame_columns(source), choice, {}
     path = Path(source)
-    is_large = path.suffix == ".parquet" and path.is_file() and path.stat().st_size > WHOLE_BYTES
+    is_large = path.suffix == SUFFIX and path.is_file() and path.stat().st_size > WHOLE_BYTES
     if is_large or is_parquet_source(source):
         return *parquet_parts([source], choice), {}
     found = _format_of(path)
@@ -94,7 +122,7 @@ def _format_of(path: Path) -> Format:
         what = f"ends in {path.suffix!r}"
         if str(path) == "-":
             what = "is standard input, which is not supported"
-        raise ValueError(f"{path} {what}: pass a file that ends in {', '.join(FORMATS)}.")
+        raise ValueError(f"{path} {what}: pass a file that ends in {FEATURE_ENDINGS}.")
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a table of features.")
     return FORMATS[path.suffix]
@@ -120,5 +148,5 @@ def file_cells(source: str | os.PathLike[str]) -> Columns:
     if is_parquet_source(source):
         return parquet_columns([source])
     path = Path(source)
-    read = FORMATS.get(path.suffix.lower(), CSV).cells or csv_columns
+    read = (format_of(path) or CSV).cells or csv_columns
     return read(path)
