@@ -7,6 +7,7 @@ import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, top_candidates
 from twohot.probes.base import warn_of_long_fit
+from twohot.probes.rounds import average_rounds
 from twohot.rows import AS_THEY_ARE, Rows
 
 DATA = problems.synthetic()
@@ -122,3 +123,16 @@ def test_students_are_better_than_their_teacher_on_noisy_digits():
     )
     assert student > teacher + 0.02
     assert partial.score(data.X_test, data.test_labels) > teacher + 0.02
+
+
+def test_average_has_the_mean_logits_at_the_temperatures():
+    probes = [LinearProbe(ridge=ridge, fit_intercept=True).fit(X + 3, Y) for ridge in (1, 10)]
+    found = average_rounds([probe.rounds_ for probe in probes], [0.5, 2.0])
+    expected = np.mean(
+        [
+            (X @ probe.rounds_[-1].coef.T + probe.rounds_[-1].intercept) / temperature
+            for probe, temperature in zip(probes, [0.5, 2.0], strict=True)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(X @ found.coef.T + found.intercept, expected, atol=1e-6)
