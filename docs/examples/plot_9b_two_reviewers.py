@@ -68,7 +68,7 @@ from twohot.review import apply_decisions, merge_reviews
 merged = merge_reviews(rows, {"anna.csv": anna, "ben.csv": ben})
 print(merged.agreement)
 applied = apply_decisions(rows, merged.decisions)
-print(f"{applied.n_changed} labels changed, {len(merged.disputed)} rows to settle")
+print(f"{applied.n_changed} labels have another class, {len(merged.disputed)} rows to settle")
 
 # %%
 # Where they disagree

@@ -12,7 +12,7 @@ from PIL import Image
 import problems
 from twohot import find_label_issues
 from twohot.audit import group_shares, label_shares
-from twohot.review.decisions import Decision, apply_decisions
+from twohot.review.decisions import Decision, apply_decisions, read_decisions
 
 DATA = problems.digits(0.3, 300)
 ISSUES = find_label_issues(DATA.X, DATA.given_labels, ids=[f"T{row}" for row in range(300)])
@@ -89,6 +89,7 @@ def test_decisions_become_labels_in_the_index_of_the_data(tmp_path):
     path = decisions_file(tmp_path / "decisions.csv", issues, (first, "new_class", "a fox"))
     assert issues.apply(path).iloc[first] == "a fox"
     assert issues.apply(path).iloc[second] == DATA.given_labels[second]
+    assert issues.apply(iter(read_decisions(path))).iloc[first] == "a fox"
 
 
 def test_rejects_decisions_on_other_labels(tmp_path):
@@ -161,6 +162,8 @@ def test_rejects_a_path_that_cannot_be_written(tmp_path):
         ISSUES.report(tmp_path / "rep" / "report.html")
     with pytest.raises(ValueError, match=r"path=.* is a folder: pass the name of a file"):
         ISSUES.report(tmp_path)
+    with pytest.raises(ValueError, match=r"path=.*out/' is a folder: pass a file, such as"):
+        ISSUES.report(f"{tmp_path}/out/")
     if Path("/proc").is_dir():  # no file can be made there; the rows are not looked at
         with pytest.raises(ValueError, match=r"path=/proc/r.html cannot be written"):
             ISSUES.report("/proc/r.html", X=np.eye(4))

@@ -110,7 +110,9 @@ def test_rejects_a_second_draw_and_a_check_of_another_audit(audited, audit, chec
     folder = audited[0]
     draw = ("audit", folder / "table.csv", "-o", audit, "--quiet", "--draw-check", 0.1, "--force")
     said = "a second draw voids both: fill in that check, or choose another folder"
+    before = everything(audit)
     assert said in refused(*draw)
+    assert everything(audit) == before
     features, true = blobs(N_ROWS, seed=1)
     other = write_table(tmp_path / "other.csv", features, label=wrong_every(true, 5))
     done("audit", other, "-o", tmp_path / "audit", "--quiet")

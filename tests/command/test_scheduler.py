@@ -44,10 +44,11 @@ def opened(path):
 
 
 @pytest.mark.usefixtures("source")
-@pytest.mark.parametrize("stored", ["x.features", "x.npy", "rows in memory"])
+@pytest.mark.parametrize("stored", ["x.features", "x.npy", "by column.npy", "rows in memory"])
 @pytest.mark.parametrize("rows", [Y != 1, slice(0, 40), slice(37, 90), slice(60, None)])
 def test_chunks_have_the_rows_of_the_table(stored, rows, tmp_path):
     np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "by column.npy", np.asfortranarray(X))
     features = X if stored == "rows in memory" else opened(tmp_path / stored)
     table = FeatureTable(features=features, labels=Y, classes=("ant", "bee", "cow"))
     array = as_dask(table.take(np.arange(len(X))[rows]).features, n_workers=4)

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 import pytest
 from label_tables import NAMES, blobs, column, done, refused, write_table, wrong_every
 
 from twohot.probes import load
-from twohot.tables import csv_columns, read_features, read_table
+from twohot.tables import csv_columns, read_features, read_table, write_features
 from twohot_command.app import parser_of, with_option_record
 from twohot_command.sources import TableOptions
 
@@ -124,6 +125,18 @@ def test_warns_of_a_text_that_is_no_label(odd, source, labels):  # noqa: ARG001 
     asked = ("describe", source, *labels, "--missing", "NaN", "--missing", "N/A")
     with pytest.warns(UserWarning, match=r"^'N/A' occurs nowhere in the label column 'label': che"):
         done(*asked)
+
+
+def test_does_not_warn_of_a_class_or_of_a_label_that_is_replaced(tmp_path):
+    X, names = np.random.default_rng(0).normal(size=(6, 3)), ["dog", "cat", "unknown"]
+    positions = pd.DataFrame(X).add_prefix("x").assign(label=[0, 1, 2, 0, 1, 2])
+    table = read_table(positions, classes=names, missing=["unknown"])
+    assert table.given_labels.tolist()[2] is None
+    named = read_table(positions.assign(label=[*"aabbcx"]))
+    write_features(tmp_path / "t.features", named)
+    (tmp_path / "new.csv").write_text("id,label\n0,b\n1,a\n")
+    found = read_table(tmp_path / "t.features", labels=tmp_path / "new.csv", missing=["x"])
+    assert found.given_labels.tolist()[:2] == ["b", "a"]
 
 
 def test_extract_prints_odd_labels_of_a_list(tmp_path, monkeypatch):

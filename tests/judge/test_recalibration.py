@@ -6,7 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from twohot.judge.recalibration import ISOTONIC_ROWS, recalibrate
+from twohot.judge.recalibration import (
+    ISOTONIC_ROWS,
+    LEAST_PROBABILITY,
+    bounded_logit,
+    recalibrate,
+)
 
 
 def checked_data(seed, n_checked, n_rows=400):
@@ -67,6 +72,19 @@ def test_few_checks_use_platt_scaling(seed, n_checked) -> None:
     others = np.setdiff1d(np.arange(len(p)), rows)
     expected = expit(a + b * logit(p[others]))
     np.testing.assert_allclose(recalibrate(p, rows, wrong)[others], expected, atol=1e-5)
+
+
+def test_certain_probabilities_that_checks_contradict_have_the_best_platt_scaling() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(40):
+        p = generator.integers(0, 2, 60).astype(float)
+        rows = generator.choice(60, 12, replace=False)
+        wrong = generator.random(12) < 0.5
+        x, y, weights = with_pseudo_rows(p, rows, wrong)
+        a, b = slow_platt(np.clip(x, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY), y, weights)
+        others = np.setdiff1d(np.arange(60), rows)
+        expected = expit(a + b * bounded_logit(p[others]))
+        np.testing.assert_allclose(recalibrate(p, rows, wrong)[others], expected, atol=1e-4)
 
 
 def slow_isotonic(x, y, weights):

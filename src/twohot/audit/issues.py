@@ -16,6 +16,7 @@ from twohot.audit.guaranteed_list import certify as certify_list
 from twohot.base import (
     NO_LABEL,
     WHOLE_NUMBER,
+    ArgumentError,
     BoolArray,
     FloatArray,
     IntArray,
@@ -247,6 +248,9 @@ class LabelIssues:
         # That module imports this one.
         from twohot.audit.report import page_content  # noqa: PLC0415
 
+        if os.fspath(path).endswith(("/", os.sep)):
+            advice = f"pass a file, such as {str(Path(path) / 'report.html')!r}."
+            raise ArgumentError({"path": os.fspath(path)}, "is a folder", advice)
         check_output(Path(path), force=True, name="path")
         rows, summary = page_content(self, texts, images, X, groups, title=title, map_method=map)
         write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
@@ -329,6 +333,7 @@ class LabelIssues:
         rows, name = rows_of_issues(self), "decisions"
         if isinstance(decisions, str | os.PathLike):
             name, decisions = os.fspath(decisions), read_decisions(decisions)
+        decisions = list(decisions)
         for column in ("given_label", "suggested_label"):
             if any(getattr(decision, column) is None for decision in decisions):
                 problem = f"{name} has no column {column}, which is needed to check the rows"

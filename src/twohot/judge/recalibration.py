@@ -23,11 +23,13 @@ ISOTONIC_ROWS = 50
 # Prior, chosen: variance of a, so that a shift by three (odds times twenty) is common. The variance
 # of log b is one.
 SHIFT_VARIANCE = 9.0
+# A safeguard that keeps steps finite: fewer than 50 rows cannot move log b so far.
+MOST_LOG_SLOPE = 10.0
 # Prior, chosen: pseudo rows at evenly spaced quantiles of p. Their total weight is that of so many
 # checked rows.
 PSEUDO_QUANTILES = np.linspace(0.02, 0.98, 25)
 PSEUDO_WEIGHT = 20.0
-# Probabilities are clipped to this distance from 0 and 1, so that logits are finite; least slope.
+# Probabilities are clipped to this distance from 0 and 1, so that logits are finite.
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 
@@ -72,19 +74,19 @@ def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> 
     z = bounded_logit(x)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        a, b = parameters
+        a, log_b = parameters
+        b = np.exp(log_b)
         logits = a + b * z
         value = np.sum(weights * (np.logaddexp(0, logits) - y * logits))
         residuals = weights * (expit(logits) - y)
-        gradient = [residuals.sum() + a / SHIFT_VARIANCE, residuals @ z + np.log(b) / b]
-        return value + a**2 / (2 * SHIFT_VARIANCE) + np.log(b) ** 2 / 2, np.array(gradient)
+        gradient = [residuals.sum() + a / SHIFT_VARIANCE, b * (residuals @ z) + log_b]
+        return value + a**2 / (2 * SHIFT_VARIANCE) + log_b**2 / 2, np.array(gradient)
 
-    bounds = [(None, None), (LEAST_PROBABILITY, None)]
+    bounds = [(None, None), (-MOST_LOG_SLOPE, MOST_LOG_SLOPE)]
     exact = {"ftol": 0.0, "gtol": 1e-10}  # two parameters: full precision is cheap
-    start = np.array([0.0, 1.0])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
-    a, b = found.x
-    return np.asarray(expit(a + b * bounded_logit(p)))
+    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
+    a, log_b = found.x
+    return np.asarray(expit(a + np.exp(log_b) * bounded_logit(p)))
 
 
 def bounded_logit(p: FloatArray) -> FloatArray:

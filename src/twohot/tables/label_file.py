@@ -251,7 +251,9 @@ def of_feature_file(
         raise ArgumentError("", problem, advice, classes=...)
     # A text that meant no label when the file was made is no class.
     new = [text for text in missing_texts(missing) if text not in table.missing]
-    if labels is None:
+    if labels is not None:
+        new = [text for text in new if text not in {*map(as_text, table.classes)}]
+    else:
         warn_of_unused(new, table.classes, table.label_column or "label")
         _check_same_names(table, choice)
         return _without_classes(table, missing)

@@ -291,8 +291,12 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
     for path, footer in zip(paths, footers, strict=True):
         other = footer.schema.to_arrow_schema()
         if not other.equals(first):
-            ours, theirs = ({f"{each.name!r}: {each.type}" for each in of} for of in (first, other))
-            differ = sorted(ours ^ theirs) or ["the order of their columns"]
+            ours, theirs = ({each.name: str(each.type) for each in of} for of in (first, other))
+            differ = [
+                f"{name!r} ({ours.get(name, 'none')} and {theirs.get(name, 'none')})"
+                for name in sorted({*ours, *theirs})
+                if ours.get(name) != theirs.get(name)
+            ] or ["the order of their columns"]
             where = f"{paths[0]} and {path}, which differ in {first_few(differ, write=str)}"
             advice = "pass files with one schema, or write one again."
             raise ArgumentError("source", f"has files with two schemas, {where}", advice)

@@ -303,12 +303,21 @@ def as_dask(features: Matrix, *, n_workers: int = 1, parts: SourceParts | None =
 def features_opener(stored: Matrix) -> Callable[[], Matrix]:
     """Return a function that opens the stored rows of a source in any process."""
     mapped = mapped_file(stored)
-    if isinstance(stored, np.memmap) and mapped and stored.flags.c_contiguous and stored.size:
+    if isinstance(stored, np.memmap) and mapped and stored.size and min(stored.strides) > 0:
         # A map begins at a multiple of the granularity, before the offset that was asked for.
         start = stored.offset - stored.offset % mmap.ALLOCATIONGRANULARITY
-        first = start + place_in_map(mapped, stored)
-        return partial(np.memmap, stored.filename, stored.dtype, "r", first, stored.shape)
+        place = stored.filename, start + place_in_map(mapped, stored)
+        return partial(open_mapped, *place, stored.dtype, stored.shape, stored.strides)
     return partial(_same, stored if isinstance(stored, PartedRows) else np.asarray(stored))
+
+
+def open_mapped(
+    path: Any, first: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> NDArray[Any]:
+    """Return an array of a memory-mapped file that begins at the byte `first`."""
+    n_bytes = dtype.itemsize + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    cells = np.memmap(path, np.uint8, "r", first, (n_bytes,))
+    return np.ndarray(shape, dtype, cells, strides=strides)
 
 
 def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:

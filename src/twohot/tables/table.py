@@ -320,8 +320,10 @@ def code_given_and_true(
     how: dict[str, Any] = {"missing": missing, "extend": extend}
     names = [name for name in (label, true_label) if name is not None]
     if missing:
-        cells = (as_cells(columns[name], name).tolist() for name in names)
-        warn_of_unused(missing_texts(missing), chain.from_iterable(cells), label)
+        cells = [as_cells(columns[name], name).tolist() for name in names]
+        # Labels may be positions in the classes.
+        named = () if classes is None else classes
+        warn_of_unused(missing_texts(missing), chain(*cells, named), label)
     given, *others = (
         code_by_name(columns[name], classes, name=f"column {name!r}", **how) for name in names
     )
