@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
-from twohot.audit.issues import LIKELY_WRONG, LabelIssues
+from twohot.audit.issues import LabelIssues
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
@@ -30,6 +30,8 @@ from twohot.base import (
     label_notes,
 )
 from twohot.judge import (
+    LIKELY_WRONG,
+    WHY_ZERO,
     AutoProbe,
     LabelVerdict,
     check_probabilities,
@@ -282,10 +284,7 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
         return [f"No label is flagged for an expected precision of {precision:g}: {reason}."]
     said = []
     if verdict.interval[0] == 0 and flagged.any():
-        said.append(
-            "The labels can be explained without label errors, by overlapping classes. Check some "
-            "of the flagged rows first."
-        )
+        said.append(WHY_ZERO)
     if flagged.any() and not (verdict.doubt[flagged] > LIKELY_WRONG).any():
         said.append(
             "Each flagged label is more likely right than wrong: none is corrected automatically."

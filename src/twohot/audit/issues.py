@@ -27,6 +27,7 @@ from twohot.base import (
     load_extra,
     notebook_table,
 )
+from twohot.judge import LIKELY_WRONG
 from twohot.review import (
     Decision,
     ReviewRows,
@@ -49,7 +50,6 @@ ROW_FIELDS = (
 )
 HEADINGS = ("id", "wrong", "given", "suggested", "second")
 SHOWN = 10  # rows of the printed table
-LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
 # The next step for a page without an audit folder.
 APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
