@@ -173,11 +173,12 @@ def find_label_issues(
     flagged = verdict.flag(budget, precision)
     if known is not None:
         flagged[known.rows] = known.wrong
-    messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
+    messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict, known))
     messages = (*messages, *label_notes(given), *repeated_index_note(row_ids))
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     issues = _issues_of(_among(verdict, place, len(offered)), flagged, offered, row_ids)
-    return replace(issues, messages=messages, probe=probe)
+    n_checked = 0 if known is None else len(known.rows)
+    return replace(issues, messages=messages, probe=probe, n_checked=n_checked)
 
 
 def _judge_unseen(
@@ -292,11 +293,14 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
     return said
 
 
-def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
+def row_notes(labels: Labels, verdict: LabelVerdict, checked: Checked | None) -> list[str]:
     """Return messages on rows that were not counted and rows that were kept together."""
-    said = []
-    if n_unlabelled := np.count_nonzero(~labels.labelled):
-        said.append(f"Rows without a label: {n_unlabelled}. They are predicted and not counted.")
+    said, unlabelled, label = [], ~labels.labelled, "label"
+    if checked is not None:
+        unlabelled[checked.rows[checked.labels != NO_LABEL]] = False
+        label = "given or checked label"
+    if n_unlabelled := np.count_nonzero(unlabelled):
+        said.append(f"Rows without a {label}: {n_unlabelled}. They are predicted and not counted.")
     if verdict.n_copies:
         copies = f"Copies and near-duplicates: {counted(verdict.n_copies, 'row')}."
         said.append(f"{copies} Each is judged by a fit without its copies.")

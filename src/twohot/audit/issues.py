@@ -84,6 +84,7 @@ class LabelIssues:
     ids: RowIds  # (n_rows,), ids of the rows in your data
     messages: tuple[str, ...] = ()  # notes on the result, as sentences
     probe: Any = None  # the probe that judged the labels; None for your own probabilities
+    n_checked: int = 0  # rows that were passed as checked
 
     @property
     def columns(self) -> tuple[str, ...]:
