@@ -195,7 +195,7 @@ def table(tmp_path_factory):
         (
             ["5%", "--annotations"],
             0,
-            r"::warning .*\n*Passed: .* is more: 14\.67%\. To fail on it, pass --fail-on estimate\.",
+            r"::warning .*\n*Passed: .* more: 14\.67%\. To fail on it, pass --fail-on estimate\.",
         ),
     ],
 )
