@@ -20,6 +20,7 @@ from twohot.extract import (
     ExtractionProgress,
     FeatureOrigin,
     LabelledItems,
+    check_backbone,
     load_data_set,
     not_taken_notes,
     read_image_folder,
@@ -29,6 +30,7 @@ from twohot.extract import extract as extract_features
 from twohot.probes import FittedProbe
 from twohot.tables import FeatureTable, is_parquet_source, table_header
 from twohot_command.sources import (
+    ID_COLUMN_HELP,
     FeatureOptions,
     Missing,
     check_same_features,
@@ -129,9 +131,7 @@ def extract(
     ] = None,
     text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
     label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
-    id_column: Annotated[
-        str | None, Option(help="Column of row ids; by default id, else the position.")
-    ] = None,
+    id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None,
     root: Annotated[Path, Option(help="Folder of the datasets of torchvision.")] = Path("data"),
     labels: Annotated[
         Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
@@ -158,6 +158,7 @@ def extract(
     }
     chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
+    check_backbone(backbone, items.kind)  # before the progress bar
     _say_items(items)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
     # --missing works here for a table, and for a folder only when the feature file is read.

@@ -110,13 +110,16 @@ class Gate:
         is_failed = share > allowed
         found = f"{COMPARED[self.fail_on]} {share:.2%} of the labels of {source} are wrong{sure}"
         line = f"{found}, {'more than' if is_failed else 'within'} {allowed:.2%}."
-        if not is_failed and self.fail_on == "lower" and issues.noise_rate > allowed:
+        is_doubtful = not is_failed and self.fail_on == "lower" and issues.noise_rate > allowed
+        if is_doubtful:
+            how = "" if self.certificate is None else ", without --certificate"
             line += f" The estimate is more: {issues.noise_rate:.2%}."
+            line += f" To fail on it, pass --fail-on estimate{how}."
         if self.junit is not None:
             with whole_file(self.junit) as file:
                 file.write(junit_xml(source, line, is_failed=is_failed))
         if self.annotations:
-            say(annotation(line, is_failed=is_failed))
+            say(annotation(line, "error" if is_failed else "warning" if is_doubtful else "notice"))
         say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
         try:
             yield
@@ -171,14 +174,14 @@ def junit_xml(source: str, line: str, *, is_failed: bool) -> bytes:
     return content
 
 
-def annotation(line: str, *, is_failed: bool) -> str:
+def annotation(line: str, kind: Literal["error", "warning", "notice"]) -> str:
     """Return a result as a workflow command of GitHub.
 
     Examples
     --------
-    >>> annotation("about 7% are wrong.", is_failed=True)
+    >>> annotation("about 7% are wrong.", "error")
     '::error title=twohot audit::about 7%25 are wrong.'
     """
     for mark, written in {"%": "%25", "\r": "%0D", "\n": "%0A"}.items():
         line = line.replace(mark, written)
-    return f"::{'error' if is_failed else 'notice'} title=twohot audit::{line}"
+    return f"::{kind} title=twohot audit::{line}"

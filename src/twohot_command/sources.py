@@ -109,6 +109,12 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     return words
 
 
+ID_COLUMN_HELP = (
+    "Column of row ids; by default id, else one whose name ends in id and whose values all differ, "
+    "else the position. Pass '' to use the position."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
     """The source and columns of a table of features."""
@@ -125,9 +131,7 @@ class FeatureOptions:
         list[str] | None,
         Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
     ] = None
-    id_column: Annotated[
-        str | None, Option(help="Column of row ids; by default id, else the position.")
-    ] = None
+    id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None
     item_column: Annotated[
         str | None, Option(help="Column of the texts or image paths of the rows.")
     ] = None

@@ -230,6 +230,21 @@ def test_a_second_audit_uses_the_decisions_of_a_review(noisy, true, tmp_path) ->
     assert summary(audit)["details"]["checked"] == "decisions.csv"
 
 
+def test_counts_labels_after_the_checks(tmp_path) -> None:
+    features, codes = blobs()
+    true, labels = [NAMES[k] for k in codes], ["", "", "", "", "", *wrong_every(codes, 7)[5:]]
+    table = write_table(tmp_path / "table.csv", features, label=labels)
+    # Two rows get their first label by a check, and one loses its label.
+    lines = [["r1", "0", "relabel", true[0]], ["r1", "1", "relabel", true[1]]]
+    lines += [["r1", "9", "exclude", ""]]
+    checked = tmp_path / "decisions.csv"
+    write_csv(checked, ["report", "id", "decision", "label"], lines)
+    result = done("audit", table, "-o", tmp_path / "audit", "--checked", checked, "--quiet")
+    assert "Rows without a given or checked label: 3. They are predicted" in result.output
+    said = summary(tmp_path / "audit")["details"]["label model"]
+    assert said.endswith(f" of {len(labels) - 4} held-out given or checked labels")
+
+
 def test_finds_images_next_to_the_table_here_or_in_a_folder(tmp_path, monkeypatch) -> None:
     features, true = blobs(60)
     (tmp_path / "here" / "photos").mkdir(parents=True)

@@ -193,7 +193,12 @@ def table(tmp_path_factory):
         (["5%", "--fail-on", "upper"], 3, r"Failed: up to \d+\.\d\d% .*, more than 5\.00%\."),
         ([".05", "--fail-on", "estimate"], 3, r"Failed: about 14\.67% of the labels of table\.csv"),
         (["50 %", "--fail-on", "upper"], 0, r"Passed: up to .* within 50\.00%\."),
-        (["5%"], 0, r"Passed: at least 0\.00% .* The estimate is more: 14\.67%"),  # few rows
+        # Few rows: the lower end is 0.
+        (
+            ["5%", "--annotations"],
+            0,
+            r"::warning .*\n*Passed: .* more: 14\.67%\. To fail on it, pass --fail-on estimate\.",
+        ),
     ],
 )
 def test_a_failed_gate_exits_with_code_3(table, tmp_path, options, code, message):
@@ -273,7 +278,10 @@ def test_a_gate_compares_the_bounds_of_a_certificate(audited, certified, table, 
     assert failed.exit_code == 3, failed.output
     found = re.search(r"Failed: at least (\d+\.\d\d)% .*\(95% confidence, by", failed.output)
     assert 10 < float(found[1]) < 20  # every fifth label is wrong
-    assert gate("20%").exit_code == 0
+    passed = gate(f"{float(found[1]) + 0.01}%", "--annotations")
+    assert passed.exit_code == 0
+    assert "::warning" in passed.output
+    assert "pass --fail-on estimate, without --certificate." in passed.output
     assert gate("20%", "--fail-on", "upper").exit_code == 3  # nothing is known of the other rows
     other = gate("5%", labels=table)
     assert other.exit_code == 1

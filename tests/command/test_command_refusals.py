@@ -191,7 +191,7 @@ corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .feature
 corrupt short.features --rate .5 -o x.features | is not a feature file, or is truncated
 corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
-extract photos --backbone minilm -o x.features | --backbone='minilm' takes texts
+extract photos --backbone minilm -o x.features | takes texts, but the items are images: pass one for
 extract list.csv --backbone pixels -o x.features | name the label column by --label-column=…
 extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
 extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for

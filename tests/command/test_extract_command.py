@@ -206,6 +206,22 @@ def test_continues_after_a_kill_without_labels_or_with_a_model(photos, options, 
     check_resumed(arguments, n_left)
 
 
+@pytest.mark.usefixtures("photos")
+@pytest.mark.parametrize(
+    ("source", "backbone", "message"),
+    [
+        ("photos", "minilm", "takes texts, but the items are images: pass one for images, such as"),
+        ("texts.csv", "pixels", "takes images, but the items are texts: pass one for texts, such"),
+    ],
+)
+def test_rejects_a_backbone_for_other_items_before_the_progress_bar(source, backbone, message):
+    Path("texts.csv").write_text("text,label\nIt works.,good\nIt broke.,bad\n")
+    result = run("extract", source, "--backbone", backbone, "-o", "x.features")
+    assert result.exit_code == 1
+    (line,) = result.output.splitlines()
+    assert line.startswith(f"Error: --backbone='{backbone}' {message}")
+
+
 def test_files_that_are_not_taken_are_counted_and_named(photos):
     (photos / "cat" / "up").symlink_to("..")
     (photos / "cat" / "x.heic").write_bytes(b"any")

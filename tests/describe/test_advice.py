@@ -18,6 +18,7 @@ SIZES = np.array([500, 500])
 LABELS = Labels(np.repeat([0, 1], SIZES), np.array([0, 1]))
 CLEAN, QUARTER = (take_noise(symmetric(2, rate), SIZES) for rate in (0.0, 0.25))
 FOUND = replace(QUARTER, given=False)
+LIKELY_CLEAN = replace(CLEAN, given=False, interval=(0.0, 0.03))
 APART = unmix(np.array([[0.3, -0.3], [-0.3, 0.3]]), CLEAN, np.zeros(2, dtype=int))
 ALIKE = unmix(np.array([[0.1, 0.2], [0.2, 0.1]]), CLEAN, np.zeros(2, dtype=int))
 PLAIN = Tried(Recipe(CrossEntropy(), ridge=10.0), 0.8, 0.01, -0.4, 0.1, 1.0, 9.0)
@@ -110,14 +111,16 @@ def test_names_data_for_which_no_method_helps(learnt, noise, correlation, action
     ("noise", "audit", "words"),
     [
         (replace(FOUND, interval=(0.2, 0.3)), True, "About 25.0% of the labels are wrong (20.0%"),
-        (replace(FOUND, interval=(0.0, 0.3)), False, "they may all be right if the classes over"),
-        (replace(CLEAN, given=False, interval=(0.0, 0.03)), False, "No label is likely to be wro"),
+        (replace(FOUND, interval=(0.0, 0.3), n_likely_wrong=9), True, "The lower bound is 0 bec"),
+        (replace(FOUND, interval=(0.0, 0.3)), False, "About 25.0% of the labels are wrong (0.0%"),
+        (LIKELY_CLEAN, False, "No label is likely to be wro"),
+        (replace(LIKELY_CLEAN, n_likely_wrong=1), True, "About 0.0% of the labels are wrong (0.0"),
         (QUARTER, True, "For the corruption you passed, 25.0% of the labels are wrong."),
         (CLEAN, False, "For the corruption you passed, 0.0% of the labels are wrong."),
     ],
 )
 @pytest.mark.parametrize("gain", [0.0, 0.1])
-def test_advises_an_audit_if_some_labels_are_surely_wrong(noise, audit, words, gain):
+def test_advises_an_audit_if_some_labels_are_likely_wrong(noise, audit, words, gain):
     found = advise(compared(gain), noise, APART, LABELS)
     assert found.audit == audit
     assert words in found.wrong_labels

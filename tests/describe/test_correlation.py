@@ -139,7 +139,7 @@ WITH_NAN = np.where(np.arange(16).reshape(4, 4) == 9, np.nan, np.eye(4))
     [
         (WITH_NAN, "X contains NaN at row 2, column 1"),
         (in_two(WITH_NAN), "X contains NaN at row 2, column 1"),
-        (np.ones(4), "X cannot be read as features .*Expected 2D array"),
+        (np.ones(4), r"X has shape \(4,\): pass rows of features"),
         (in_two(np.ones(4)), "X has 1 dimension"),
         ([[{}]] * 4, "X cannot be read as features .*must be a string or a real number"),
         ([["0.5"]] * 4, "X holds text.* pass"),

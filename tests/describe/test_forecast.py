@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 
 from problems import digits, synthetic
-from twohot import AutoProbe, LinearProbe
+from twohot import AutoProbe, LinearProbe, find_label_issues
 from twohot.base.labels import Labels
 from twohot.describe.advice import Action
 from twohot.describe.figures import forecast_figure
@@ -72,6 +73,21 @@ def test_features_without_information_are_named():
     assert found.advice.code == ""
     assert "no better than the class frequencies" in found.advice.summary
     assert "wrong" not in repr(found)
+
+
+def test_audit_and_forecast_agree_on_few_separable_rows():
+    X, true = make_blobs(
+        400, centers=5, n_features=20, center_box=(-10, 10), cluster_std=1, random_state=0
+    )
+    noisy = corrupt_labels(true, symmetric(5, 0.15), random_state=0)
+    issues = find_label_issues(X, noisy.given_labels, n_jobs=1)
+    np.testing.assert_array_equal(issues.is_label_issue, noisy.flipped)
+    advice = forecast(X, noisy.given_labels, n_jobs=1).advice
+    assert advice.audit
+    # The rows are too few for a lower bound above 0. Neither claims that the classes overlap.
+    (said,) = issues.messages
+    assert said.startswith("The lower bound is 0 because these labels alone cannot tell label")
+    assert said in advice.wrong_labels
 
 
 @pytest.mark.parametrize("distance", [0.0, 6.0])

@@ -58,6 +58,8 @@ def test_share_of_wrong_labels_is_that_of_an_audit():
     found = forecast(data.X, data.given_labels, n_jobs=1).noise
     assert found.rate == pytest.approx(issues.noise_rate)
     assert found.interval == pytest.approx(issues.noise_interval)
+    flagged = issues.rows
+    assert found.n_likely_wrong == (issues.probability_wrong[flagged] > 0.5).sum() > 0
     assert found.class_sizes.sum() == pytest.approx(400)
 
 

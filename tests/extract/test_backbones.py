@@ -206,9 +206,17 @@ def test_pixels_rejects_images_of_several_sizes():
         ("timm/restnet10t", "image", "did you mean"),
         ("resnet18.nosuch", "image", r"\(Invalid pretrained tag .*remove the part after the dot"),
         ("?", "image", "is not known: pass a name of torchvision or timm"),
-        ("resnet34", "text", "backbone='resnet34' takes images, but the items are texts"),
+        (
+            "resnet34",
+            "text",
+            "backbone='resnet34' takes images, .* pass one for texts, such as minilm",
+        ),
         ("pixels", "text", "takes images"),
-        ("minilm", "image", "backbone='minilm' takes texts, but the items are images"),
+        (
+            "minilm",
+            "image",
+            "backbone='minilm' takes texts, .* pass one for images, such as pixels",
+        ),
         ("pixels", "sound", "kind='sound' is not known"),
     ],
 )

@@ -23,6 +23,7 @@ from twohot import (
     forecast,
     top_candidates,
 )
+from twohot.base import ArgumentError
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -108,9 +109,11 @@ INVALID_DATA = [
     ("X holds objects of type str: pass real numbers", {"X": WORDS.astype(object)}),
     ("X holds text .dtype <U3.: pass real numbers", {"X": WORDS}),
     ("X holds text .*: pass real numbers", {"X": [["a", 1.0], ["b", 2.0]], "y": [0, 1]}),
-    ("X (is not numeric|holds objects of type str) in the column 'word': pass", {"X": FRAME}),
-    ("X is not numeric in the column 'word': pass numbers", {"X": pl.from_pandas(FRAME)}),
-    ("Expected 2D array, got 1D array", {"X": X[:, 0]}),
+    ("X (is not numeric|holds objects of type str) in the column 'word': .*extract", {"X": FRAME}),
+    ("'word': pass numbers, one .* Texts need embeddings", {"X": pl.from_pandas(FRAME)}),
+    (r"X has shape \(300,\): pass rows of features, of shape \(n_sam", {"X": X[:, 0]}),
+    (r"X has shape \(300,\): pass rows of features", {"X": X[:, 0].tolist()}),
+    (r"X has shape \(300,\): pass rows of features", {"X": FRAME["x0"]}),
     ("dim 3", {"X": X[:, :, np.newaxis]}),
     ("X has rows of different lengths: pass the same", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
     ("y has 299 labels and X has 300 rows: pass one label per row", {"y": Y[:-1]}),
@@ -141,6 +144,12 @@ INVALID_DATA = [
 @pytest.mark.parametrize(("message", "given"), INVALID_DATA)
 def test_rejects_invalid_data(message, given):
     check_rejected(message, **given)
+
+
+@pytest.mark.parametrize("call", [AutoProbe().fit, find_label_issues, forecast])
+def test_rejects_labels_passed_as_features(call):
+    with pytest.raises(ArgumentError, match=r"^X has shape \(300,\): pass rows of features"):
+        call(Y, Y)
 
 
 def test_rejects_objects_that_are_no_numbers():

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
-from twohot.audit.issues import LIKELY_WRONG, LabelIssues
+from twohot.audit.issues import LabelIssues
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
@@ -31,6 +31,8 @@ from twohot.base import (
     label_notes,
 )
 from twohot.judge import (
+    LIKELY_WRONG,
+    WHY_ZERO,
     AutoProbe,
     LabelVerdict,
     check_probabilities,
@@ -172,13 +174,14 @@ def find_label_issues(
     flagged = verdict.flag(budget, precision)
     if known is not None:
         flagged[known.rows] = known.wrong
-    messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict))
+    messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict, known))
     messages = (*messages, *label_notes(given), *repeated_index_note(row_ids))
     if probabilities is None:
         messages = (*leak_notes(rows, labels, getattr(X, "columns", ())), *messages)
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     issues = _issues_of(_among(verdict, place, len(offered)), flagged, offered, row_ids)
-    return replace(issues, messages=messages, probe=probe)
+    n_checked = 0 if known is None else len(known.rows)
+    return replace(issues, messages=messages, probe=probe, n_checked=n_checked)
 
 
 def _judge_unseen(
@@ -285,10 +288,7 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
         return [f"No label is flagged for an expected precision of {precision:g}: {reason}."]
     said = []
     if verdict.interval[0] == 0 and flagged.any():
-        said.append(
-            "The labels can be explained without label errors, by overlapping classes. Check some "
-            "of the flagged rows first."
-        )
+        said.append(WHY_ZERO)
     if flagged.any() and not (verdict.doubt[flagged] > LIKELY_WRONG).any():
         said.append(
             "Each flagged label is more likely right than wrong: none is corrected automatically."
@@ -326,11 +326,14 @@ def leak_notes(
     return [f"Features with one value for each label: {said}. {advice}"]
 
 
-def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
+def row_notes(labels: Labels, verdict: LabelVerdict, checked: Checked | None) -> list[str]:
     """Return messages on rows that were not counted and rows that were kept together."""
-    said = []
-    if n_unlabelled := np.count_nonzero(~labels.labelled):
-        said.append(f"Rows without a label: {n_unlabelled}. They are predicted and not counted.")
+    said, unlabelled, label = [], ~labels.labelled, "label"
+    if checked is not None:
+        unlabelled[checked.rows[checked.labels != NO_LABEL]] = False
+        label = "given or checked label"
+    if n_unlabelled := np.count_nonzero(unlabelled):
+        said.append(f"Rows without a {label}: {n_unlabelled}. They are predicted and not counted.")
     if verdict.n_copies:
         copies = f"Copies and near-duplicates: {counted(verdict.n_copies, 'row')}."
         said.append(f"{copies} Each is judged by a fit without its copies.")

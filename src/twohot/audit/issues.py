@@ -28,6 +28,7 @@ from twohot.base import (
     load_extra,
     notebook_table,
 )
+from twohot.judge import LIKELY_WRONG
 from twohot.review import (
     Decision,
     ReviewRows,
@@ -50,7 +51,6 @@ ROW_FIELDS = (
 )
 HEADINGS = ("id", "wrong", "given", "suggested", "second")
 SHOWN = 10  # rows of the printed table
-LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
 # The next step for a page without an audit folder.
 APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
@@ -85,6 +85,7 @@ class LabelIssues:
     ids: RowIds  # (n_rows,), ids of the rows in your data
     messages: tuple[str, ...] = ()  # notes on the result, as sentences
     probe: Any = None  # the probe that judged the labels; None for your own probabilities
+    n_checked: int = 0  # rows that were passed as checked
 
     @property
     def columns(self) -> tuple[str, ...]:

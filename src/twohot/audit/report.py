@@ -87,7 +87,8 @@ def review_summary(
     known = {"twohot": twohot.__version__}
     if choice is not None:
         share = f"{choice.agreement:.1%} ± {choice.agreement_error:.1%}"
-        known[MODEL] = f"predicts {share} of {choice.n_rows:,} held-out given labels"
+        labels = "given or checked labels" if issues.n_checked else "given labels"
+        known[MODEL] = f"predicts {share} of {choice.n_rows:,} held-out {labels}"
     summary = ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,

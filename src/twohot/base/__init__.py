@@ -1,5 +1,6 @@
 """What every room needs: input checks, error messages, labels, files, optional packages."""
 
+from twohot.base.arrays import NUMERIC_FEATURES as NUMERIC_FEATURES
 from twohot.base.arrays import STORED as STORED
 from twohot.base.arrays import BoolArray as BoolArray
 from twohot.base.arrays import FloatArray as FloatArray

@@ -88,6 +88,10 @@ NO_NUMBERS = {
     "c": "complex numbers (Complex data not supported)",
 }
 NO_NUMBERS_ADVICE = {"c": "pass their real part, or abs(…)."}
+# Advice for columns of text.
+NUMERIC_FEATURES = (
+    "pass numbers, one column per feature. Texts need embeddings: run `twohot extract`."
+)
 NO_NUMBER_TYPES = (str, bytes, complex, np.complexfloating, date, time, timedelta, np.datetime64)
 # Tolerance of the sums of soft targets: the rounding error of float16.
 SOFT_TARGET_TOLERANCE = 1e-3
@@ -103,7 +107,7 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     raise ArgumentError({"dtype": dtype}, problem, "pass float32 or float64.")
 
 
-def check_real(name: str, values: Any, where: str = "") -> None:
+def check_real(name: str, values: Any, where: str = "", advice: str = "pass real numbers.") -> None:
     """Raise if values are not real numbers or are masked; no cell is converted silently.
 
     `where` names a part of the argument, " in chunk 3" for instance.
@@ -117,33 +121,34 @@ def check_real(name: str, values: Any, where: str = "") -> None:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = tuple(np.argwhere(np.ma.getmaskarray(values))[0].tolist())
         problem = f"has masked cells{where}, first at {place}"
-        advice = "fill them by X.filled(…), or drop their rows (numbers under a mask are not read)."
-        raise ArgumentError(name, problem, advice)
+        filled = "fill them by X.filled(…), or drop their rows (numbers under a mask are not read)."
+        raise ArgumentError(name, problem, filled)
     dtype = getattr(values, "dtype", None)
     kind = getattr(dtype, "kind", "")
     if kind in NO_NUMBERS:
         problem = f"holds {NO_NUMBERS[kind]}{where} (dtype {dtype})"
-        raise ArgumentError(name, problem, NO_NUMBERS_ADVICE.get(kind, "pass real numbers."))
+        raise ArgumentError(name, problem, NO_NUMBERS_ADVICE.get(kind, advice))
     if kind == "O" and isinstance(values, np.ndarray):
         for each in set(map(type, values.ravel().tolist())):
             if issubclass(each, NO_NUMBER_TYPES):
                 problem = f"holds objects of type {each.__name__}{where}"
-                raise ArgumentError(name, problem, "pass real numbers.")
+                raise ArgumentError(name, problem, advice)
 
 
 def check_real_rows(X: Any) -> None:
-    """Raise if an array, a frame or lists of features hold text, dates or masked cells.
+    """Raise if features hold text, dates or masked cells, or have one dimension.
 
     numpy would read "0.5" as a number, a date as a count of days, and a masked cell as its hidden
     value.
     """
     if texts := text_columns(X):
         problem = f"is not numeric in the column {first_few(texts)}"
-        raise ArgumentError("X", problem, "pass numbers, one column per feature.")
+        raise ArgumentError("X", problem, NUMERIC_FEATURES)
     if hasattr(X, "columns") and hasattr(X, "iloc"):  # a column of objects may hold text
         for name, kind in zip(X.columns, X.dtypes, strict=True):
             if kind.kind in ("O", "c"):
-                check_real("X", X[name].to_numpy(), f" in the column {name!r}")
+                cells, where = X[name].to_numpy(), f" in the column {name!r}"
+                check_real("X", cells, where, NUMERIC_FEATURES)
             if getattr(kind, "fill_value", 0) != 0:  # fill value of a sparse column
                 problem = f"has a sparse column {name!r} with fill value {kind.fill_value}"
                 raise ArgumentError("X", problem, "pass X.sparse.to_dense(), or use fill value 0.")
@@ -156,9 +161,17 @@ def check_real_rows(X: Any) -> None:
                 problem = "has rows of different lengths"
                 advice = "pass the same number of features in each row."
                 raise ArgumentError("X", problem, advice) from error
-        check_real("X", listed)
+        X = listed
+        check_real("X", X)
     else:
         check_real("X", X)
+    shape = getattr(X, "shape", ())
+    if len(shape) == 1:
+        advice = (
+            "pass rows of features, of shape (n_samples, n_features). Reshape your data by "
+            "X.reshape(-1, 1) if it is one feature, by X.reshape(1, -1) if it is one row."
+        )
+        raise ArgumentError("X", f"has shape {tuple(shape)}", advice)
 
 
 class NotFiniteError(ArgumentError):

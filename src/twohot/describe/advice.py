@@ -8,7 +8,7 @@ import numpy as np
 from twohot.base import IntArray, Labels, counted, first_few
 from twohot.describe.comparison import Comparison
 from twohot.describe.true_classes import CorrelationEstimate, NoiseEstimate
-from twohot.judge import REFUTED
+from twohot.judge import REFUTED, WHY_ZERO
 from twohot.theory import label_gaps
 
 
@@ -30,7 +30,7 @@ class Advice:
     wrong_labels: str  # how many labels are wrong, in one sentence
     evidence: tuple[str, ...]  # sentences with numbers
     cautions: tuple[str, ...]  # limits of the evidence
-    audit: bool  # whether a test shows that some labels are wrong
+    audit: bool  # whether some labels are wrong by a test, or likely wrong by the label model
 
 
 def advise(
@@ -56,7 +56,7 @@ def advise(
         wrong_labels=_count_wrong(comparison, noise),
         evidence=_evidence(comparison, noise),
         cautions=_cautions(comparison, noise, labels),
-        audit=comparison.choice.learnt and noise.interval[0] > 0,
+        audit=comparison.choice.learnt and (noise.interval[0] > 0 or noise.n_likely_wrong > 0),
     )
 
 
@@ -119,9 +119,9 @@ def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
     estimate = f"About {noise.rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})"
     if low > 0:
         return f"{estimate}."
-    if noise.rate * n_rows < 1:
+    if noise.n_likely_wrong == 0 and noise.rate * n_rows < 1:
         return f"No label is likely to be wrong (at most {high:.1%})."
-    return f"{estimate}: they may all be right if the classes overlap."
+    return f"{estimate}. {WHY_ZERO}"
 
 
 def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:

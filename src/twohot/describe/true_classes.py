@@ -34,6 +34,7 @@ class NoiseEstimate:
     class_sizes: NDArray[np.float64]  # (n_classes,), rows of each true class
     given: bool  # whether a user passed it, instead of an estimate
     interval: tuple[float, float] = (0.0, 1.0)  # confidence interval of the share of wrong labels
+    n_likely_wrong: int = 0  # labels that an audit flags, more likely wrong than right
 
     @property
     def rate(self) -> float:
@@ -72,7 +73,7 @@ def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
     true = np.concatenate([given, verdict.likeliest_other[labelled]])
     weights = np.concatenate([1 - doubt, doubt])
     found = count_noise(true, np.concatenate([given, given]), weights, verdict.n_classes)
-    return replace(found, interval=verdict.interval)
+    return replace(found, interval=verdict.interval, n_likely_wrong=verdict.n_likely_wrong)
 
 
 def count_noise(

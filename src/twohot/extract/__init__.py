@@ -1,6 +1,7 @@
 """Extraction: from images or texts to features, by a frozen backbone."""
 
 from twohot.extract.backbones import Backbone, load_backbone
+from twohot.extract.backbones import check_backbone as check_backbone
 from twohot.extract.data_sets import NAMES as NAMES
 from twohot.extract.data_sets import load_data_set
 from twohot.extract.decoding import ExtractionProgress

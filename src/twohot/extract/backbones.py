@@ -314,14 +314,24 @@ def load_backbone(name: str, kind: str = "image") -> Backbone:
     >>> pixels.embed([pixels.prepare(image)])
     array([[  0., 255., 128.,  64.]], dtype=float32)
     """
+    check_backbone(name, kind)
+    return load_text_model(name) if kind == "text" else load_image_model(name)
+
+
+NAMES_BY_KIND = {"image": IMAGE_NAMES, "text": TEXT_NAMES}
+
+
+def check_backbone(name: str, kind: str) -> None:
+    """Raise if a name is known to be a backbone for another kind of items."""
     check_choice("kind", kind, KINDS)
-    for taken, names in (("image", IMAGE_NAMES), ("text", TEXT_NAMES)):
+    for taken, names in NAMES_BY_KIND.items():
         if name in names:
             check_takes(name, taken, kind)
-    return load_text_model(name) if kind == "text" else load_image_model(name)
 
 
 def check_takes(name: str, taken: str, kind: str) -> None:
     """Raise if a backbone takes another kind of items."""
     if taken != kind:
-        raise ArgumentError({"backbone": name}, f"takes {taken}s, but the items are {kind}s.")
+        problem = f"takes {taken}s, but the items are {kind}s"
+        known = ", ".join(NAMES_BY_KIND[kind])
+        raise ArgumentError({"backbone": name}, problem, f"pass one for {kind}s, such as {known}.")

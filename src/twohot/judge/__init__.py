@@ -34,5 +34,7 @@ from twohot.judge.nearest import nearest_rows as nearest_rows
 from twohot.judge.recalibration import recalibrate as recalibrate
 from twohot.judge.sample import SAMPLE_CELLS as SAMPLE_CELLS
 from twohot.judge.sample import SAMPLE_ROWS as SAMPLE_ROWS
+from twohot.judge.verdict import LIKELY_WRONG as LIKELY_WRONG
+from twohot.judge.verdict import WHY_ZERO as WHY_ZERO
 from twohot.judge.verdict import LabelVerdict as LabelVerdict
 from twohot.judge.verdict import reach_verdict as reach_verdict

@@ -35,6 +35,14 @@ from twohot.rows import Block
 # Display: progress lines for the rows outside the sample.
 PROGRESS_LINES = 10
 
+LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than right
+# Why the lower bound of the share of wrong labels is 0. A held-out likelihood cannot distinguish
+# uniform noise from a classifier of low confidence, unless there are many rows.
+WHY_ZERO = (
+    "The lower bound is 0 because these labels alone cannot tell label errors from overlapping "
+    "classes: check some flagged rows to settle it."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class LabelVerdict:
@@ -66,6 +74,11 @@ class LabelVerdict:
     def flag(self, budget: int | None = None, precision: float | None = None) -> BoolArray:
         """Return the flagged labels; see `choose_flags`."""
         return choose_flags(self.doubt, self.eligible, budget, precision)
+
+    @property
+    def n_likely_wrong(self) -> int:
+        """Number of flagged labels that are more likely wrong than right."""
+        return int(np.count_nonzero(self.doubt[self.flag()] > LIKELY_WRONG))
 
     @property
     def corruption(self) -> Matrix:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from twohot.base import (
+    NUMERIC_FEATURES,
     STORED,
     ArgumentError,
     FloatArray,
@@ -73,7 +74,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     except (TypeError, ValueError) as error:
         if kind == "O" or "could not convert" in str(error):
             problem = f"X is not numeric ({error})"
-            raise type(error)(f"{problem}: pass numbers, one column per feature.") from error
+            raise type(error)(f"{problem}: {NUMERIC_FEATURES}") from error
         raise
     return sp.csr_array(checked) if sp.issparse(checked) else checked
 
