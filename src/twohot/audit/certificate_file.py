@@ -19,10 +19,10 @@ labels, seed or rate raises an error.
 import hashlib
 import itertools
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from twohot.audit.guaranteed_list import (
     attempt_level,
     certify,
     draw_check,
+    listable_doubt,
     rows_needed,
     smallest_list,
 )
@@ -112,36 +113,38 @@ class FolderCheck:
 
 
 def plan_check(
-    label_quality: FloatArray,
-    n_flagged: int,
-    fdr: float,
-    *,
-    n_checked: int | None = None,
-    seed: int = 0,
+    doubt: FloatArray, n_flagged: int, fdr: float, *, n_checked: int | None = None, seed: int = 0
 ) -> CheckDraw:
     """Draw the rows of an audit to check for a list with a guarantee; see `LabelIssues.draw_check`.
 
-    `label_quality` (n_rows,) is NaN for rows without a label. The list has about `n_flagged` rows.
+    `doubt` (n_rows,) are the scores of `listable_doubt`. The list has about `n_flagged` rows.
     """
     if not n_flagged:
         problem = "is the rate of a list, but this audit flags no label"
         raise ArgumentError({"fdr": fdr}, problem, "leave it out: there is nothing to list.")
     if n_checked is None:
-        n_pool = math.ceil(POOL_PER_FLAGGED * n_flagged)
-        n_checked = rows_needed(n_pool, fdr, list_size=n_flagged).advised
+        n_listable = int(np.count_nonzero(~np.isnan(doubt)))
+        share = min(POOL_PER_FLAGGED, Fraction(n_listable, n_flagged))  # exact: no rounding
+        n_checked = rows_needed(share.numerator, fdr, share.denominator).advised
     check_count("n_checked", n_checked, 1)
     flagged = f"and only {counted(n_flagged, 'label')} are flagged"
     if n_checked >= n_flagged:
         problem = f"needs {counted(n_checked, 'checked row')}, {flagged}"
         advice = "review all flagged labels, or pass a larger rate."
         raise ArgumentError({"fdr": fdr}, problem, advice)
-    draw = draw_check(-label_quality, n_flagged, n_checked, seed=seed)
+    draw = draw_check(doubt, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
         problem = f"certifies no list of fewer than {counted(smallest, 'label')}, {flagged}"
         advice = "pass a larger number or rate, or review all flagged labels."
         raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
     return draw
+
+
+def _plan_of(rows: ReviewRows, fdr: float, *, n_checked: int | None, seed: int) -> CheckDraw:
+    doubt = listable_doubt(rows.label_quality, rows.given_labels, rows.suggested_labels)
+    n_flagged = int(rows.is_label_issue.sum())
+    return plan_check(doubt, n_flagged, fdr, n_checked=n_checked, seed=seed)
 
 
 def verdicts_of_draw(
@@ -207,10 +210,11 @@ def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
 
 
 def doubts_digest(rows: ReviewRows) -> str:
-    """Return a digest of the ids, classes, scores, labels and flags of an audit."""
+    """Return a digest of the ids, classes, scores, labels, suggestions and flags of an audit."""
     known = hashlib.sha256(repr((rows.id_texts(), rows.classes)).encode())
     known.update(rows.label_quality.astype("<f8").tobytes())
     known.update(rows.given_labels.astype("<i8").tobytes())
+    known.update(rows.suggested_labels.astype("<i8").tobytes())
     known.update(rows.is_label_issue.tobytes())
     return known.hexdigest()
 
@@ -251,8 +255,7 @@ def write_check(
     An existing check.json without a check.csv must have the same draw.
     """
     check_no_draw(folder)
-    quality, n_flagged = rows.label_quality, int(rows.is_label_issue.sum())
-    draw = plan_check(quality, n_flagged, fdr, n_checked=n_checked, seed=seed)
+    draw = _plan_of(rows, fdr, n_checked=n_checked, seed=seed)
     fields = {
         "fdr": fdr,
         "n_checked": [len(draw.rows)],
@@ -366,9 +369,7 @@ def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> Non
 def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
     """Return the check of some fields, with its rows drawn again."""
     first, *more = fields["n_checked"]
-    n_flagged = int(rows.is_label_issue.sum())
-    asked = {"n_checked": first, "seed": fields["seed"]}
-    draw = plan_check(rows.label_quality, n_flagged, fields["fdr"], **asked)
+    draw = _plan_of(rows, fields["fdr"], n_checked=first, seed=fields["seed"])
     draw = draw.extended(more[-1]) if more else draw
     return FolderCheck(rows, draw, fields["fdr"], (first, *more))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot.audit.certificate_file import plan_check, verdicts_of_draw
-from twohot.audit.guaranteed_list import CheckDraw, GuaranteedList
+from twohot.audit.guaranteed_list import CheckDraw, GuaranteedList, listable_doubt
 from twohot.audit.guaranteed_list import certify as certify_list
 from twohot.base import (
     NO_LABEL,
@@ -345,6 +345,8 @@ class LabelIssues:
     def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
         """Draw random rows to check, so that `certify` can list wrong labels with a guarantee.
 
+        The rows are drawn from the most suspicious ones whose suggestion differs from their label.
+
         Parameters
         ----------
         fdr : float
@@ -359,7 +361,8 @@ class LabelIssues:
         CheckDraw
             `issues[draw.rows]` are the rows to check, in random order. Do not sort them by score.
         """
-        return plan_check(self.label_quality, self.n_issues, fdr, n_checked=n_checked, seed=seed)
+        doubt = listable_doubt(self.label_quality, self.given, self.predicted)
+        return plan_check(doubt, self.n_issues, fdr, n_checked=n_checked, seed=seed)
 
     def certify(
         self, checked: Any, fdr: float, *, n_checked: int | None = None, seed: int = 0
