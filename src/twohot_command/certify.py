@@ -153,8 +153,9 @@ def verify(
     else:
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
-            f"Second looks differ in {rate:.1%}. Corrected for reviewer errors, at most "
-            f"{counted(most, 'label')} are wrong, if the error rate is the same for all rows."
+            f"Second looks differ in {rate:.1%}. With reviewer errors counted, at most "
+            f"{counted(most, 'label')} are wrong. "
+            "This assumes that the reviewer errs equally often on all rows."
         )
 
 

@@ -7,8 +7,9 @@ how many unchecked rows, most suspicious first, can be listed so that on average
 Conventions
 -----------
 The pool is N rows in a fixed order, most suspicious first: those of the rows whose suggestion
-differs from the given label. N1 of their labels are wrong, the other N0 are right. n of its rows are drawn uniformly without replacement, so that m = N - n are left. A
-threshold t is a prefix of the order. Above it are
+differs from the given label. N1 of their labels are wrong, the other N0 are right. n of its rows
+are drawn uniformly without replacement, so that m = N - n are left. A threshold t is a prefix of
+the order. Above it are
 
     C checked right labels,   R unchecked rows,   V right labels among these R rows.
 
