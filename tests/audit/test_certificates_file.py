@@ -135,6 +135,7 @@ FORMS = {
     "other case": lambda pairs: {row: f" {word.title()} " for row, word in pairs.items()},
     "flags": lambda pairs: {int(row): word == "right" for row, word in pairs.items()},
     "frame": lambda pairs: pd.DataFrame({"id": list(pairs), "verdict": list(pairs.values())}),
+    "series": pd.Series,
     "true labels": lambda pairs: {row: true_label(row, word) for row, word in pairs.items()},
     "decisions": decisions,
 }
@@ -182,7 +183,7 @@ FIRST = str(DRAW.rows[0])
         (said(**{OTHER: "right"}), rf"checked has 1 row outside the draw \('{OTHER}'\)"),
         (said(**{FIRST: ""}), rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\)"),
         (said(**{FIRST: None}), r"no verdict on 1 of the 45 rows"),
-        (said(**{FIRST: "perhaps"}), r"'perhaps' of row .*none of the 3 classes"),
+        (said(**{FIRST: "perhaps"}), r"'perhaps' for row .* neither one of the 3 classes"),
         (said(**{"9000": "right"}), r"names 1 row that is not in the data \('9000'\)"),
         (
             pd.DataFrame({"id": [FIRST, *said()], "verdict": ["unsure", *["wrong"] * 45]}),

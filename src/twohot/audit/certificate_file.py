@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.audit.checked_rows import Given, check_checked, read_checked
+from twohot.audit.checked_rows import Given, check_checked, is_keyed, read_checked
 from twohot.audit.guaranteed_list import (
     POOL_PER_FLAGGED,
     CheckDraw,
@@ -153,11 +153,11 @@ def verdicts_of_draw(
     """Return "right", "wrong" or "unsure" for each of the drawn rows; see `LabelIssues.certify`.
 
     `checked` has verdicts on these rows and no others. Case and blanks around the three words are
-    ignored. In a file or frame, the words are verdicts; in a mapping, they mean a class if one has
-    this name. Ids may be guarded against spreadsheets.
+    ignored. In a file or frame, the words are verdicts; in a mapping or series, they mean a class
+    if one has this name. Ids may be guarded against spreadsheets.
     """
     words = WORDS
-    if isinstance(checked, Mapping):
+    if is_keyed(checked):
         known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
     drawn = [ids[row] for row in draw.rows]
@@ -190,11 +190,11 @@ def _plain_word(verdict: Any) -> str:
 
 
 def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
-    """Return pairs (row, verdict) from a mapping, a file of verdicts, or decisions of a review.
+    """Return pairs (row, verdict) from a mapping or series, a file of verdicts, or decisions.
 
     Ids of a file are guarded against spreadsheets if more of the drawn rows are found so.
     """
-    if isinstance(checked, Mapping):
+    if is_keyed(checked):
         return list(checked.items())
     is_path = isinstance(checked, str | os.PathLike)
     columns = csv_columns(Path(checked)) if is_path else frame_columns(checked)

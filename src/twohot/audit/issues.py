@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -371,10 +370,12 @@ class LabelIssues:
 
         Parameters
         ----------
-        checked : mapping, path or data frame
+        checked : mapping, series, path or data frame
             Verdicts on all drawn rows: a mapping from row id to "right", "wrong", "unsure" or the
-            true label; a file or frame with the columns `id` and `verdict`; or the decisions of a
-            review. "unsure" counts as right.
+            true label; a pandas series of these with the ids as index; a file or frame with the
+            columns `id` and `verdict`; a frame with the columns `id` and `label` or `true_label`;
+            or the decisions of a review. "unsure" counts as right. The id of the row at a position
+            is `issues.ids[row]`.
         fdr, n_checked, seed
             The same values as for `draw_check`.
 
@@ -486,6 +487,5 @@ def rows_of_issues(
 
 def check_rows_of_issues(name: str, data: Any, issues: LabelIssues) -> None:
     """Raise if a pandas argument has another index than the audited data."""
-    index = issues.ids.values
-    is_index = nw.dependencies.is_pandas_index(index)
-    check_same_index(name, data, "issues.to_pandas()", index if is_index else None)
+    index = issues.ids.values if issues.ids.are_index else None
+    check_same_index(name, data, "issues.to_pandas()", index)
