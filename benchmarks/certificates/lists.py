@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from benchmarks.audit.data import draw_task
 from benchmarks.certificates.plan import CHECKED, RATES, ListRun
 from twohot import find_label_issues
-from twohot.audit.guaranteed_list import Bounds, CheckDraw, certify, doubt_order, draw_check
+from twohot.audit.guaranteed_list import (
+    Bounds,
+    CheckDraw,
+    certify,
+    doubt_order,
+    draw_check,
+    listable_doubt,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class ListResult:
     n_rows: int
     n_wrong: int
     n_flagged: int
-    lists: list[Lists]
+    lists: list[Lists]  # for each n_checked that leaves rows to list, and each rate
     missed: dict[str, float]  # by n_checked: share of draws with any bound below the truth
 
 
@@ -41,14 +48,18 @@ def measure_lists(run: ListRun, features: Path | None) -> ListResult:
     task = draw_task(run.setting, 0, features)
     issues = find_label_issues(task.X, task.given, n_jobs=1)
     first = zlib.crc32(str(run).encode())  # so that no two audits have the same draws
-    return simulate_lists(issues.probability_wrong, task.wrong, issues.n_issues, run.n_draws, first)
+    doubt = listable_doubt(issues.label_quality, issues.given, issues.predicted)
+    return simulate_lists(doubt, task.wrong, issues.n_issues, run.n_draws, first)
 
 
 def simulate_lists(
     doubt: NDArray[np.floating], wrong: NDArray[np.bool_], n_flagged: int, n_draws: int, first: int
 ) -> ListResult:
     found, missed = [], {}
+    n_listable = np.count_nonzero(~np.isnan(doubt))
     for n_checked in CHECKED:
+        if n_checked >= n_listable:  # no row is left to list
+            continue
         seeds = range(first, first + n_draws)
         draws = [draw_check(doubt, n_flagged, n_checked, seed=seed) for seed in seeds]
         outcomes = [outcome(draw, doubt, wrong) for draw in draws]

@@ -245,11 +245,16 @@ def _list_line(record: Record[ListRun, ListResult]) -> list[str]:
         str(record.run),
         str(result.n_wrong),
         str(result.n_flagged),
-        " / ".join(f"{each.fdp:.3f}" for each in cells),
-        " / ".join(f"{each.appeared:.2f}" for each in cells),
-        " / ".join(f"{each.reach:.2f}" for each in cells),
-        " / ".join(powers),
-        f"{result.missed[str(N_CHECKED)]:.3f}",
+        *(
+            " / ".join(shown) or "–"
+            for shown in (
+                [f"{each.fdp:.3f}" for each in cells],
+                [f"{each.appeared:.2f}" for each in cells],
+                [f"{each.reach:.2f}" for each in cells],
+                powers,
+            )
+        ),
+        f"{result.missed[str(N_CHECKED)]:.3f}" if cells else "–",
     ]
 
 

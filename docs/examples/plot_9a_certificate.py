@@ -26,7 +26,7 @@ print(issues.share_in_words())
 # Which rows to check
 # -------------------
 # First choose the largest share of right labels that you allow in the list (``fdr``). The audit
-# then draws rows at random from the most suspicious ones.
+# then draws rows at random from the most suspicious ones whose suggestion differs from their label.
 
 draw = issues.draw_check(fdr=0.1)
 print(f"{len(draw.rows)} rows of the {len(draw.pool)} most suspicious ones:", draw.rows[:8], "…")

@@ -38,8 +38,8 @@ def check_draw(folder: Path, fdr: float | None, seed: int, n_flagged: int) -> No
     if fdr is None:
         return
     check_seed(seed)
-    # The pool of the draw has three rows for two flagged labels.
-    needed = rows_needed(3 * max(n_flagged, 1), fdr, 2 * max(n_flagged, 1)).advised
+    # The pool of the draw has at least as many rows as are flagged.
+    needed = rows_needed(max(n_flagged, 1), fdr, max(n_flagged, 1)).advised
     check_no_draw(folder)
     if 0 < n_flagged <= needed:
         most = f"at most {counted(n_flagged, 'label')} can be flagged"
@@ -58,7 +58,8 @@ def draw_for_check(folder: Path, fdr: float | None, seed: int, image_root: Path 
         return
     check = write_check(folder, rows, fdr, seed=seed, image_root=image_root)
     n_rows, n_pool = len(check.draw.rows), len(check.draw.pool)
-    say(f"Drawn from the {n_pool} most suspicious rows: {counted(n_rows, 'row')} to check.")
+    pool = f"the {n_pool} most suspicious rows whose suggestion differs from their label"
+    say(f"Drawn from {pool}: {counted(n_rows, 'row')} to check.")
     _say_how_to_check(folder)
 
 
@@ -159,8 +160,9 @@ def verify(
     else:
         rate, most = found.corrected.disagreement, found.corrected.bound
         say(
-            f"Second looks differ in {rate:.1%}. Corrected for reviewer errors, at most "
-            f"{counted(most, 'label')} are wrong, if the error rate is the same for all rows."
+            f"Second looks differ in {rate:.1%}. With reviewer errors counted, at most "
+            f"{counted(most, 'label')} are wrong. "
+            "This assumes that the reviewer errs equally often on all rows."
         )
 
 

@@ -35,14 +35,18 @@ CLASSES = ("ant", "bee", "cat")
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows of which the first 150 are flagged; the most doubtful 140 have wrong labels."""
+    """Rows of which the first 150 are flagged; the most doubtful 140 have wrong labels.
+
+    For every second of the other rows, the suggestion is the given label.
+    """
     position = np.arange(N_ROWS)
+    differs = (position < 150) | (position % 2 == 0)
     return audit_rows(
         N_ROWS,
         classes=CLASSES,
         ids=RowIds.of_column("ticket", [f"T{number}" for number in position]),
         given_labels=position % 3,
-        suggested_labels=(position + (position < 150)) % 3,
+        suggested_labels=(position + differs) % 3,
         second_labels=(position + 2) % 3,
         label_quality=np.linspace(0, 1, N_ROWS),
         is_label_issue=position < 150,
@@ -86,15 +90,31 @@ def test_draws_certifies_and_verifies_a_check(rows, check, tmp_path):
     np.testing.assert_array_equal(verified.rows, listed.rows)
 
 
-def test_number_of_drawn_rows_does_not_depend_on_the_flags():
-    quality = np.linspace(0, 1, 20_000)
-    sizes = [len(plan_check(quality, 2_000, fdr).rows) for fdr in (0.1, 0.05)]
+@pytest.mark.parametrize("n_flagged", [2_000, 151])
+def test_number_of_drawn_rows_does_not_depend_on_the_flags(n_flagged):
+    doubt = np.linspace(1, 0, 20_000)
+    sizes = [len(plan_check(doubt, n_flagged, fdr).rows) for fdr in (0.1, 0.05)]
     assert sizes == [45, 90]
+
+
+def test_draws_fewer_rows_if_few_can_be_listed():
+    doubt = np.where(np.arange(900) < 200, np.linspace(1, 0, 900), np.nan)
+    draw = plan_check(doubt, 160, 0.1)
+    assert (len(draw.pool), len(draw.rows)) == (200, 38)  # ceil(3 * 200 / (0.1 * 160))
+
+
+def test_draws_only_rows_with_another_suggestion(rows, check, tmp_path):
+    differs = np.flatnonzero(rows.suggested_labels != rows.given_labels)
+    np.testing.assert_array_equal(check.draw.pool, differs[:225])
+    unsure = filled(tmp_path / "check.csv", tmp_path / "done.csv", lambda _row, _said: "unsure")
+    certify_folder(check, unsure, tmp_path)
+    extended = extend_check(tmp_path, rows, 150)
+    np.testing.assert_array_equal(extended.draw.pool, differs[:225])
 
 
 GIVEN = np.array([0, 1, 2] * 200)
 NAMES = np.array(CLASSES)
-DRAW = plan_check(np.linspace(0, 1, 600), 150, 0.1)
+DRAW = plan_check(np.linspace(1, 0, 600), 150, 0.1)
 
 
 def said(**changes):
@@ -115,6 +135,7 @@ FORMS = {
     "other case": lambda pairs: {row: f" {word.title()} " for row, word in pairs.items()},
     "flags": lambda pairs: {int(row): word == "right" for row, word in pairs.items()},
     "frame": lambda pairs: pd.DataFrame({"id": list(pairs), "verdict": list(pairs.values())}),
+    "series": pd.Series,
     "true labels": lambda pairs: {row: true_label(row, word) for row, word in pairs.items()},
     "decisions": decisions,
 }
@@ -162,7 +183,7 @@ FIRST = str(DRAW.rows[0])
         (said(**{OTHER: "right"}), rf"checked has 1 row outside the draw \('{OTHER}'\)"),
         (said(**{FIRST: ""}), rf"no verdict on 1 of the 45 rows that were drawn \('{FIRST}'\)"),
         (said(**{FIRST: None}), r"no verdict on 1 of the 45 rows"),
-        (said(**{FIRST: "perhaps"}), r"'perhaps' of row .*none of the 3 classes"),
+        (said(**{FIRST: "perhaps"}), r"'perhaps' for row .* neither one of the 3 classes"),
         (said(**{"9000": "right"}), r"names 1 row that is not in the data \('9000'\)"),
         (
             pd.DataFrame({"id": [FIRST, *said()], "verdict": ["unsure", *["wrong"] * 45]}),
@@ -191,7 +212,7 @@ def test_rejects_verdicts_on_other_rows(checked, says):
 )
 def test_rejects_a_check_that_cannot_certify_a_list(n_flagged, asked, says):
     with pytest.raises(ArgumentError, match=says):
-        plan_check(np.linspace(0, 1, 600), n_flagged, 0.1, **asked)
+        plan_check(np.linspace(1, 0, 600), n_flagged, 0.1, **asked)
 
 
 def test_rejects_a_second_draw(rows, check, tmp_path):
@@ -215,6 +236,7 @@ def test_repeats_an_interrupted_draw(rows, check, tmp_path):
     [
         {"label_quality": np.linspace(0, 0.99, N_ROWS)},
         {"given_labels": (np.arange(N_ROWS) + 1) % 3},
+        {"suggested_labels": (np.arange(N_ROWS) + 1) % 3},
         {"is_label_issue": np.arange(N_ROWS) < 140},
         {"ids": RowIds.by_position(N_ROWS)},
     ],

@@ -54,6 +54,27 @@ def test_rows_are_found_by_their_ids() -> None:
     assert (found.rows.tolist(), found.labels.tolist()) == ([2, 4], [2, 2])
 
 
+@pytest.mark.parametrize(
+    "checked",
+    [
+        pd.Series({"T9": "fox", "8": "fox"}),
+        pd.DataFrame({"id": ["T9", "8"], "true_label": ["fox", "fox"], "note": ["", ""]}),
+        pl.DataFrame({"id": ["T9", "8"], "label": ["fox", "fox"]}),
+    ],
+    ids=["series", "true_label", "label"],
+)
+def test_accepts_true_labels_in_a_series_or_frame(checked) -> None:
+    found = check_checked(read_checked(checked), GIVEN, CLASSES, ids=IDS)
+    assert (found.rows.tolist(), found.labels.tolist()) == ([2, 4], [2, 2])
+
+
+def test_names_the_pandas_index_if_positions_are_passed() -> None:
+    X = pd.DataFrame(np.eye(2)[[0, 1] * 4], index=[*"abcdefgh"])
+    expected = r"\('3'\), where ids are those of the pandas index: for .* use issues.ids\[row\] as"
+    with pytest.raises(ArgumentError, match=expected):
+        find_label_issues(X, ["cat", "dog"] * 4, checked={3: "cat"})
+
+
 def test_accepts_numbers_and_classes_named_like_a_verdict() -> None:
     found = check_checked(
         pairs({0: 20, 1: False, 2: "10"}), np.array([0, 1, 1]), np.array([10, 20])
@@ -75,14 +96,18 @@ def test_accepts_numbers_and_classes_named_like_a_verdict() -> None:
         ([(0, "dog"), ("0", "right")], {}, "names row '0' twice, with different verdicts: keep"),
         ([(0, "dog"), ("0", "fox")], {}, "names row '0' twice"),
         ([(0, True), ("0", False)], {}, "names row '0' twice"),
-        ({0: "owl"}, {}, r"says 'owl' of row '0', none of the 3 classes \('cat', 'dog', 'fox'\)"),
-        ({0: "Right"}, {}, 'no verdict: pass its true label, "right" .True. or "wrong" .False.'),
-        ({0: 1}, {}, "says 1 of row '0', none of"),
-        ({0: None}, {}, "says None of row '0', none of"),
-        ({0: float("nan")}, {}, "says nan of row '0', none of"),
-        ({0: ["cat"]}, {}, r"says \['cat'\] of row '0', none of"),
-        ({3: "right"}, {}, "says 'right' of row '3', which has no given label: pass its true"),
-        ({3: False}, {}, "says False of row '3', which has no given label: pass its true"),
+        (
+            {0: "owl"},
+            {},
+            r"has 'owl' for row '0', which is neither one of the 3 classes \('cat', 'd",
+        ),
+        ({0: "Right"}, {}, 'nor a verdict: pass its true label, "right" .True. or "wrong" .False.'),
+        ({0: 1}, {}, "has 1 for row '0', which is neither"),
+        ({0: None}, {}, "has None for row '0', which is neither"),
+        ({0: float("nan")}, {}, "has nan for row '0', which is neither"),
+        ({0: ["cat"]}, {}, r"has \['cat'\] for row '0', which is nei"),
+        ({3: "right"}, {}, "has 'right' for row '3', which has no given label: pass its true"),
+        ({3: False}, {}, "has False for row '3', which has no given label: pass its true"),
     ],
     ids=str,
 )
@@ -158,7 +183,7 @@ def test_rejects_a_decision_without_its_label(decision, tmp_path) -> None:
     table = pd.DataFrame({"report": ["r"], "id": ["7"], "decision": [decision], "label": [""]})
     table.to_csv(tmp_path / "decisions.csv", index=False)
     for source in (table, tmp_path / "decisions.csv"):
-        with pytest.raises(ArgumentError, match=f"says '{decision}' of row '7', and not which"):
+        with pytest.raises(ArgumentError, match=f"has decision '{decision}' for row '7' without"):
             read_checked(source)
     suggested = table.assign(suggested_label="fox")
     if decision == "accept":
@@ -178,13 +203,18 @@ def test_decisions_hold_for_the_labels_that_they_corrected() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (pd.DataFrame({"id": ["1"]}), "checked lacks the column 'decision': pass the file of"),
+        (pd.DataFrame({"id": ["1"]}), "checked has the 1 column 'id': pass the columns id and one"),
+        (pd.DataFrame({"label": ["1"]}), "'label': pass the columns id and one of label and true_"),
+        (
+            pd.DataFrame({"id": ["1"], "label": ["cat"], "true_label": ["dog"]}),
+            "checked has the 3 columns 'id', 'label', 'true_label': pass the columns id and one",
+        ),
         (pd.DataFrame({"id": [1], "decision": ["maybe"]}), "decision 'maybe' for row '1': pass"),
         (pd.DataFrame({"id": [1], "decision": ["open"]}), "checked holds no decision: pass the"),
         (5, "checked is a int: pass a mapping"),
         ([1, 2], "checked is a list: pass a mapping"),
     ],
-    ids=["column", "decision", "open", "number", "list"],
+    ids=["column", "no id", "two labels", "decision", "open", "number", "list"],
 )  # fmt: skip
 def test_rejects_data_without_decisions(source, message) -> None:
     with pytest.raises(ArgumentError, match=message):

@@ -98,7 +98,10 @@ def test_accepts_suggestions_at_the_exact_probability(written) -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ([decided(99, "accept")], r"row 99 was decided but is not in the audit, which has 12 rows"),
+        (
+            [decided(99, "accept")],
+            r"row 99 was decided but is not in the audit, which has 12 rows \('0', '1', ",
+        ),
         (
             [replace(decided(0, "accept"), report="r0")],
             rf"decided in report 'r0', and the audit has report '{REPORT}': pass the folder",

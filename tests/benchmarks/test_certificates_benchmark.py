@@ -45,6 +45,14 @@ def test_lists_are_counted_by_rate_and_number_of_rows() -> None:
     assert max(found.missed.values()) <= 0.2  # 40 draws
 
 
+def test_a_number_that_leaves_no_row_to_list_is_not_simulated() -> None:
+    doubt, wrong = doubts()
+    doubt[:1_000] = np.nan
+    found = simulate_lists(doubt, wrong, 100, 4, 0)
+    assert {each.n_checked for each in found.lists} == {100}
+    assert list(found.missed) == ["100"]
+
+
 def test_the_best_threshold_is_that_of_its_definition() -> None:
     doubt, wrong = doubts(200, 60)
     draw = draw_check(doubt, 60, 20)

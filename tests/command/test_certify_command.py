@@ -66,8 +66,14 @@ def certified(audit, checked):
 
 def test_a_list_is_certified_and_verified(audited, audit, checked):
     folder, true, said = audited
-    n_pool = -(-3 * column(audit / "issues.csv", "is_label_issue").count("true") // 2)
-    assert f"Drawn from the {n_pool} most suspicious rows: 45 rows to check." in said
+    n_flagged = column(audit / "issues.csv", "is_label_issue").count("true")
+    given, suggested = (
+        np.array(column(audit / "issues.csv", f"{name}_label")) for name in ("given", "predicted")
+    )
+    n_pool = min(-(-3 * n_flagged // 2), np.count_nonzero(given != suggested))
+    n_rows = len(column(audit / "check.csv", "id"))
+    pool = f"the {n_pool} most suspicious rows whose suggestion differs from their label"
+    assert f"Drawn from {pool}: {n_rows} rows to check." in said
     assert f"twohot certify {folder / 'audit'} {folder / 'audit' / 'check.csv'}" in said
     result = done("certify", audit, checked, "--fdr", 0.1)
     ids = column(audit / "certified.csv", "id")
@@ -91,7 +97,7 @@ def test_a_list_is_certified_and_verified(audited, audit, checked):
     ("arguments", "message"),
     [
         (["done.csv", "--fdr", 0.2], "--fdr=0.2 differs from 0.1, for which the rows were drawn"),
-        (["unfinished.csv"], "has no verdict on 1 of the 45 rows that were drawn ('"),
+        (["unfinished.csv"], "has no verdict on 1 of the 30 rows that were drawn ('"),
         ([], "pass the finished check, or --extend=… to draw"),
         (["done.csv", "--extend", 100], "pass the finished check, or --extend=… to draw"),
         (["--extend", 100], "draw rows first"),
@@ -128,8 +134,8 @@ def test_rejects_a_second_draw_and_a_check_of_another_audit(audited, audit, chec
     [
         ([0.1, "--seed", 2**53 - 1], "--seed=9007199254740991 is more than a browser can count to"),
         ([1], "--draw-check=1.0 is not allowed: pass a number between 0 and 1"),
-        ([0.001], "needs 4500 checked rows, and at most 900 labels can be flagged: review all"),
-        ([0.1, "--budget", 45], "needs 45 checked rows, and at most 45 labels can be flagged"),
+        ([0.001], "needs 3000 checked rows, and at most 900 labels can be flagged: review all"),
+        ([0.1, "--budget", 30], "needs 30 checked rows, and at most 30 labels can be flagged"),
     ],
 )
 def test_rejects_an_impossible_draw_before_the_audit(audited, tmp_path, options, message):
@@ -142,7 +148,7 @@ def test_rejects_an_impossible_draw_before_the_audit(audited, tmp_path, options,
 def test_rejects_a_draw_if_too_few_labels_are_flagged(audited, tmp_path):
     options = ("-o", tmp_path / "audit", "--quiet", "--draw-check", 0.01)
     said = refused("audit", audited[0] / "table.csv", *options)
-    assert "--draw-check=0.01 needs 450 checked rows, and only" in said
+    assert "--draw-check=0.01 needs 300 checked rows, and only" in said
     assert not (tmp_path / "audit" / "check.csv").exists()
 
 
@@ -150,12 +156,12 @@ def test_a_second_attempt_has_half_the_rate(audited, audit, tmp_path):
     first = column(audit / "check.csv", "id")
     unsure = fill(audit, audited[1], tmp_path / "one.csv", **dict.fromkeys(first, "unsure"))
     said = done("certify", audit, unsure).output
-    assert "No list: with 45 checked rows, a list needs at least" in said
+    assert "No list: with 30 checked rows, a list needs at least" in said
     assert column(audit / "certified.csv", "id") == []
     done("verify", audit / "certificate.json")
-    assert "pass more than 45, the number of rows" in refused("certify", audit, "--extend", 9)
+    assert "pass more than 30, the number of rows" in refused("certify", audit, "--extend", 9)
     extended = done("certify", audit, "--extend", 150)
-    assert "Drawn: 105 more rows. The next list has a rate of 0.05." in extended.output
+    assert "Drawn: 120 more rows. The next list has a rate of 0.05." in extended.output
     verdicts = (column(audit / "check.csv", name) for name in ("id", "verdict"))
     known = {row: verdict for row, verdict in zip(*verdicts, strict=True) if verdict}
     assert set(known) == set(first)
@@ -166,7 +172,7 @@ def test_a_second_attempt_has_half_the_rate(audited, audit, tmp_path):
     assert "Attempt 2 has a rate of 5%; the lists of all attempts together have at" in said
     done("verify", audit / "certificate.json")
     fields = json.loads((audit / "certificate.json").read_text())
-    assert (fields["fdr"], fields["n_checked"]) == (0.1, [45, 150])
+    assert (fields["fdr"], fields["n_checked"]) == (0.1, [30, 150])
 
 
 def test_the_certificate_of_a_list_needs_its_audit(audited, certified, tmp_path):
@@ -266,7 +272,7 @@ def test_a_failed_gate_is_printed_although_no_draw_is_possible(table, tmp_path):
     result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *options)
     assert result.exit_code == 3
     assert "Failed: about" in result.output
-    assert "Error: --draw-check=0.1 needs 45 checked rows, and only" in result.output
+    assert "Error: --draw-check=0.1 needs 30 checked rows, and only" in result.output
 
 
 def test_a_gate_compares_the_bounds_of_a_certificate(audited, certified, table, tmp_path):

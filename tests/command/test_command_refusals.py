@@ -155,7 +155,7 @@ audit table.csv -o out --group-column none | --group-column='none' is missing
 audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in the cells
 audit table.csv -o out --checked unknown.csv | --checked names 1 row that is not in the data ('99')
 audit table.csv -o out --checked twice.csv | row '1' twice, with different verdicts: keep one
-audit table.csv -o out --checked outside.csv | --checked says 'yak' of row '1', none of the 3
+audit table.csv -o out --checked outside.csv | --checked has 'yak' for row '1', which is neither
 audit table.csv -o out --checked open.csv | --checked holds no decision: pass the decisions
 audit table.csv -o out --checked table.csv | table.csv lacks report, id, decision and has
 audit table.csv -o old | old is a file: pass the name of a folder

@@ -65,7 +65,7 @@ def test_review_shows_the_bound_resumes_and_is_verified(rows, verdicts, tmp_path
     labels = [rows.label_name(code) for code in rows.given_labels]
     write_csv(tmp_path / "labels.csv", ["note", "label"], [["x", label] for label in labels])
     page = verdicts(write_review_page(tmp_path, rows, until=0.05, n_wrong=60))
-    assert page.said("bound").startswith("The model estimates that about 20 % of 300 labels are")
+    assert page.said("bound").startswith("The model estimates that about 20 % of 300 labels are w")
     seen = page.find("main").text.lower()
     assert not any(word in seen.partition("is the given label right?")[2] for word in DOUBT_WORDS)
     assert page.script("return window.hacked") is None

@@ -19,17 +19,17 @@ labels, seed or rate raises an error.
 import hashlib
 import itertools
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.audit.checked_rows import Given, check_checked, read_checked
+from twohot.audit.checked_rows import Given, check_checked, is_keyed, read_checked
 from twohot.audit.guaranteed_list import (
     POOL_PER_FLAGGED,
     CheckDraw,
@@ -37,6 +37,7 @@ from twohot.audit.guaranteed_list import (
     attempt_level,
     certify,
     draw_check,
+    listable_doubt,
     rows_needed,
     smallest_list,
 )
@@ -112,30 +113,26 @@ class FolderCheck:
 
 
 def plan_check(
-    label_quality: FloatArray,
-    n_flagged: int,
-    fdr: float,
-    *,
-    n_checked: int | None = None,
-    seed: int = 0,
+    doubt: FloatArray, n_flagged: int, fdr: float, *, n_checked: int | None = None, seed: int = 0
 ) -> CheckDraw:
     """Draw the rows of an audit to check for a list with a guarantee; see `LabelIssues.draw_check`.
 
-    `label_quality` (n_rows,) is NaN for rows without a label. The list has about `n_flagged` rows.
+    `doubt` (n_rows,) are the scores of `listable_doubt`. The list has about `n_flagged` rows.
     """
     if not n_flagged:
         problem = "is the rate of a list, but this audit flags no label"
         raise ArgumentError({"fdr": fdr}, problem, "leave it out: there is nothing to list.")
     if n_checked is None:
-        n_pool = math.ceil(POOL_PER_FLAGGED * n_flagged)
-        n_checked = rows_needed(n_pool, fdr, list_size=n_flagged).advised
+        n_listable = int(np.count_nonzero(~np.isnan(doubt)))
+        share = min(POOL_PER_FLAGGED, Fraction(n_listable, n_flagged))  # exact: no rounding
+        n_checked = rows_needed(share.numerator, fdr, share.denominator).advised
     check_count("n_checked", n_checked, 1)
     flagged = f"and only {counted(n_flagged, 'label')} are flagged"
     if n_checked >= n_flagged:
         problem = f"needs {counted(n_checked, 'checked row')}, {flagged}"
         advice = "review all flagged labels, or pass a larger rate."
         raise ArgumentError({"fdr": fdr}, problem, advice)
-    draw = draw_check(-label_quality, n_flagged, n_checked, seed=seed)
+    draw = draw_check(doubt, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
         problem = f"certifies no list of fewer than {counted(smallest, 'label')}, {flagged}"
@@ -144,17 +141,23 @@ def plan_check(
     return draw
 
 
+def _plan_of(rows: ReviewRows, fdr: float, *, n_checked: int | None, seed: int) -> CheckDraw:
+    doubt = listable_doubt(rows.label_quality, rows.given_labels, rows.suggested_labels)
+    n_flagged = int(rows.is_label_issue.sum())
+    return plan_check(doubt, n_flagged, fdr, n_checked=n_checked, seed=seed)
+
+
 def verdicts_of_draw(
     checked: Any, draw: CheckDraw, given: IntArray, classes: NDArray[Any], ids: RowIds
 ) -> NDArray[np.str_]:
     """Return "right", "wrong" or "unsure" for each of the drawn rows; see `LabelIssues.certify`.
 
     `checked` has verdicts on these rows and no others. Case and blanks around the three words are
-    ignored. In a file or frame, the words are verdicts; in a mapping, they mean a class if one has
-    this name. Ids may be guarded against spreadsheets.
+    ignored. In a file or frame, the words are verdicts; in a mapping or series, they mean a class
+    if one has this name. Ids may be guarded against spreadsheets.
     """
     words = WORDS
-    if isinstance(checked, Mapping):
+    if is_keyed(checked):
         known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
     drawn = [ids[row] for row in draw.rows]
@@ -187,11 +190,11 @@ def _plain_word(verdict: Any) -> str:
 
 
 def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
-    """Return pairs (row, verdict) from a mapping, a file of verdicts, or decisions of a review.
+    """Return pairs (row, verdict) from a mapping or series, a file of verdicts, or decisions.
 
     Ids of a file are guarded against spreadsheets if more of the drawn rows are found so.
     """
-    if isinstance(checked, Mapping):
+    if is_keyed(checked):
         return list(checked.items())
     is_path = isinstance(checked, str | os.PathLike)
     columns = csv_columns(Path(checked)) if is_path else frame_columns(checked)
@@ -207,10 +210,11 @@ def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
 
 
 def doubts_digest(rows: ReviewRows) -> str:
-    """Return a digest of the ids, classes, scores, labels and flags of an audit."""
+    """Return a digest of the ids, classes, scores, labels, suggestions and flags of an audit."""
     known = hashlib.sha256(repr((rows.id_texts(), rows.classes)).encode())
     known.update(rows.label_quality.astype("<f8").tobytes())
     known.update(rows.given_labels.astype("<i8").tobytes())
+    known.update(rows.suggested_labels.astype("<i8").tobytes())
     known.update(rows.is_label_issue.tobytes())
     return known.hexdigest()
 
@@ -251,8 +255,7 @@ def write_check(
     An existing check.json without a check.csv must have the same draw.
     """
     check_no_draw(folder)
-    quality, n_flagged = rows.label_quality, int(rows.is_label_issue.sum())
-    draw = plan_check(quality, n_flagged, fdr, n_checked=n_checked, seed=seed)
+    draw = _plan_of(rows, fdr, n_checked=n_checked, seed=seed)
     fields = {
         "fdr": fdr,
         "n_checked": [len(draw.rows)],
@@ -366,9 +369,7 @@ def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> Non
 def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
     """Return the check of some fields, with its rows drawn again."""
     first, *more = fields["n_checked"]
-    n_flagged = int(rows.is_label_issue.sum())
-    asked = {"n_checked": first, "seed": fields["seed"]}
-    draw = plan_check(rows.label_quality, n_flagged, fields["fdr"], **asked)
+    draw = _plan_of(rows, fields["fdr"], n_checked=first, seed=fields["seed"])
     draw = draw.extended(more[-1]) if more else draw
     return FolderCheck(rows, draw, fields["fdr"], (first, *more))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +27,7 @@ from twohot.tables import RowIds, frame_columns, unguarded
 
 REQUIRED = ("id", "decision")
 OPTIONAL = ("label", "given_label", "suggested_label")
+TRUE_LABEL = ("label", "true_label")  # one of them in a frame without decisions
 
 
 class Given(Enum):
@@ -56,18 +58,25 @@ class OutsideVerdict:
 
 
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
-    """Return pairs (row, verdict) from a mapping, a file of decisions or a data frame.
+    """Return pairs (row, verdict) from a mapping, a series, a file of decisions or a data frame.
 
-    A frame needs the columns `id` and `decision` of such a file, and may have `label`,
-    `given_label` and `suggested_label`. The verdict of a decision is the true label: that in
+    The index of a series has the ids. A frame has the columns `id` and either `label` or
+    `true_label`; or `id` and `decision` as such a file, and may then have `label`, `given_label`
+    and `suggested_label`. The verdict of a decision is the true label: that in
     `label`, or in `suggested_label` if the suggestion was accepted. It is `Given.RIGHT` if the
     given label was kept and the file does not name it, and an `OutsideVerdict` if the row was
     excluded or has a new class.
     """
-    if isinstance(checked, Mapping):
+    if is_keyed(checked):
         return list(checked.items())
-    is_path = isinstance(checked, str | os.PathLike)
-    decisions = read_decisions(checked) if is_path else _of_frame(checked)
+    if isinstance(checked, str | os.PathLike):
+        decisions: Iterable[Decision] = read_decisions(checked)
+    else:
+        columns = _columns_of(checked)
+        if "decision" not in columns:
+            (name,) = {*TRUE_LABEL} & {*columns}
+            return list(zip(columns["id"].tolist(), columns[name].tolist(), strict=True))
+        decisions = _of_columns(columns)
     of_rows = [made for made in decisions if made.decision not in (OPEN, SPELLING)]
     verdicts = [(made.id, _verdict(made)) for made in of_rows]
     if not verdicts:
@@ -76,19 +85,30 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     return verdicts
 
 
-def _of_frame(frame: Any) -> Iterable[Decision]:
-    """Yield the decisions in the rows of a frame."""
+def is_keyed(checked: Any) -> bool:
+    """Return whether `checked` has ids as keys: a mapping, or a pandas series."""
+    return isinstance(checked, Mapping) or nw.dependencies.is_pandas_series(checked)
+
+
+def _columns_of(frame: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns of a frame of true labels or decisions."""
     try:
         columns = frame_columns(frame)
     except ArgumentError as error:
         problem = f"is a {type(frame).__name__}"
-        advice = "pass a mapping from rows to verdicts, a data frame or the path of a CSV file."
+        advice = "pass a mapping from ids to verdicts, a pandas series, a data frame or a CSV file."
         raise ArgumentError("checked", problem, advice) from error
-    missing = [name for name in REQUIRED if name not in columns]
-    if missing:
-        problem = f"lacks the column {first_few(missing)}"
-        advice = "pass the file of decisions that the review page exports, or its columns."
+    is_labels = len({*TRUE_LABEL} & {*columns}) == 1
+    if "id" not in columns or not ("decision" in columns or is_labels):
+        problem = f"has the {counted(len(columns), 'column')} {first_few(columns)}"
+        labels = f"id and one of {' and '.join(TRUE_LABEL)}"
+        advice = f"pass the columns {labels}, or those of the file that the review page exports."
         raise ArgumentError("checked", problem, advice)
+    return columns
+
+
+def _of_columns(columns: Mapping[str, NDArray[Any]]) -> Iterable[Decision]:
+    """Yield the decisions in the rows of a frame."""
     names = [name for name in (*REQUIRED, *OPTIONAL) if name in columns]
     known = (*DECISIONS, OPEN, SPELLING)
     for cells in zip(*(columns[name].tolist() for name in names), strict=True):
@@ -107,7 +127,7 @@ def _verdict(made: Decision) -> str | Given | OutsideVerdict:
     named = {"accept": made.suggested_label, "reject": made.given_label or Given.RIGHT}
     label = made.label or named.get(made.decision)
     if not label:
-        problem = f"says {made.decision!r} of row {made.id!r}, and not which label that is"
+        problem = f"has decision {made.decision!r} for row {made.id!r} without the label"
         advice = "fill in the column label, or export the decisions from the review page again."
         raise ArgumentError("checked", problem, advice)
     return label
@@ -159,7 +179,10 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
         few = f"{counted(len(unknown), 'row')} that {'is' if len(unknown) == 1 else 'are'}"
         where = f"where ids are {ids.in_words()}"
         problem = f"names {few} not in the data ({first_few(unknown)}), {where}"
-        raise ArgumentError("checked", problem, "leave them out, or pass the data they belong to.")
+        advice = "leave them out, or pass the data they belong to."
+        if ids.are_index:
+            advice = "for the row at a position, use issues.ids[row] as the key."
+        raise ArgumentError("checked", problem, advice)
     return places
 
 
@@ -176,13 +199,13 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
         return given != NO_LABEL, NO_LABEL
     is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
     if is_right is None:
-        known = f"none of the {counted(len(code), 'class', 'classes')} ({first_few(code)})"
-        problem = f"says {verdict!r} of row {row!r}, {known}, and no verdict"
+        known = f"one of the {counted(len(code), 'class', 'classes')} ({first_few(code)})"
+        problem = f"has {verdict!r} for row {row!r}, which is neither {known} nor a verdict"
         advice = 'pass its true label, "right" (True) or "wrong" (False).'
         raise ArgumentError("checked", problem, advice)
     if given == NO_LABEL:
         said = verdict.value if isinstance(verdict, Given) else verdict
-        problem = f"says {said!r} of row {row!r}, which has no given label"
+        problem = f"has {said!r} for row {row!r}, which has no given label"
         raise ArgumentError("checked", problem, "pass its true label, or leave the row out.")
     return (False, given) if is_right else (True, NO_LABEL)
 

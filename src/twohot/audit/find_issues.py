@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -95,9 +94,11 @@ def find_label_issues(
     groups : array, list or series of shape (n_samples,), optional
         Rows of one group (a patient, a document, a video) are never in different folds. Copies
         always form one group. If an `AutoProbe` is fitted, near-duplicates do so too.
-    checked : mapping, data frame or path, optional
-        Rows that you have checked: a mapping from row id (position by default) to the true label,
-        or to "right" or "wrong"; or the decisions that the review page exported. Checked rows keep
+    checked : mapping, series, data frame or path, optional
+        Rows that you have checked: a mapping from row id to the true label, or to "right" or
+        "wrong"; a pandas series of these with the ids as index; a frame with the columns `id` and
+        `label` or `true_label`; or the decisions that the review page exported. Ids are those of
+        `ids`, else of the pandas index of X or y, else positions. Checked rows keep
         their verdict, train with their true label, and recalibrate `probability_wrong`.
     budget : int, optional
         Flag at most this many labels, the most suspicious ones.
@@ -407,7 +408,7 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
 
 def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
     """Return a note if an index gives several rows the same name."""
-    if not nw.dependencies.is_pandas_index(ids.values) or ids.values.is_unique:
+    if not ids.are_index or ids.values.is_unique:
         return ()
     repeated = ids.values[ids.values.duplicated()].unique().tolist()
     said = (

@@ -6,9 +6,10 @@ how many unchecked rows, most suspicious first, can be listed so that on average
 
 Conventions
 -----------
-The pool is N rows in a fixed order, most suspicious first; N1 of their labels are wrong, the other
-N0 are right. n of its rows are drawn uniformly without replacement, so that m = N - n are left. A
-threshold t is a prefix of the order. Above it are
+The pool is N rows in a fixed order, most suspicious first: those of the rows whose suggestion
+differs from the given label. N1 of their labels are wrong, the other N0 are right. n of its rows
+are drawn uniformly without replacement, so that m = N - n are left. A threshold t is a prefix of
+the order. Above it are
 
     C checked right labels,   R unchecked rows,   V right labels among these R rows.
 
@@ -80,7 +81,8 @@ from twohot.base import (
 )
 
 # The pool has 1.5 times the flagged rows, so that the check covers the end of the list. It has at
-# least twice the drawn rows, so that at least as many are left to list.
+# least twice the drawn rows, so that at least as many are left to list. Both only if there are so
+# many rows whose suggestion differs from the given label.
 POOL_PER_FLAGGED = Fraction(3, 2)
 POOL_PER_CHECKED = 2
 # q (n + 1) R / m of the expected list. In simulations the list then has 0.87 of the wrong labels of
@@ -182,6 +184,11 @@ class GuaranteedList:
 # The draw -----------------------------------------------------------------------------------------
 
 
+def listable_doubt(label_quality: FloatArray, given: IntArray, suggested: IntArray) -> FloatArray:
+    """Return scores for `draw_check`: NaN if no label or the given one is suggested."""
+    return np.where(suggested == given, np.nan, -label_quality)
+
+
 def doubt_order(doubt: FloatArray) -> IntArray:
     """Return the rows with a score, most suspicious first; ties in the order of the rows.
 
@@ -223,9 +230,10 @@ def _mixed(state: IntArray) -> IntArray:
 def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int = 0) -> CheckDraw:
     """Draw rows to check, uniformly from the most suspicious ones.
 
-    `doubt` (n_rows,) are scores; larger is more suspicious, NaN for rows without a label. The pool
-    has 1.5 times the flagged rows, and at least twice the rows to check (see `rows_needed`). A
-    second draw with another seed voids the guarantee of both.
+    `doubt` (n_rows,) are scores; larger is more suspicious, NaN for rows that cannot be listed (see
+    `listable_doubt`). The pool has 1.5 times the flagged rows, and at least twice the rows to
+    check, but no more rows than have a score. A second draw with another seed voids the guarantee
+    of both.
     """
     check_count("n_flagged", n_flagged, 0)
     check_count("n_checked", n_checked, 1)

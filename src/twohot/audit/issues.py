@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from twohot.audit.certificate_file import plan_check, verdicts_of_draw
-from twohot.audit.guaranteed_list import CheckDraw, GuaranteedList
+from twohot.audit.guaranteed_list import CheckDraw, GuaranteedList, listable_doubt
 from twohot.audit.guaranteed_list import certify as certify_list
 from twohot.base import (
     NO_LABEL,
@@ -351,6 +350,8 @@ class LabelIssues:
     def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
         """Draw random rows to check, so that `certify` can list wrong labels with a guarantee.
 
+        The rows are drawn from the most suspicious ones whose suggestion differs from their label.
+
         Parameters
         ----------
         fdr : float
@@ -365,7 +366,8 @@ class LabelIssues:
         CheckDraw
             `issues[draw.rows]` are the rows to check, in random order. Do not sort them by score.
         """
-        return plan_check(self.label_quality, self.n_issues, fdr, n_checked=n_checked, seed=seed)
+        doubt = listable_doubt(self.label_quality, self.given, self.predicted)
+        return plan_check(doubt, self.n_issues, fdr, n_checked=n_checked, seed=seed)
 
     def certify(
         self, checked: Any, fdr: float, *, n_checked: int | None = None, seed: int = 0
@@ -374,10 +376,12 @@ class LabelIssues:
 
         Parameters
         ----------
-        checked : mapping, path or data frame
+        checked : mapping, series, path or data frame
             Verdicts on all drawn rows: a mapping from row id to "right", "wrong", "unsure" or the
-            true label; a file or frame with the columns `id` and `verdict`; or the decisions of a
-            review. "unsure" counts as right.
+            true label; a pandas series of these with the ids as index; a file or frame with the
+            columns `id` and `verdict`; a frame with the columns `id` and `label` or `true_label`;
+            or the decisions of a review. "unsure" counts as right. The id of the row at a position
+            is `issues.ids[row]`.
         fdr, n_checked, seed
             The same values as for `draw_check`.
 
@@ -489,6 +493,5 @@ def rows_of_issues(
 
 def check_rows_of_issues(name: str, data: Any, issues: LabelIssues) -> None:
     """Raise if a pandas argument has another index than the audited data."""
-    index = issues.ids.values
-    is_index = nw.dependencies.is_pandas_index(index)
-    check_same_index(name, data, "issues.to_pandas()", index if is_index else None)
+    index = issues.ids.values if issues.ids.are_index else None
+    check_same_index(name, data, "issues.to_pandas()", index)

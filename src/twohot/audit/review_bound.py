@@ -264,6 +264,9 @@ class CertifiedReview:
     (285, 19)
     >>> print(review)
     At most 19 of 1000 labels (1.90%) are still wrong (95% confidence); 2% is reached.
+
+    To save certificate.json, make the review by `twohot.audit.review_of` and pass it to
+    `twohot.audit.write_review_certificate`.
     """
 
     def __init__(

@@ -173,9 +173,10 @@ class DecisionReader:
         decision.check_report(self.report)
         row = f"row {decision.id}"
         if decision.id not in self.position:
-            n_rows = counted(len(self.position), "row")
-            problem = f"{row} was decided but is not in the audit, which has {n_rows}"
-            raise ValueError(f"{problem}: pass the decisions exported from its report.html.")
+            few = f"{counted(len(self.position), 'row')} ({first_few(self.position)})"
+            problem = f"{row} was decided but is not in the audit, which has {few}"
+            advice = "pass the decisions exported from its report.html, with all leading zeros."
+            raise ValueError(f"{problem}: {advice}")
         place = self.position[decision.id]
         given, suggested, _ = self._names(place)
         for column, name in (("given_label", given), ("suggested_label", suggested)):

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -141,8 +142,15 @@ class RowIds:
             raise ArgumentError("", f"{problem} ({first_few(twice)})", "keep one line per id.")
         return np.array([place[text] for text in listed], dtype=np.intp)
 
+    @property
+    def are_index(self) -> bool:
+        """Whether the ids are a pandas index."""
+        return nw.dependencies.is_pandas_index(self.values)
+
     def in_words(self) -> str:
         """Return a description of the ids, for messages."""
+        if self.are_index:
+            return "those of the pandas index"
         words = {POSITION: "positions in the file, from 0", PATH: "paths below the folder"}
         return words.get(self.kind, f"those of the column {self.column!r}")
 

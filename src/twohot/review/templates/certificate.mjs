@@ -297,7 +297,7 @@ export function progressLine(checked, { until, estimate, alpha }) {
   const sure = `${percentOf(1 - alpha, 1)}`;
   if (!review.hasBound) {
     const rest = Math.max(estimate - remaining.found, 0) + remaining.unsure;
-    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are still wrong. The bound appears with the first random row.`;
+    return `The model estimates that about ${percentOf(rest, remaining.nRows, 1)} of ${labels} are ${remaining.left < remaining.nRows ? "still " : ""}wrong. The bound appears with the first random row.`;
   }
   const said = `At most ${percentOf(review.bound, remaining.nRows)} of ${labels} are still wrong (${sure})`;
   const target = percentOf(until, 1);
@@ -317,7 +317,7 @@ export function correctionLine(checked) {
   const { nRows } = checked.review.remaining;
   const disagreement = `Second looks differ in ${percentOf(corrected.disagreement, 1, 1)}`;
   if (corrected.bound === null) return `${disagreement}: too many differ, or there are too few second looks, for a corrected bound.`;
-  return `${disagreement}. Corrected for reviewer errors, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong, if the error rate is the same for all rows.`;
+  return `${disagreement}. With reviewer errors counted, at most ${percentOf(Math.min(corrected.bound, nRows), nRows)} of all labels are wrong. This assumes that the reviewer errs equally often on all rows.`;
 }
 
 /* ---- a certificate as a file ---- */
