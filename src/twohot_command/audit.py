@@ -107,7 +107,9 @@ def audit(
         whole = with_used_classes(whole)
     table = whole.take(options.rows_of(whole))
     n_labels = int(table.coded.labelled.sum())
-    check_draw(output, draw_check, seed, n_labels if budget is None else min(n_labels, budget))
+    # Checked rows that are wrong are flagged beyond the budget.
+    most_flagged = n_labels if budget is None or checked is not None else min(n_labels, budget)
+    check_draw(output, draw_check, seed, most_flagged)
     source, groups = options.source.name, options.groups_of(table)
     # A table names images as seen from its own folder, `twohot extract` from where it was run.
     beside = options.source.parent
