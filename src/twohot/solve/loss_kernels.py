@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from twohot.base import FloatArray, IntArray, Matrix
 from twohot.rows import Block, Terms, scale_rows
 
-# Below this, use exp(z) - 1, which costs ten times as much as exp(z).
+# If all logits are below this, exp(z) - 1 is used. It takes ten times as long as exp(z).
 SMALL_LOGIT = 0.1
 
-# Beyond this, exp(z) may overflow or underflow in float32.
+# If a logit is beyond this, exp(z) may overflow or underflow in float32.
 LARGE_LOGIT = 60.0
 
-LOGITS = "logits"  # name of stored logits
+LOGITS = "logits"  # name of the column with stored logits
 
 
 class Targets(Protocol):
@@ -78,7 +78,7 @@ def column_sums(matrix: FloatArray) -> FloatArray:
 
 
 def logits_of(block: Block, coef: FloatArray | None) -> FloatArray:
-    """Return the logits of a block, which may be overwritten; stored ones if `coef` is None."""
+    """Return the logits of a block, stored ones if `coef` is None; callers may overwrite them."""
     return block.columns[LOGITS].copy() if coef is None else block.project(coef)
 
 
