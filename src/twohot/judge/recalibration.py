@@ -6,8 +6,8 @@ and for pseudo rows of weight w < 1 whose y is p itself. If few rows were checke
     q = sigmoid(a + b logit p),    a, log b maximise Σ w log P(y | q) - a²/(2·9) - (log b)²/2
 
 with P(y | q) = q^y (1 - q)^(1 - y). If more were checked, q is the isotonic regression of y on p.
-Neither changes the ranking of the rows. People check the most suspicious rows: the pseudo rows
-stand for the others, so that one surprise among the checked rows does not move all rows.
+Neither changes the ranking of the rows. People check the most suspicious rows. The pseudo rows
+represent the other rows, so that one surprising verdict does not change all probabilities.
 """
 
 import numpy as np
@@ -17,17 +17,16 @@ from sklearn.isotonic import IsotonicRegression
 
 from twohot.base import BoolArray, FloatArray, IntArray
 
-# Chosen: from so many checked rows on, use isotonic regression instead of a shift and a slope. Both
-# were equally good there in simulated reviews.
+# Chosen: with at least this many checked rows, use isotonic regression instead of a shift and a
+# slope. At this number, both were equally good in simulated reviews.
 ISOTONIC_ROWS = 50
-# Prior, chosen: variance of a, so that a shift by three (odds times twenty) is common. The variance
-# of log b is one.
+# Prior, chosen: variance of a, so that shifts of three (odds times twenty) are plausible. The
+# variance of log b is one.
 SHIFT_VARIANCE = 9.0
-# Prior, chosen: pseudo rows at evenly spaced quantiles of p. Their total weight is that of so many
-# checked rows.
+# Prior, chosen: pseudo rows at evenly spaced quantiles of p, and their weight in checked rows.
 PSEUDO_QUANTILES = np.linspace(0.02, 0.98, 25)
 PSEUDO_WEIGHT = 20.0
-# Probabilities are clipped to this distance from 0 and 1, so that logits are finite; least slope.
+# Probabilities are clipped to this distance from 0 and 1, so that logits are finite.
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 
 
@@ -80,7 +79,7 @@ def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> 
         return value + a**2 / (2 * SHIFT_VARIANCE) + np.log(b) ** 2 / 2, np.array(gradient)
 
     bounds = [(None, None), (LEAST_PROBABILITY, None)]
-    exact = {"ftol": 0.0, "gtol": 1e-10}  # two parameters: full precision is cheap
+    exact = {"ftol": 0.0, "gtol": 1e-10}  # with two parameters, full precision is cheap
     start = np.array([0.0, 1.0])
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=exact)
     a, b = found.x
