@@ -28,8 +28,8 @@ from twohot.rows.threads import map_on_cores
 
 # Orthonormal bases of the features: stored in full, or as a block reflection ----------------------
 # A conversion with d axes costs a product with a d × d matrix. If only the leading m axes A are
-# needed, and the other axes may be any orthogonal ones, a block reflection is cheaper. Let U S Yᵀ be
-# the singular value decomposition of the last m rows of A. Then
+# needed, and the other axes may be any orthogonal ones, a block reflection is cheaper. Let U S Yᵀ
+# be the singular value decomposition of the last m rows of A. Then
 #
 #     F = (A Y + E U) (1 + S)^(-1/2),     FᵀF = 2 I,     E the last m columns of I,
 #     Q = (I - F Fᵀ) diag(I, -U Yᵀ)       is orthogonal, and its last m columns are A:
@@ -262,7 +262,7 @@ class PrincipalAxes:
         return np.eye(n_axes)[:, first:] if self.basis is None else self.basis.columns(first)
 
     def _first(self, most: int | None, *, intercept: bool) -> int:
-        """Return the first axis to keep: among the last `most`, and above rounding-level variance."""
+        """Return the first axis to keep: among the last `most`, with variance above rounding."""
         n_axes = len(self.variances) - intercept
         rounding = NEGLIGIBLE_VARIANCE * self.variances[:n_axes].max(initial=0)
         n_negligible = int(np.count_nonzero(self.variances[:n_axes] <= rounding))

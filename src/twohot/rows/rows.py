@@ -191,7 +191,7 @@ class Rows:
         return total
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield the result of a kernel for each block, in order; at most two per thread are kept."""
+        """Yield the result of a kernel for each block, in order; keep at most two per thread."""
 
         def run(number: int) -> tuple[Any, int]:
             return run_kernel(kernel, self.block(number), shared)
