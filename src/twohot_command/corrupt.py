@@ -93,7 +93,7 @@ def _at_boundary(
 ) -> FeatureTable:
     """Return the table with noise near the decision boundary of a probe."""
     if rate is None or matrix is not None or exact:
-        raise ValueError("--kind boundary takes a --rate, no --matrix and no --exact.")
+        raise ValueError("--kind boundary needs --rate, and does not accept --matrix or --exact.")
     rows, _ = corrupted_rows(table, split)
     chosen = table.take(rows)
     labels = chosen.coded

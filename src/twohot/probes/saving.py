@@ -231,7 +231,7 @@ def _decode(value: Any) -> Any:
     values, dtype = list(value["values"]), np.dtype(str(value["dtype"]))
     # If the size overflows, numpy 2.0 returns a negative number.
     if not 0 <= dtype.itemsize * len(values) <= max(LABEL_BYTES, np.array(values).nbytes):
-        raise ValueError(f"{dtype} is too wide for {len(values)} labels")
+        raise ValueError(f"{len(values)} labels of type {dtype} would take too much memory")
     labels = np.array(values, dtype=dtype)
     # If the type is too narrow, a name would be truncated, or a number rounded.
     if labels.tolist() != values:
