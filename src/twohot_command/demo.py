@@ -91,7 +91,8 @@ def demo(
         float, Option(min=0, max=1, help="Share of the training labels made wrong.")
     ] = 0.3,
     kind: Annotated[
-        DemoNoise, Option(help="mixed: half any digit, half the next one; symmetric: any digit.")
+        DemoNoise,
+        Option(help="Wrong labels: symmetric: any digit; mixed: half of them the next digit."),
     ] = "mixed",
     seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
 ) -> None:

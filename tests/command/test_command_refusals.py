@@ -183,7 +183,7 @@ corrupt in.features -o x.features | --kind symmetric takes a --rate and no --mat
 corrupt in.features --rate .5 --matrix good_m.csv -o x.features | takes a --rate and no --matrix
 corrupt in.features --kind matrix -o x.features | --kind matrix takes a --matrix and no --rate
 corrupt in.features --kind boundary -o x.features | needs --rate, and does not accept --matrix or
-corrupt in.features --kind boundary --rate .5 --exact -o x.features | --kind boundary takes
+corrupt in.features --kind boundary --rate .5 --exact -o x.features | --kind boundary needs
 corrupt in.features --kind boundary --rate .96 -o x.features | pass a number from 0 to 0.95
 corrupt in.features --kind matrix --matrix bad_m.csv -o x.features | does not sum to one
 corrupt in.features --rate .5 -o in.features --force | is the input file: choose another name
