@@ -40,7 +40,7 @@ STRENGTHS = {"small": 0.4, "base": 1.0, "big": 2.0}
 
 
 FEWEST_CLASSES = 3
-FEWEST_ROWS = 2  # per class: its correlation needs pairs
+FEWEST_ROWS = 2  # minimum rows per class, whose correlation needs pairs
 BLOCK_ROWS = 4096  # checked at once
 
 

@@ -119,8 +119,8 @@ def _pair_kind(group: PairGroup) -> PairKind:
 
 EVOLUTION_DIGITS = 4  # of outputs in records: finer than a point in a figure
 
-# Later rounds change less than the teacher. The tolerance, which is relative to the gradient at
-# zero, must be small enough to show the last of them.
+# Later rounds change outputs less than the teacher. The tolerance, relative to the gradient at
+# zero, must be small enough for the last round.
 TOLERANCE = 1e-6
 MAX_ITER = 5000
 
