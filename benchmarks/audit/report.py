@@ -135,15 +135,19 @@ REQUIRED = (
         ".1f",
     ),
     (
-        f"share of wrong labels among the flags with `precision={PRECISION}`: worst setting with "
-        f"at least {PRECISE_ROWS} flags",
+        (
+            f"share of wrong labels among the flags with `precision={PRECISION}`: worst setting with "
+            f"at least {PRECISE_ROWS} flags"
+        ),
         AT_LEAST,
         (0.85,),
         ".2f",
     ),
     (
-        "labels of people: largest difference between `probability_wrong` and the share of wrong "
-        "labels in a tenth of the rows: mean of the settings / worst setting",
+        (
+            "labels of people: largest difference between `probability_wrong` and the share of wrong "
+            "labels in a tenth of the rows: mean of the settings / worst setting"
+        ),
         AT_MOST,
         (0.12, 0.12),
         ".2f",

@@ -151,7 +151,7 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
         return float(rows.sum() + (gammaln(seen + a) - gammaln(a)).sum())
 
     # Start of the search, and bounds that keep steps finite: beyond them, the prior equals its
-            # limit (no noise, only one kind of noise, or infinite prior strength).
+    # limit (no noise, only one kind of noise, or infinite prior strength).
     most = 1 - 1 / n_classes
     rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95 * most)
     start = np.array([logit(rate), 0.0, np.log(10.0)])

@@ -119,7 +119,7 @@ def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> ND
             (source, columns, column_sums),
             (columns, sink, lowest),
             # All ceilings share one node, with the capacity that the floors leave. So a flow of
-        # all units fills every floor.
+            # all units fills every floor.
             (columns, above_floor, highest - lowest),
             (above_floor, sink, column_sums.sum() - lowest.sum()),
         ],
