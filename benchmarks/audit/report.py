@@ -136,8 +136,8 @@ REQUIRED = (
     ),
     (
         (
-            f"share of wrong labels among the flags with `precision={PRECISION}`: worst setting with "
-            f"at least {PRECISE_ROWS} flags"
+            f"share of wrong labels among the flags with `precision={PRECISION}`: worst setting "
+            f"with at least {PRECISE_ROWS} flags"
         ),
         AT_LEAST,
         (0.85,),
@@ -145,8 +145,8 @@ REQUIRED = (
     ),
     (
         (
-            "labels of people: largest difference between `probability_wrong` and the share of wrong "
-            "labels in a tenth of the rows: mean of the settings / worst setting"
+            "labels of people: largest difference between `probability_wrong` and the share of "
+            "wrong labels in a tenth of the rows: mean of the settings / worst setting"
         ),
         AT_MOST,
         (0.12, 0.12),

@@ -134,7 +134,7 @@ class FeatureOptions:
         return [str(self.source), *map(str, self.others or ()), *option_words(options)]
 
     def read(self) -> FeatureTable:
-        """Return the table; labels are optional."""
+        """Read the table, with or without labels."""
         return self._read(labelled=False)
 
     def _read(self, **others: Any) -> FeatureTable:

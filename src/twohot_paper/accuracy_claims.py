@@ -343,7 +343,7 @@ def ahead(
 
 
 def rises(draws: Draws) -> Judged | None:
-    """Test that the last student is above the teacher, and no round decreases clearly."""
+    """Test that the last student is above the teacher, and that no round is clearly worse."""
     judged = ahead(draws, ROUNDS[-1:], [TEACHER])
     steps = [ahead(draws, [new], [old]) for old, new in zip(ROUNDS[:-1], STUDENTS, strict=True)]
     means = [step[0].mean for step in steps if step is not None and step[0] is not None]

@@ -74,7 +74,7 @@ class DataSet:
 
     @cached_property
     def key(self) -> str:
-        """The name with a digest of the contents, because other rows make other runs."""
+        """The name with a digest of the contents; it identifies the dataset in runs."""
         digest = hashlib.sha256()
         for array in (self.X, self.labels, self.X_test, self.test_labels):
             digest.update(f"{array.shape}{array.dtype}".encode())

@@ -334,7 +334,7 @@ class EvolutionMaker(Maker):
         return [] if chosen is None else list(self._readings(chosen).values())
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the planes, and list the spread of the outputs within classes."""
+        """Draw the outputs of each round, and list their spread within classes."""
         chosen = self._chosen(data)
         readings = {} if chosen is None else self._readings(chosen)
         found = {name: results[run] for name, run in readings.items() if run in results}

@@ -444,9 +444,10 @@ def second_looks(
 ) -> tuple[SecondLooks, SecondLooks] | None:
     """Return the second looks at kept and at repaired labels; None if some are missing.
 
-    `looks` are the first looks, which the bound counts. `again` has, for each row shown again, the
-    second verdict and, if it differs from the first, the third one, which decides. The rows of
-    `sample` are shown again if their label is kept (see `rows_again`); all repairs are.
+    `looks` are the first looks, which the bound counts. `again` maps each row that was shown again
+    to its second verdict, and to a third one if the second differs; the third one decides. Rows of
+    `sample` are shown again if their label is kept (see `rows_again`). All repaired rows are shown
+    again.
 
     Examples
     --------

@@ -178,10 +178,10 @@ def unmix(
 
 
 def feasible(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return correlations adjusted so that rows of unit norm with these correlations exist.
+    """Return correlations, adjusted to values that rows of unit norm can have.
 
-    Estimation errors cause small negative eigenvalues, which are set to zero, and correlations
-    above those of unit-norm rows, which are scaled down.
+    Estimation errors cause small negative eigenvalues; these are set to zero. They also cause
+    correlations that are too large for rows of unit norm; these are scaled down.
     """
     values, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T

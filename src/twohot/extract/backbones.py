@@ -161,7 +161,7 @@ def resized(interpolation: str, mean: Sequence[float], scale: Sequence[float]) -
 
 
 def weights_digest(model: Any) -> str:
-    """Return a digest of the weights: they may change under the same model name."""
+    """Return a digest of the weights, which may change while the model's name stays the same."""
     torch = load_extra("torch", "vision", PURPOSE)
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):

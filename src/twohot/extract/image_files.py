@@ -50,7 +50,7 @@ def find_images(folder: Path) -> ImageFiles:
 
 
 def class_folders(root: Path) -> tuple[list[Path], ImageFiles]:
-    """Return the sub-folders that are classes, and the files next to them."""
+    """Return the class folders in `root`, and the files that are directly in `root`."""
     folders, beside = [], ImageFiles()
     for entry in _listed(root):
         path, reason = root / entry.name, _why_not(entry)

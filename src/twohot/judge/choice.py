@@ -110,7 +110,7 @@ class Choice:
         )
 
     def best_by_agreement(self) -> list[Tried]:
-        """Return the candidate of each method with the largest agreement, the best last."""
+        """Return for each method the candidate with the largest agreement; the best one is last."""
         ordered = sorted(self.tried, key=lambda entry: entry.agreement)
         return list({entry.method: entry for entry in ordered}.values())
 

@@ -267,7 +267,7 @@ class Library:
         return index
 
     def vote(self, n_voters: int, targets: FloatArray) -> FloatArray:
-        """Return the logits (n, K) of the targets of the nearest rows of each row."""
+        """Return logits (n, K): the votes of each row's nearest rows for their targets."""
         return vote_logits(self.nearest[:, :n_voters], targets)
 
     # Selection ------------------------------------------------------------------------------

@@ -207,7 +207,7 @@ def make_round(
 def fit_round(
     solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
 ) -> tuple[Solution, Targets, float]:
-    """Fit the last round of a recipe; return the solution, its targets, and the passes."""
+    """Fit one round; return the solution, the targets, and the number of passes."""
     coordinates, targets = solver.coordinates, given
     passes_before = coordinates.rows.n_passes
     if step.teacher is not None and last is not None:

@@ -44,7 +44,7 @@ class Span:
         return np.hstack([lifted, coef[:, rank:]])
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the coordinates; the part outside the span of the rows is lost."""
+        """Return coefficients on the coordinates: a projection on the span of the rows."""
         slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
         logits = np.concatenate(list(self.original.map(products_with, slopes)))
         return np.hstack([logits.T @ self.combination, intercept])
@@ -122,16 +122,16 @@ class Coordinates:
         return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
 
     def along_axes(self, moment: FloatArray) -> FloatArray:
-        """Return a moment along the axes, computed from one on the features of the rows."""
+        """Convert a moment on the features of the rows to a moment along the axes."""
         return self.axes.from_rows(moment, self.rows.n_jobs)
 
     def to_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the user's features, computed from those along the axes."""
+        """Convert coefficients along the axes to coefficients on the user's features."""
         on_rows = self.axes.to_rows(coef, self.rows.n_jobs)
         return on_rows if self.origin is None else self.origin.to_features(on_rows)
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes; components outside of rows and axes are lost."""
+        """Return coefficients along the axes: a projection on the axes."""
         on_rows = coef if self.origin is None else self.origin.from_features(coef)
         return self.axes.project(on_rows, self.rows.n_jobs)
 
@@ -182,7 +182,7 @@ class Narrowed:
         return self.whole.to_features(self.whole.axes.extend(coef))
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes; components outside the axes are lost."""
+        """Return coefficients along the axes: a projection on the axes."""
         return self.whole.from_features(coef)[:, -self.n_axes :]
 
 

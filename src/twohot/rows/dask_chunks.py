@@ -79,7 +79,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedColumn:
-    """Values that belong to rows, in the chunks of the rows."""
+    """A column of values of the rows, divided into the same chunks as the rows."""
 
     tasks: Tasks
     chunks: Sequence[Handle]

@@ -171,7 +171,7 @@ class DaskRows(Rows):
                 yield from self._counted(results)
 
     def attach(self, name: str, values: Matrix | ChunkedColumn) -> None:
-        """Store one value, or one row of values, with each row."""
+        """Store a column: one value, or one row of values, for each row."""
         self.columns[name] = values
         self._beside[name] = self._in_chunks(values)
 

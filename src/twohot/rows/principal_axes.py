@@ -55,14 +55,14 @@ class WholeBasis:
     matrix: FloatArray
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ: coefficients on the features, computed from those along the axes.
+        """Return coef Qᵀ: convert coefficients along the axes to coefficients on the features.
 
         Only the result is rounded to `dtype`; otherwise fits with a small penalty take more passes.
         """
         return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q: a moment along the axes, computed from one on the features."""
+        """Return moment Q: convert a moment on the features to a moment along the axes."""
         return multiply(moment, self.matrix, n_jobs)
 
     def columns(self, first: int) -> FloatArray:
@@ -79,7 +79,7 @@ class ReflectedBasis:
     turned: slice  # the given axes
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ, computed in the requested precision."""
+        """Return coef Qᵀ in the given precision: coefficients on the features."""
         turned = coef.astype(dtype)
         turned[:, self.turned] = turned[:, self.turned] @ self.turn.T.astype(dtype)
         return self._reflect(turned, n_jobs)
@@ -176,24 +176,24 @@ class PrincipalAxes:
     floor: float | None = None  # number added to variances by half-whitening, if axes were dropped
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coefficients on the features of the rows, computed from those along the axes."""
+        """Convert coefficients along the axes to coefficients on the features of the rows."""
         scaled = coef if self.scale is None else coef * self.scale
         if self.basis is None:
             return scaled.astype(dtype, copy=False)
         return self.basis.to_rows(scaled, n_jobs, dtype)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moments along the axes, computed from those on the features."""
+        """Convert moments on the features to moments along the axes."""
         along = moment if self.basis is None else self.basis.from_rows(moment, n_jobs)
         return along if self.scale is None else along * self.scale
 
     def project(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Return coefficients along the axes, projected from coefficients on the features."""
+        """Project coefficients on the features to coefficients along the axes."""
         along = coef if self.basis is None else self.basis.from_rows(coef, n_jobs)
         return along if self.scale is None else along / self.scale
 
     def extend(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along these axes, computed from those along the leading ones."""
+        """Convert coefficients along the leading axes to coefficients along all of these axes."""
         return np.pad(coef, ((0, 0), (len(self.variances) - coef.shape[1], 0)))
 
     def reading(self, *, intercept: bool) -> FloatArray:

@@ -204,7 +204,7 @@ class Rows:
             yield result
 
     def attach(self, name: str, values: Matrix) -> None:
-        """Store one value, or one row of values, with each row; replace a column of the same name.
+        """Store a column: one value, or one row of values, for each row; replace an equal name.
 
         A kernel finds those of its block in `block.columns[name]`.
         """

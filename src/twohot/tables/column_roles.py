@@ -62,7 +62,7 @@ class ColumnChoice:
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Names or patterns of the features that the user named."""
+        """Names or patterns of feature columns that the user passed."""
         return [self.features] if isinstance(self.features, str) else self.features or ()
 
     def is_text(self, name: str) -> bool:
@@ -90,7 +90,7 @@ class ColumnRoles:
     repeating: tuple[str, ...] = ()  # columns named like ids with repeated or empty values
 
     def in_words(self) -> str:
-        """Return the roles in one line."""
+        """Return the roles of all columns as one line of text."""
         position = "position of the row"
         if self.repeating:
             columns = first_few(self.repeating, write=str)

@@ -49,8 +49,8 @@ class CorrelationModel:
     """A dataset as described by the theory: correlations between classes, class sizes, norms.
 
     Use `from_correlation` for any symmetric correlation, `case_1` … `case_5` for the paper's five
-    cases. Class sizes may be imbalanced and real numbers. The correlation may be negative, and
-    indefinite if the Gram matrix of the dataset is positive semidefinite.
+    cases. Class sizes may be imbalanced and real numbers. Correlations may be
+    negative. Only the Gram matrix of the dataset must be positive semidefinite.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class CorrelationModel:
 
     @property
     def own_part(self) -> FloatArray:
-        """Squared norm minus correlation (n_classes,): the part of a sample's own."""
+        """δ (n_classes,): squared norm minus correlation within the class."""
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
