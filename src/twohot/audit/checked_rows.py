@@ -1,4 +1,4 @@
-"""Read and validate the rows that a person checked, and use them in the verdict."""
+"""Rows that a person checked: reading them, checking them, and using them in the verdict."""
 
 import os
 from collections.abc import Iterable, Mapping

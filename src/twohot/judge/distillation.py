@@ -197,7 +197,7 @@ def read_noise(
 
     If the anchor rows with larger margins agree with their labels more often than the others, by a
     test at level 5 %, then classes overlap even there. The noise is then reduced to the rate of the
-    rows with the largest margins, unless a likelihood-ratio test rejects that rate.
+    rows with the largest margins, unless a test of the likelihoods rejects that rate.
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
