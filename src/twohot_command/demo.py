@@ -92,7 +92,7 @@ def demo(
     ] = 0.3,
     kind: Annotated[
         DemoNoise,
-        Option(help="Wrong labels: symmetric: any digit; mixed: half of them the next digit."),
+        Option(help="Wrong labels: any other digit, or (mixed) for half of them the next one."),
     ] = "mixed",
     seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
 ) -> None:

@@ -43,7 +43,7 @@ class ClaimVerdict:
 
     @property
     def in_short(self) -> str:
-        """The condition, if any, and the basis, to be printed after the sign of the answer."""
+        """Short text after the sign of the answer: the condition, if any, and the basis."""
         words = [f"when {self.condition}" if self.condition else "", self.basis]
         return "; ".join(filter(None, words)) or str(self.answer)
 

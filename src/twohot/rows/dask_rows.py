@@ -79,14 +79,14 @@ def add_up(sums: list[ChunkSum]) -> ChunkSum:
 
 
 def map_chunk(kernel: Kernel, place: Place, *where: Any) -> list[tuple[Any, int]]:
-    """Return for each block of a chunk the kernel's result and the rows times products."""
+    """Return for each block of a chunk the kernel's result and the number of its row products."""
     with _opened(place, *where) as (rows, shared), one_blas_thread():
         blocks = map(rows.block, range(rows.n_blocks))
         return [run_kernel(kernel, block, shared) for block in blocks]
 
 
 def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
-    """Return the kernel's result for the rows of a chunk, and the rows times products."""
+    """Return the kernel's result for the rows of a chunk, and the number of its row products."""
     results = map_chunk(kernel, place, *where)
     return stack([made for made, _ in results]), sum(count for _, count in results)
 

@@ -303,7 +303,7 @@ def _suited_rows(n_samples: int, n_columns: int, n_classes: int) -> int:
 
 
 def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:
-    """Return the result of a kernel for a block, and the rows times products it took."""
+    """Return the result of a kernel for a block, and the number of its row products."""
     result = kernel(block, *shared)
     return result, block.row_products
 

@@ -142,7 +142,7 @@ CHANGE = "logit change"
 
 
 def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
-    """Return Σ v logsumexp and its slopes by the length of each class; at order 2 its curvature.
+    """Return Σ v logsumexp and its derivatives by the length of each class, up to `order`.
 
     With outputs p and changes c, the slope is Σ v p∘c, and the curvature
     diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ, whose first term is also returned alone.
@@ -164,7 +164,7 @@ def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
 def generalized_along(
     block: Block, lengths: FloatArray, order: int, targets: Targets, power: float
 ) -> Terms:
-    """Return -Σ v a/q and its slopes by the length of each class; at order 2 its curvature.
+    """Return -Σ v a/q and its derivatives by the length of each class, up to `order`.
 
     With r = t∘p^q of a row and a = Σ r, the second derivative by its logits is
     a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). Σ v a p∘c² is also returned alone.

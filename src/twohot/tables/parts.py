@@ -195,7 +195,7 @@ BLOCK_ROWS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class SourceParts:
-    """Selected rows of a source, in its parts."""
+    """Selected rows of a source, and their division into parts."""
 
     stored: Matrix  # all rows of the source
     index: IntArray  # (n_rows,), the selected rows, in order

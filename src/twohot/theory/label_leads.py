@@ -48,7 +48,7 @@ STEEP = 1e18
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """Lead of the true label over every label, own · (lead in the own row) + ahead, and its error.
+    """Leads of the true label over every label, own · (own row's lead) + ahead, and their errors.
 
     All fields except `log_scale` must be multiplied by exp(log_scale). Arrays broadcast to types.
     """
