@@ -1,4 +1,4 @@
-"""Which settings are measured: a set, a noise and a shape, each drawn once or several times.
+"""The measured settings: each combines a dataset, a kind of noise and a shape, in some draws.
 
 The full product would have about 600 settings. The plan has every pair of a set and a noise, and
 every pair of a set and a shape: the shapes of a set take turns over its noises, as `TURNS` says.
@@ -11,11 +11,11 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class DataSet:
-    """What the plan needs to know of a set of rows."""
+    """The properties of a dataset that the plan depends on."""
 
     n_classes: int
     natural: str  # the shape that changes nothing: all rows, or 3,000 where there are more
-    turn: int  # which of `TURNS` it follows
+    turn: int  # index in `TURNS`
     drawn_from: str | None = None  # the set from which so many classes are drawn
     has_superclasses: bool = False
 

@@ -111,7 +111,7 @@ def people(rows: Rows) -> list[Row]:
 
 
 AT_LEAST, AT_MOST = 1, -1
-# What is required: of what, on which side of which bounds, in which form they are written.
+# Requirements: name, side of the bounds, bounds, and format of the numbers.
 REQUIRED = (
     ("test accuracy minus best peer, points: mean / worst", AT_LEAST, (4.5, -2.0), "+.1f"),
     (
@@ -122,20 +122,41 @@ REQUIRED = (
     ),
     ("F1 of the flags minus better rule, points: mean / worst", AT_LEAST, (9.0, -5.0), "+.1f"),
     ("clean labels: per cent flagged, mean", AT_MOST, (3.0,), ".1f"),
-    ("people's votes: error of the share wrong, mean", AT_MOST, (0.06,), ".3f"),
-    ("the interval contains the true share wrong, per cent", AT_LEAST, (95.0,), ".1f"),
     (
-        f"precision {PRECISION} required: worst of at least {PRECISE_ROWS} flags",
+        "labels of people: error of the estimated share of wrong labels, mean",
+        AT_MOST,
+        (0.06,),
+        ".3f",
+    ),
+    (
+        "the interval contains the true share of wrong labels: per cent of the settings",
+        AT_LEAST,
+        (95.0,),
+        ".1f",
+    ),
+    (
+        (
+            f"share of wrong labels among the flags with `precision={PRECISION}`: worst setting "
+            f"with at least {PRECISE_ROWS} flags"
+        ),
         AT_LEAST,
         (0.85,),
         ".2f",
     ),
-    ("people's votes: largest gap in a decile: pooled / any setting", AT_MOST, (0.12, 0.12), ".2f"),
+    (
+        (
+            "labels of people: largest difference between `probability_wrong` and the share of "
+            "wrong labels in a tenth of the rows: mean of the settings / worst setting"
+        ),
+        AT_MOST,
+        (0.12, 0.12),
+        ".2f",
+    ),
 )
 
 
 def measured(rows: Rows) -> list[Numbers]:
-    """Return the numbers of `REQUIRED`, in its order; none where nothing was measured."""
+    """Return the numbers for `REQUIRED`, in its order; empty if nothing was measured."""
     votes = people(rows)
     gaps = np.array([row.deciles[:, 0] - row.deciles[:, 1] for row in votes])
     return [

@@ -187,7 +187,8 @@ def _power_target(found: Found, fdr: float) -> Target:
         if (each.n_checked, each.fdr) == (N_CHECKED, fdr) and each.reach >= LEAST_REACH
     ]
     return target(
-        f"power at q = {fdr:g}, {N_CHECKED} rows, drawn noise, reach ≥ {LEAST_REACH:g}: mean",
+        f"mean power of lists at rate {fdr:g}, with {N_CHECKED} checked rows, simulated noise and "
+        f"a reach of at least {LEAST_REACH:g}",
         f"≥ {REQUIRED_POWER[fdr]:g}",
         [mean(powers) >= REQUIRED_POWER[fdr]] if powers else [],
         lambda _: f"{mean(powers):.2f} in {len(powers)} cells",
@@ -203,13 +204,14 @@ def _cost_targets(found: Found) -> list[Target]:
     }
     return [
         target(
-            "labels looked at for ≤ 1 %, mean, over 1.3 × wrong labels + 300; worst set",
+            "looks until at most 1 % of the labels are wrong (mean), divided by 1.3 × wrong labels "
+            "+ 300: worst dataset",
             "≤ 1",
             [_over_allowed(each) <= 1 for each in first.values()],
             lambda _: f"{max(map(_over_allowed, first.values())):.2f}",
         ),
         target(
-            "looks beyond the repairs, over those of random order; worst set",
+            "looks at right labels, divided by those in random order: worst dataset",
             "≤ 0.12",
             [share <= 0.12 for share in shares.values()],
             lambda _: f"{max(shares.values()):.3f}",

@@ -1,6 +1,6 @@
 """The command `twohot`, which handles interruptions from its first moment.
 
-It is a package of its own because importing `twohot` takes a second. An interruption during the
+It is a separate package because importing `twohot` takes a second. An interruption during the
 import is handled here, and listing the commands needs no import.
 """
 
@@ -31,16 +31,16 @@ def interruptible() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-# Bytes of address space below which loading may fail inside OpenBLAS, which then ends or stops the
-# process by itself: numpy and scipy map half of it, and each BLAS thread reserves 40 MB.
+# With less address space than this (bytes), loading may fail inside OpenBLAS, which then ends the
+# process. numpy and scipy map half of it, and each BLAS thread reserves 40 MB.
 LEAST_SPACE = 2**30
-# Below this there is one thread, however many cores there are.
+# With less address space than this, one thread is used.
 SMALL_SPACE = 2**32
-THREADS = ("OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")  # of BLAS, and of ours
+THREADS = ("OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")  # variables for BLAS and for twohot
 
 
 def fit_address_space() -> None:
-    """Refuse too small an address space before the imports; use one thread in a small one."""
+    """Exit if the address space is too small for the imports; use one thread if it is small."""
     try:
         resource: Any = import_module("resource")
     except ImportError:  # not on every system
@@ -74,14 +74,14 @@ class Notes:
             return len(text)
 
     def flush(self) -> None:
-        """Write the buffer, or drop it."""
+        """Write the buffer; ignore failures."""
         try:
             self._stream.flush()
         except OSError:
             self._lead_nowhere()
 
     def _lead_nowhere(self) -> None:
-        # At exit, Python flushes the stream itself and not this object.
+        # At exit, Python flushes the original stream, not this object.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)

@@ -56,12 +56,12 @@ def _parameter(entry: "Field[Any]") -> inspect.Parameter:
     )
 
 
-# Errors with the names of options: an error stores the arguments of the library that it mentions --
+# Error messages with the names of options instead of arguments of the library --------------------
 
 
-# Errors that a user can fix. Other errors are bugs and keep their traceback.
+# Errors that a user can fix. Other errors are bugs, and are shown with a traceback.
 USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
-# Arguments of the library, and their options with other names.
+# From arguments of the library to options with other names.
 OTHER_NAMES = {
     "corruption": "matrix",
     "cv": "folds",
@@ -91,7 +91,7 @@ def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator
         raise typer.Exit(INTERRUPTED) from error
 
 
-# The start of a URL that was an argument of type Path, with one slash left.
+# The start of a URL that was converted to a Path and lost a slash.
 SHORT_URL = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+]+):/(?=[^/\s])")
 
 
@@ -111,7 +111,7 @@ def _message(error: Exception, write: Callable[[str, object], str]) -> str:
 
 
 def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
-    """Return a function that writes an argument as an option of a command, or else as in Python.
+    """Return a function that formats an argument as an option of a command, else as in Python.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
     return write
 
 
-# Commands that share a module with another one.
+# Commands that are in the module of another command.
 OTHER_MODULES = {"review": "certify", "verify": "certify"}
 # Placeholders for the values of options in the help.
 WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
@@ -146,7 +146,7 @@ LOCAL = ("probe", "audit", "certificate", "checked", "classes", "decisions", "ma
 
 
 def command_function(name: str) -> Callable[..., None]:
-    """Return the function of a command, with all options as parameters, and its errors as text."""
+    """Return the function of a command, with options as parameters; it prints errors as text."""
     command = with_option_record(_function(name))
     for parameter in inspect.signature(command).parameters.values():
         _name_value(parameter.annotation)
@@ -191,7 +191,7 @@ def examples_of(name: str) -> tuple[str, ...]:
 
 
 def _name_value(declared: Any) -> None:
-    """Give an option a placeholder in words instead of a type name."""
+    """Replace the type name of an option in the help by a placeholder."""
     taken, *others = get_args(declared)
     kinds = [*get_args(taken), *(kind for entry in get_args(taken) for kind in get_args(entry))]
     words = [WORDS[kind] for kind in (taken, *kinds) if kind in WORDS]

@@ -50,7 +50,7 @@ from twohot_command.parts import check_apart, writing_parts
 from twohot_command.sources import SpreadsheetSafe, image_root, option_words, spellings_in_words
 from twohot_command.terminal import Force, Quiet, note, say, say_next, share
 
-# In the folder of the audit; corrected.csv there has the labels without a review.
+# Default output in the folder of the audit, where corrected.csv has the labels without a review.
 DEFAULT_OUTPUT = "reviewed.csv"
 # Suffixes of the table of disagreements and the page to settle them, next to the output.
 DISPUTED = ".disagreements.csv"
@@ -78,7 +78,7 @@ def apply(
         Option(
             "--output",
             "-o",
-            help=f"What to write; without --to labels as CSV, {DEFAULT_OUTPUT} in the audit.",
+            help=f"Output file or folder; without --to a CSV of labels, {DEFAULT_OUTPUT}.",
         ),
     ] = None,
     audit: Annotated[
@@ -112,7 +112,7 @@ def apply(
     target = output or folder / DEFAULT_OUTPUT
     reviews = {str(file): read_decisions(file) for file in files}
     fields = read_summary(folder / "summary.json")
-    # Ids that are paths mean a folder of images, even if it has Parquet files.
+    # If ids are paths, the source is a folder of images, even if it has Parquet files.
     in_parts = (
         to is not None
         and fields["id_kind"] != PATH
@@ -126,7 +126,7 @@ def apply(
         check_output(target, inputs, force=force)
     rows = read_audit_folder(folder)
     merged = merge_reviews(rows, reviews)
-    # Disagreements are written next to the output, or into the audit if the output is remote.
+    # Write disagreements next to the output, or in the audit's folder if the output is remote.
     place = folder / target.name if "://" in as_url(target) else target
     disputed = [place.with_name(f"{place.stem}{end}") for end in (DISPUTED, SETTLE_PAGE)]
     for path in disputed if merged.disputed else []:
@@ -207,7 +207,7 @@ def _columns(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
     if written.before_column != BEFORE:
         done += f" ({BEFORE!r} already exists, perhaps from an earlier correction)"
     new = applied.classes[len(rows.classes) :]
-    if written.new_classes != new:  # a file of numbers
+    if written.new_classes != new:  # for a file with label positions
         numbers = zip(new, written.new_classes, strict=True)
         done += f", where {', '.join(f'{name!r} is {number}' for name, number in numbers)}"
     if written.n_not_audited:
@@ -240,7 +240,7 @@ def _say_merged(
     if len(merged.agreement.reviewers) > 1:
         say(str(merged.agreement))
     if not merged.disputed:
-        # Not removed: what was settled may be looked at, and settled otherwise, on that page.
+        # Do not remove the page: its final decisions can be read and changed there.
         stale = [str(path) for path in disputed if path.exists()]
         if stale:
             old = f"Out of date: {' and '.join(stale)}, of an earlier run."

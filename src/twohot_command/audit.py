@@ -60,10 +60,10 @@ def audit(
     output: Annotated[Path, Option("--output", "-o", help="Folder for the report and the tables.")],
     options: GroupedTableOptions,
     probe: Annotated[
-        Path | None, Option(help="Probe file that judges the labels; by default, one is chosen.")
+        Path | None, Option(help="File of the probe that judges the labels; by default, AutoProbe.")
     ] = None,
     checked: Annotated[
-        Path | None, Option(help="Decisions of an earlier review; they are kept and used.")
+        Path | None, Option(help="Decisions of an earlier review, as known labels.")
     ] = None,
     budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
     precision: Annotated[
@@ -89,7 +89,7 @@ def audit(
     force: Force = False,
 ) -> None:
     """Find wrong labels, suggest corrections, and write a report for the review."""
-    # Before the work, so that no result is lost.
+    # Check before the work, so that no result is lost.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
@@ -111,7 +111,7 @@ def audit(
     most_flagged = n_labels if budget is None or checked is not None else min(n_labels, budget)
     check_draw(output, draw_check, seed, most_flagged)
     source, groups = options.source.name, options.groups_of(table)
-    # A table names images as seen from its own folder, `twohot extract` from where it was run.
+    # Image paths of a table are relative to its folder; those of `twohot extract`, to where it ran.
     beside = options.source.parent
     root = image_root(options.source, table, [beside, Path()], images, default=beside)
     details = {
@@ -156,7 +156,7 @@ def audit(
         sources = (options.labels, None if made_of is None else Path(made_of), options.source)
         some_sure = bool((issues.is_label_issue & ~issues.is_undecided).any())
         _say_how_to_apply(name, output, sources, some_sure=some_sure)
-    # A draw may be impossible because few labels are flagged.
+    # If few labels are flagged, a draw may be impossible.
     with gate.closing(issues, source, output), errors_in_words(option_writer(audit)):
         draw_for_check(output, draw_check, seed, root)
 

@@ -1,6 +1,6 @@
-"""Guarantees: `twohot certify` lists wrong labels, `twohot review` bounds how many remain.
+"""`twohot certify` lists wrong labels with a guarantee; `twohot review` bounds how many remain.
 
-`twohot verify` computes a certificate of either again.
+`twohot verify` verifies the certificates of both.
 """
 
 import webbrowser
@@ -34,7 +34,7 @@ from twohot_command.terminal import Force, say, say_next, share
 
 
 def check_draw(folder: Path, fdr: float | None, seed: int, n_flagged: int) -> None:
-    """Raise if a draw is impossible even if an audit flags as many labels as it may."""
+    """Raise if a draw is impossible for every number of flagged labels up to `n_flagged`."""
     if fdr is None:
         return
     check_seed(seed)
@@ -87,12 +87,14 @@ def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[
         Path | None,
-        Argument(help="Its check.csv with all verdicts filled in: right, wrong or unsure."),
+        Argument(help="check.csv of the audit with a verdict in each row: right, wrong, unsure."),
     ] = None,
     *,
     extend: Annotated[
         int | None,
-        Option(min=1, help="After an empty list: draw up to this many rows; the rate is halved."),
+        Option(
+            min=1, help="After an empty list: draw more rows, this many in all; the rate is halved."
+        ),
     ] = None,
     fdr: Annotated[
         float | None, share("Allowed share of right labels in the list, as in the draw.")
@@ -122,7 +124,7 @@ def certify(
         advice = "leave it out: a rate chosen after the draw has no guarantee."
         raise ArgumentError({"fdr": fdr}, problem, advice)
     table, made, page = (audit / name for name in CERTIFICATE_FILES)
-    # The certificate of an empty list is replaced in the next attempt.
+    # The next attempt may replace the certificate of an empty list.
     is_replaced = force or check.replaces(made)
     for path in (table, made, page):
         check_output(path, (checked,), force=is_replaced)
@@ -174,7 +176,7 @@ def review(
     ],
     twice: Annotated[
         str,
-        Option(metavar="<share>", help="Rows to show twice, to correct for reviewer errors."),
+        Option(metavar="<share>", help="Share of rows shown twice, to estimate reviewer errors."),
     ] = "0%",
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,

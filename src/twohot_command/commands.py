@@ -54,7 +54,7 @@ class _Plain:
         """Return the arguments and options, including `--help`."""
         entries = super().get_params(ctx)  # type: ignore[misc]
         for entry in entries:
-            if getattr(entry, "is_flag", False):  # a flag takes no value
+            if getattr(entry, "is_flag", False):  # a flag has no value
                 entry.metavar = ""
             elif entry.param_type_name == "argument":  # its help text describes it
                 entry.display_type_rich = lambda **_: ""
@@ -73,11 +73,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, cls=PlainGroup)
 
 
 class DeferredCommand(TyperCommand):
-    """A command of which only the name and the help text are known until it runs."""
+    """A command whose module is imported when the command runs."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Import the command and parse its arguments."""
-        with interruptible():  # the parser alone would only print "Aborted!"
+        with interruptible():  # otherwise the parser would only print "Aborted!"
             fit_address_space()
             from twohot_command.app import parser_of  # noqa: PLC0415 (see above)
 

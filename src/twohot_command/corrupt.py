@@ -23,8 +23,8 @@ from twohot_command.terminal import Force, print_table, say, say_next
 Kind: TypeAlias = Literal[
     "symmetric", "asymmetric", "pair_flip", "superclass", "boundary", "matrix"
 ]
-# Ridge of the probe that finds rows near a boundary. Its labels are right, so it needs much less
-# regularisation than the default; its probabilities are then sharp enough.
+# Ridge of the probe that finds rows near a boundary. It is fitted to right labels, so it needs a
+# much smaller penalty than the default.
 BOUNDARY_RIDGE = 4.0
 
 
@@ -100,7 +100,7 @@ def _at_boundary(
 ) -> FeatureTable:
     """Return the table with noise near the decision boundary of a probe."""
     if rate is None or matrix is not None or exact:
-        raise ValueError("--kind boundary takes a --rate, no --matrix and no --exact.")
+        raise ValueError("--kind boundary needs --rate, and does not accept --matrix or --exact.")
     rows, _ = corrupted_rows(table, split)
     chosen = table.take(rows)
     labels = chosen.coded

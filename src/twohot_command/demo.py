@@ -96,7 +96,8 @@ def demo(
         float, Option(min=0, max=1, help="Share of the training labels made wrong.")
     ] = 0.3,
     kind: Annotated[
-        DemoNoise, Option(help="mixed: half any digit, half the next one; symmetric: any digit.")
+        DemoNoise,
+        Option(help="Wrong labels: any other digit, or (mixed) for half of them the next one."),
     ] = "mixed",
     seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
 ) -> None:

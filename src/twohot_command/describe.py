@@ -31,12 +31,12 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Most lines of a table without --verbose, names of classes in a cell, and characters of a value.
+# Maximum lines of a table without --verbose, names of classes in a cell, characters of a value.
 SHOWN = 4
 NAMES_LISTED = 5
 VALUE_LENGTH = 60
 
-# Headings of columns that hold names.
+# Headings of columns with names.
 NAMES = ("pairs", "superclass", "names", "class", "closest", "with")
 
 
@@ -108,7 +108,7 @@ def _overview(source: Path, found: Description, *, verbose: bool) -> Iterator[st
 
 
 def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
-    """Print superclasses and the most similar classes, or everything if verbose."""
+    """Print superclasses and the most similar classes; if verbose, all tables."""
     between = structure.correlation.means.copy()
     np.fill_diagonal(between, -np.inf)  # a class is not its own nearest class
     if verbose:

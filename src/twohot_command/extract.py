@@ -92,7 +92,7 @@ def _say_items(items: LabelledItems) -> None:
 
 
 def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
-    """Print which items could not be read, and why; `others` is where the rest is listed."""
+    """Print the items that could not be read, and the reasons; `others` has the rest."""
     if not extraction.skipped:
         return
     say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
@@ -138,7 +138,8 @@ def extract(
     ] = "clean",
     missing: Missing = None,
     unlabelled: Annotated[
-        bool, Option("--unlabelled", help="Read no labels: all images of a folder, or any table.")
+        bool,
+        Option("--unlabelled", help="Read all images of a folder, or a table, without labels."),
     ] = False,
     batch_size: Annotated[int, Option(min=1, help="Number of items per batch.")] = 64,
     dtype: Annotated[
@@ -161,7 +162,7 @@ def extract(
     check_backbone(backbone, items.kind)  # before the progress bar
     _say_items(items)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
-    # --missing works here for a table, and for a folder only when the feature file is read.
+    # --missing applies to tables here. For folders, it applies when the feature file is read.
     is_table = source not in NAMES and Path(source).is_file()
     later = "" if is_table else " where the feature file is read"
     merge = "pass --merge-spellings where the feature file is read"

@@ -106,7 +106,7 @@ def _say_next(probe: Path, options: GroupedTableOptions, *, has_test: bool) -> N
     """Print the next command."""
     if has_test:
         say_next("evaluate", probe, *options.words(TableOptions, without=["split"]))
-    else:  # columns of a label file do not name features
+    else:  # columns of a label file are no columns of the features
         without = [] if options.labels is None else ["label_column", "id_column"]
         words = options.words(FeatureOptions, without=without)
         say_next("predict", probe, *words, "-o", "predictions.csv")

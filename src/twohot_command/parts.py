@@ -69,7 +69,7 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         advice = "run `dask scheduler` and `dask worker`, or leave it out."
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
-        workers_of(client)  # raises if there are none
+        workers_of(client)  # raise if there are none
         yield client
 
 
@@ -138,9 +138,9 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
 CHECKPOINT = ".fit.checkpoint"
 # Largest share of the memory that an audit may use.
 HELD_SHARE = 0.5
-# Arrays of logits in the label model: members, their targets and its posteriors.
+# Number of arrays of the size of logits in the label model: members, targets and posteriors.
 HELD_MEMBERS = 16
-# Most rows of a report: more than a person reviews in a day, and small enough for a page.
+# Maximum rows of a report: more than a person reviews in a day, and few enough for a page.
 MOST_SHOWN = 2000
 
 
@@ -180,7 +180,7 @@ def audit_in_parts(
         known["groups"] = digest(groups.tolist())
     if decisions is not None:
         known["checked"] = digest(decisions)
-    bounds = np.unique(parts.bounds)  # of parts with rows of the split
+    bounds = np.unique(parts.bounds)  # number of parts with rows of the split
     where: dict[str, Any] = {"about": known, "n_parts": len(bounds) - 1, "force": force}
     # Check before the work; an earlier audit stays until the new one is written.
     check_audit_parts(output, **where)

@@ -1,4 +1,4 @@
-"""The options with which all commands read a table."""
+"""The options of all commands for reading tables."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -35,7 +35,7 @@ from twohot.tables import (
 )
 from twohot_command.terminal import note, say
 
-# Whether a table holds the features that a probe was fitted on ------------------------------------
+# Check that a table has the features that a probe was fitted on -----------------------------------
 
 
 def check_same_features(
@@ -84,7 +84,7 @@ SpreadsheetSafe: TypeAlias = Annotated[
 ]
 
 
-# A source for a probe, which stores how features of images and texts are extracted.
+# A source for a probe; the probe stores how to extract features of images and texts.
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
     Argument(help="A folder of images, a table of image paths or texts, or a table of features."),
@@ -92,7 +92,7 @@ ItemsOrFeatures: TypeAlias = Annotated[
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
-    """Return options as words of a command line, without options that were not given.
+    """Return the given options as words of a command line.
 
     Examples
     --------
@@ -139,14 +139,14 @@ class FeatureOptions:
     def words(
         self, record: "type[FeatureOptions] | None" = None, without: Collection[str] = ()
     ) -> list[str]:
-        """Return the table as words of a command line, for a command with a record of options."""
+        """Return the source and columns as words of a command line, for another command."""
         names = [field.name for field in fields(record or self)]
         left_out = ("source", "others", *without)
         options = {name: getattr(self, name) for name in names if name not in left_out}
         return [str(self.source), *map(str, self.others or ()), *option_words(options)]
 
     def read(self) -> FeatureTable:
-        """Return the table; labels are optional."""
+        """Read the table, with or without labels."""
         return self._read(labelled=False)
 
     def _read(self, **others: Any) -> FeatureTable:
@@ -250,7 +250,7 @@ class TableOptions(FeatureOptions):
         return self._checked(read_table(path, **how))
 
     def _labels_of_items(self) -> dict[str, Any]:
-        if self.classes is not None:  # raised before features are extracted
+        if self.classes is not None:  # raise before features are extracted
             problem = f"is for tables of features, and {self.source} lists images or texts"
             raise ArgumentError({"classes": str(self.classes)}, problem, "leave it out.")
         if self.labels is not None:
@@ -362,9 +362,9 @@ def image_root(
     images: Path | None = None,
     default: Path | None = None,
 ) -> Path | None:
-    """Return the folder that image paths are relative to: as asked, or where the first exists.
+    """Return the folder of image paths: the requested one, or one in which the first image exists.
 
-    A path on another host is never looked for: Windows would contact that host.
+    Paths on another host are not searched, because Windows would contact that host.
     """
     if rows.item_kind != "image":
         if images is not None:

@@ -53,7 +53,7 @@ def say_next(*words: object, first: str = "Next: ") -> None:
 
 
 def say_more(what: str) -> None:
-    """Print what --verbose adds."""
+    """Print a hint on what --verbose adds."""
     say(f"Add --verbose for {what}.")
 
 
@@ -95,7 +95,7 @@ def print_choice(choice: Choice) -> None:
 
 
 def seen(name: str) -> str:
-    """Return a name, in quotes if it has blanks that would be invisible.
+    """Return a name; put it in quotes and show its blanks if some would be invisible.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class PacedLines:
         self._is_needed = not Console(stderr=True).is_terminal
 
     def say(self, text: str) -> None:
-        """Print a text if the last one was printed long enough ago."""
+        """Print a text unless another one was printed less than half a minute ago."""
         if self._is_needed and self._clock() - self._last >= BETWEEN_LINES:
             self._last = self._clock()
             say(text, stderr=True)

@@ -1,4 +1,4 @@
-"""Experiments that can be interrupted and resumed: runs, their records, one log."""
+"""Run the paper's experiments; runs are recorded in a log, so that they can be resumed."""
 
 from twohot_paper.runs import Log, Progress, Record, identity, run_plan, unfinished
 

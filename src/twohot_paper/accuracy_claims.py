@@ -1,9 +1,9 @@
 """Claims about accuracy: the settings in which they are tested, and the rule for verdicts.
 
 A setting is a dataset, a kind of noise and a noise rate. The rule is `RULE`, which pages print. If
-several conditions cover equally many settings, all are named. Models that did not converge are left
-out, because they show where the solver stopped. Noise beyond recovery is left out, because methods
-can gain there only by chance.
+several conditions cover equally many settings, all are named. Models that did not converge are not
+used.
+Settings with noise beyond recovery are not used, because methods can gain there only by chance.
 """
 
 from collections import Counter
@@ -26,8 +26,8 @@ from twohot_paper.table import Mean, Table, mean_of
 # Share of the settings in which a statement must hold, and that a condition must cover.
 NEARLY_ALL = 0.9
 COVERED = 0.15
-FEWEST_COVERED = 3  # settings: a condition with one or two of them may be chance
-FEWEST = 4  # settings needed for a verdict
+FEWEST_COVERED = 3  # minimum settings of a condition: one or two may agree by chance
+FEWEST = 4  # minimum settings for a verdict
 
 ONE_FILE = "If a dataset has several files, the file with the most finished runs counts."
 CONVERGED_ONLY = "Settings with a model that did not converge are left out."
@@ -58,7 +58,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class JudgedSetting:
-    """Whether a statement holds in a setting, and the number that decided."""
+    """Whether a statement holds in a setting, and the number that decides it."""
 
     setting: Setting
     value: Mean | None
@@ -125,7 +125,7 @@ def _held(judged: Sequence[JudgedSetting]) -> int:
 
 
 def _basis(judged: Sequence[JudgedSetting]) -> str:
-    """Return the counts of settings and of draws behind a verdict, in words."""
+    """Return text on the numbers of settings and draws that a verdict is based on."""
     kinds = sorted({each.setting.corruption for each in judged})
     every = len(kinds) == len(CORRUPTIONS)
     noises = "all noises" if every else f"{_listed(kinds)} noise"
@@ -138,7 +138,7 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
 
 
 def _widest(judged: Sequence[JudgedSetting]) -> list[tuple[str, list[JudgedSetting]]]:
-    """Return the conditions that cover most settings, and these settings."""
+    """Return the conditions that cover the most settings, each with its settings."""
     fewest = max(COVERED * len(judged), FEWEST_COVERED)
     found = [
         (words, covered)
@@ -224,7 +224,7 @@ def settings_of(
 ) -> TriedSettings:
     """Return every setting with results, with the models of all its draws by seed.
 
-    `recoverable` leaves out settings with noise beyond recovery, in which methods can gain only by
+    `recoverable` omits settings with noise beyond recovery, in which methods can gain only by
     chance.
     """
     names = titles(data)
@@ -251,21 +251,21 @@ def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
     """Return one file per dataset: the one with most finished runs, ties to the largest."""
     n_runs = Counter(run.data for run in results if isinstance(run, ProbeRun))
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
-    chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of a name wins
+    chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of equal names
     return [each for each in data if each in chosen.values()]
 
 
 # The checker: a statement about models, judged in all settings ------------------------------------
 
 
-# Difference of accuracy that counts, in points: five images of a thousand, and more than a tenfold
-# smaller tolerance would change.
+# Minimum difference of accuracy that counts, in points: five images of a thousand. A tenfold
+# smaller tolerance of the fits changes accuracy by less.
 MARGIN = 0.5
 
-# Share of the noisy rows, with the true label among the teacher's two, that counts as all rows.
+# If the true label is among the teacher's top two in this share of the noisy rows, all rows count.
 ALL_ROWS = 0.99
 
-# Share of the total gain that the first two students must reach, and the smallest gain considered.
+# Share of the total gain that two students must reach, and the smallest gain that is considered.
 NEARLY_ALL_GAIN = 0.9
 SOME_GAIN = 1.0  # points
 
@@ -281,9 +281,9 @@ class AccuracyRule:
     arguments: dict[str, Any] = field(default_factory=dict)  # of the statement
     value: str  # title of the table: the number that the statement returns
     corruptions: tuple[str, ...] = CORRUPTIONS  # kinds of noise that the claim is about
-    needed: tuple[str, ...] | None = None  # those that must have settings; None: all
+    needed: tuple[str, ...] | None = None  # kinds of noise that must have settings; None: all
     lowest_rate: float = NOISE_RATES[1]
-    recoverable: bool = True  # noise beyond recovery is left out
+    recoverable: bool = True  # whether noise beyond recovery is omitted
     backbone: str = ""  # part of the file names; empty: any
     grid: dict[str, Any] = field(default_factory=dict)  # other fields of `ProbeGrid`
 
@@ -343,7 +343,7 @@ def ahead(
 
 
 def rises(draws: Draws) -> Judged | None:
-    """Test that the last student is above the teacher, and no round decreases clearly."""
+    """Test that the last student is above the teacher, and that no round is clearly worse."""
     judged = ahead(draws, ROUNDS[-1:], [TEACHER])
     steps = [ahead(draws, [new], [old]) for old, new in zip(ROUNDS[:-1], STUDENTS, strict=True)]
     means = [step[0].mean for step in steps if step is not None and step[0] is not None]

@@ -28,7 +28,7 @@ from twohot_paper.exhibit import GROUPS, Results, choose_exhibits, exhibits
 from twohot_paper.reproduction import Report, Reproduction, show, write_made, write_text
 from twohot_paper.runs import Progress as RunProgress
 
-# Seconds: the remaining time is estimated from the runs that ended in this last period.
+# The remaining time is estimated from the runs that ended in this many seconds.
 LONGEST_RUN = 4 * 3600.0
 
 
@@ -58,7 +58,7 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
 LIST = "list"
 
 MOST_NOTES = 12  # printed notes; the page has all
-NEEDS_WIDTH = 16  # letters: leaves room for titles
+NEEDS_WIDTH = 16  # maximum letters, to leave room for titles
 NARROW = 120  # columns of a terminal below which titles are printed below the ids
 
 
@@ -174,9 +174,9 @@ def _print_list(work: Reproduction, results: Results) -> None:
 
 
 def _check_needs(work: Reproduction, wanted: list[str]) -> None:
-    """Raise if a named figure, or a whole group, lacks its data; print the others that do.
+    """Raise if the data of a named figure, or of a whole group, is missing; print other cases.
 
-    Nothing has been written at this point: an index of earlier runs does not change.
+    This is called before any file is written.
     """
     missing = work.missing()
     for group in (name for name in wanted if name in GROUPS):
@@ -198,7 +198,7 @@ def _check_needs(work: Reproduction, wanted: list[str]) -> None:
 
 
 def _run(work: Reproduction, jobs: int) -> int:
-    """Run what is unfinished, and show progress; return the number of failures."""
+    """Run the unfinished runs with a progress bar; return the number of failures."""
     n_wanted, n_waiting = len(set(work.wanted())), len(work.unfinished())
     if n_waiting < n_wanted:
         say(f"{n_wanted - n_waiting} of {n_wanted} runs were already finished.", stderr=True)

@@ -14,7 +14,7 @@ from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import Results
 from twohot_paper.table import Table
 
-# The place of an additional question that the paper does not answer.
+# Value of `place` for additional questions, which the paper does not answer.
 NOT_IN_PAPER = "not in the paper"
 
 
@@ -43,7 +43,7 @@ class ClaimVerdict:
 
     @property
     def in_short(self) -> str:
-        """The condition, if any, and the basis, to be printed after the sign of the answer."""
+        """Short text after the sign of the answer: the condition, if any, and the basis."""
         words = [f"when {self.condition}" if self.condition else "", self.basis]
         return "; ".join(filter(None, words)) or str(self.answer)
 
@@ -95,7 +95,7 @@ class Claim:
 
 
 def not_testable(why: str) -> ClaimVerdict:
-    """Return the verdict on a claim that lacks its data."""
+    """Return the verdict on a claim whose data is missing."""
     return ClaimVerdict(Answer.NOT_TESTABLE, why)
 
 
@@ -113,7 +113,7 @@ def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> Cl
 def by_parts(
     kept: Sequence[str], n_parts: int, evidence: str, condition: str, **more: Any
 ) -> ClaimVerdict:
-    """Return the verdict on a claim of several parts: confirmed for all, for some, or for none."""
+    """Return the verdict on a claim with several parts, some of which may be confirmed."""
     return verdict_if(condition if kept else "", evidence, holds=len(kept) == n_parts, **more)
 
 

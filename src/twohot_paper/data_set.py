@@ -40,7 +40,7 @@ STRENGTHS = {"small": 0.4, "base": 1.0, "big": 2.0}
 
 
 FEWEST_CLASSES = 3
-FEWEST_ROWS = 2  # per class: its correlation needs pairs
+FEWEST_ROWS = 2  # minimum rows per class, whose correlation needs pairs
 BLOCK_ROWS = 4096  # checked at once
 
 
@@ -74,7 +74,7 @@ class DataSet:
 
     @cached_property
     def key(self) -> str:
-        """The name with a digest of the contents, because other rows make other runs."""
+        """The name with a digest of the contents; it identifies the dataset in runs."""
         digest = hashlib.sha256()
         for array in (self.X, self.labels, self.X_test, self.test_labels):
             digest.update(f"{array.shape}{array.dtype}".encode())

@@ -40,7 +40,7 @@ class Maker(ABC):
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
         """Return the needed runs on the available datasets, the most important first."""
         del data
-        return []  # computed without runs
+        return []  # this maker needs no runs
 
     @abstractmethod
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
@@ -110,22 +110,22 @@ class Exhibit:
 
     @property
     def data_sets(self) -> tuple[str, ...]:
-        """The paper's datasets of which it needs one; empty: any dataset."""
+        """Datasets of the paper, one of which is required; empty: any dataset."""
         return tuple(self.settings.get("data_sets", ()))
 
     @property
     def needs_words(self) -> str:
-        """What it needs, for a list: "CIFAR-100 features" for instance."""
+        """The required data as text, "CIFAR-100 features" for instance."""
         return f"{_any_of(self.data_sets)} features" if self.data_sets else self.needs
 
     @property
     def lacks_words(self) -> str:
-        """The needed names of feature files, for an error."""
+        """The names of the required feature files, for an error message."""
         begins = _any_of([file_prefix(name) for name in self.data_sets])
         return f"{self.needs_words}, a file whose name starts with {begins}"
 
     def on_any_features(self) -> "Exhibit | None":
-        """Return the exhibit that shows the same for any features, if there is one."""
+        """Return the exhibit that shows the same for features of any dataset, if there is one."""
         others = {key: value for key, value in self.settings.items() if key != "data_sets"}
         same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
         return next((each for each in same if each.settings == others), None)

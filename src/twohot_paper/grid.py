@@ -58,7 +58,7 @@ class ProbeGrid:
             check_choice("family", family, tuple(FAMILIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the needed runs on some datasets: all, except for some makers."""
+        """Return the required runs on some datasets."""
         return self.of(data)
 
     def of(self, data: Sequence[DataSet]) -> list[ProbeRun]:
@@ -91,7 +91,7 @@ class ProbeGrid:
     def draws_by_seed(
         self, results: Results, data: DataSet, noise_rate: float
     ) -> dict[int, Models]:
-        """Return the same by seed; grids of one corruption share the labels of a seed."""
+        """Return the models of every draw by seed; a seed gives equal labels in all grids."""
         draws: dict[int, Models] = {}
         for seed in self.seeds if noise_rate else self.seeds[:1]:
             for family in self.families:
@@ -111,7 +111,7 @@ class ProbeGrid:
         return mean_of([*shares.values()], factor=100)
 
     def is_lost(self, data: DataSet, noise_rate: float) -> bool:
-        """Return whether noise of a rate is beyond recovery, for most of the training rows."""
+        """Return whether a noise rate is beyond recovery for most of the training rows."""
         return lost_share(data, self.corruption, noise_rate) > MOST_LOST
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:

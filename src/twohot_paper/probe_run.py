@@ -38,9 +38,9 @@ CLEAN = "none"  # no corruption
 # Noise is beyond recovery if more than this share of the training rows is lost. One lost superclass
 # of two among a hundred classes, at a rate of 0.6, does not count.
 MOST_LOST = 0.5
-ROUNDING = 1e-12  # of probabilities: 1 - 0.9 is more than 0.1
+ROUNDING = 1e-12  # rounding error of probabilities: 1 - 0.9 is more than 0.1
 
-# Increased when the trainer's records change, so that older records are not reused.
+# Increase this if the records change, so that older records are not reused.
 RECIPE = 3
 
 
@@ -168,7 +168,7 @@ def assess(
     before: FloatArray | None,
     **cost: float | bool | None,
 ) -> FittedModel:
-    """Return the scores of a model, from its probabilities on training and test rows.
+    """Compute the scores of a model from its probabilities on training and test rows.
 
     `before` has the training outputs of its teacher, if any, and `cost` the other fields of
     `FittedModel`.
@@ -212,18 +212,17 @@ def _spread(values: FloatArray) -> Spread | None:
 N_ROUNDS = 5  # the teacher and the paper's four students
 ROUNDS = tuple(f"round {number}" for number in range(1, N_ROUNDS + 1))
 TEACHER, STUDENTS = ROUNDS[0], ROUNDS[1:]
-BLOCK_ROWS = 1024  # larger blocks would gain little in memory
+BLOCK_ROWS = 1024  # rows per block; larger blocks are hardly faster
 MAX_ITER = 2000
 KEPT_LOGITS = 2**27  # bytes: rows are in memory, and fits at the paper's penalty are long
 
 # Generalised cross-entropy is flat if outputs are far from the targets: its gradient at zero, the
-# unit of tolerances, is K^-q of that of cross-entropy (.04 for 100 classes). The same absolute
-# tolerance is therefore a larger relative tolerance.
+# unit of tolerances, is K^-q of that of cross-entropy (.04 for 100 classes). So its relative
+# tolerance is larger for the same absolute tolerance.
 GCE_TOLERANCE = 10.0
 
-# A student starts from the previous round, which is nearly its optimum at a small penalty. It ends
-# at this share of its initial gradient if that is less than the tolerance, so that it makes nearly
-# all of its own progress.
+# A student starts from the previous round, which is nearly its optimum at a small penalty. Its
+# tolerance is at most this share of its initial gradient, so that the fit changes the start.
 SHARE_OF_START = 0.1
 
 # Factors of the penalty among which the tuned teacher chooses, the cheapest first; the number of
@@ -335,7 +334,7 @@ def _rounds(
 
 
 def _student_tolerance(run: ProbeRun, teacher: Evaluation) -> float:
-    """Return the relative tolerance of a student.
+    """Return the tolerance of a student, relative to its gradient at zero.
 
     At its teacher's coefficients its gradient is l2 · coef; at zero it is the moment of its
     targets, the teacher's outputs.
@@ -381,7 +380,7 @@ def _fit(
 
 
 def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> float:
-    """Return the penalty whose teacher agrees best with held-out noisy labels."""
+    """Return the penalty whose teacher predicts most held-out noisy labels."""
     fitted_on, held_out = hold_out_fifth(labels.given, run.seed)
     part = rows.coordinates.take(fitted_on)
     held_rows: Any = rows.coordinates.rows.X[held_out]

@@ -39,7 +39,7 @@ class Reproduction:
         return {exhibit: what for exhibit, what in lacks.items() if what}
 
     def able(self) -> "Reproduction":
-        """Return the part that can be run."""
+        """Return the reproduction restricted to figures and tables whose data is available."""
         missing = self.missing()
         return replace(self, exhibits=[each for each in self.exhibits if each not in missing])
 
@@ -70,7 +70,7 @@ class Reproduction:
         n_jobs: int = 1,
         callback: Callable[[Progress], object] | None = None,
     ) -> list[Record[Any, Any]]:
-        """Run what is unfinished of a plan, or of all figures and tables; return the records."""
+        """Run the unfinished runs of a plan, by default of all exhibits; return the records."""
         paths = {data.key: path for path, data in self.data.items()}
         measure = partial(measure_run, paths=paths)
         plan = self.wanted() if plan is None else plan
@@ -98,7 +98,7 @@ class Reproduction:
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
         """Return the verdicts on the claims; claims without their data are not testable.
 
-        Only the runs shown in the figures are used: a log may hold other draws of the labels.
+        Only the runs shown in the figures are used, because a log may have other draws.
         """
         shown = {run: results[run] for run in self.wanted() if run in results}
         missing = {exhibit.id: lacks for exhibit, lacks in self.missing().items()}
@@ -231,7 +231,7 @@ class Report:
     def to_markdown(self, preface: str, folder: str) -> str:
         """Return the page of verdicts as Markdown, with links to the pages in a folder."""
         shared = [claim.shared_rule for claim, _ in self.verdicts]
-        rule = max(shared, key=len, default="")  # the longest contains the others
+        rule = max(shared, key=len, default="")  # the longest includes the other rules
         made = {each.exhibit.file_name for each in self.shown if not each.missing}
         return self._markdown("verdicts.md", preface=preface, folder=folder, rule=rule, made=made)
 

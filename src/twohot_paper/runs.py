@@ -106,7 +106,7 @@ def _record(kind: Any, value: dict[str, Any]) -> Any:
 
 
 def _number(text: str) -> float:
-    """Return 10 for 10.0: equal numbers must have the same text."""
+    """Return a float; whole floats become integers, so that equal numbers have equal text."""
     number = float(text)
     return int(number) if number.is_integer() else number
 
@@ -270,7 +270,7 @@ class Log:
         return Record(**parts)
 
     def _whole(self, content: bytes) -> int:
-        """Return the number of bytes of complete records; a truncated one may follow."""
+        """Return the number of bytes of complete records, without a truncated last record."""
         end = content.rfind(b"\n") + 1
         last = content[end:]
         if _parsed(last):  # only the end of the line is missing
@@ -331,7 +331,7 @@ def run_plan(
     packages: Iterable[str] = PACKAGES,
     callback: Callable[[Progress], object] | None = None,
 ) -> list[Record[R, Any]]:
-    """Run what is unfinished, and append a record of each run as it ends.
+    """Run the unfinished runs of a plan, and append a record of each run when it ends.
 
     An interruption loses only the current runs. A run that raises is recorded as failed, does not
     stop the others, and is repeated the next time.

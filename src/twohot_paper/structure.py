@@ -119,8 +119,8 @@ def _pair_kind(group: PairGroup) -> PairKind:
 
 EVOLUTION_DIGITS = 4  # of outputs in records: finer than a point in a figure
 
-# Later rounds change less than the teacher. The tolerance, which is relative to the gradient at
-# zero, must be small enough to show the last of them.
+# Later rounds change outputs less than the teacher. The tolerance, relative to the gradient at
+# zero, must be small enough for the last round.
 TOLERANCE = 1e-6
 MAX_ITER = 5000
 
@@ -334,7 +334,7 @@ class EvolutionMaker(Maker):
         return [] if chosen is None else list(self._readings(chosen).values())
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the planes, and list the spread of the outputs within classes."""
+        """Draw the outputs of each round, and list their spread within classes."""
         chosen = self._chosen(data)
         readings = {} if chosen is None else self._readings(chosen)
         found = {name: results[run] for name, run in readings.items() if run in results}

@@ -25,7 +25,7 @@ from twohot_paper.table import Cell, Table, mean_of
 HALF = 0.5  # noise rate of the figures with a single rate
 TIES = "spread"  # rule for ties; the most favourable to the two-hot student
 DOMINATES = 2.0  # times as large
-CROSSING = 3  # round from which the true label is on top, according to the text
+CROSSING = 3  # first round with the true label as the largest output, according to the text
 MANY = 1e4  # samples per class beyond which the paper claims a negligible error
 NEGLIGIBLE = 0.01  # a hundredth of the largest output
 NEAR_TWO = (1.5, 2.5)
@@ -144,7 +144,7 @@ WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], floa
 
 
 def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
-    """Judge a claim for the noise rates at which the truth is the most frequent label."""
+    """Judge a claim for the noise rates at which the true label is the most frequent one."""
     what, shown, least = WHERE_TRUTH_LEADS[claim]
     kept: dict[str, dict[float, bool]] = {}
     rows: list[tuple[Cell, ...]] = []
@@ -246,7 +246,7 @@ def judge_confidence(results: Results) -> ClaimVerdict:
 
 @rule_of_finished("third-round-wins", runs_at_half)
 def judge_crossing(results: Results) -> ClaimVerdict:
-    """Judge whether noisy samples have the true label on top from the third round on."""
+    """Judge whether noisy samples are predicted correctly from the third round on."""
     found = _at_half(results)
     kept = []
     for kind, of_kind in found.items():

@@ -77,7 +77,7 @@ register_runs(RunKind(OutputRun, OutputResult, measure_outputs))
 @register("synthetic output plane")
 @dataclass(frozen=True)
 class SyntheticOutputPlane(MatrixMaker):
-    """Outputs in the plane, for some rounds, one row of panels per matrix."""
+    """Plane figures of the outputs of some rounds, with one row of panels per matrix."""
 
     seeds: tuple[int, ...] = (0,)
     name: str = "planes"  # file name
@@ -88,7 +88,7 @@ class SyntheticOutputPlane(MatrixMaker):
         return OutputRun(matrix, noise_rate, self.n_rounds)
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Draw the rounds."""
+        """Draw one panel of outputs per matrix and round."""
         labels = self.setting.labels(self.noise_rates[0])
         rows = {
             MATRIX_NAMES[kind]: LabelledOutputs(np.array(pairs[0][1].outputs), *labels)

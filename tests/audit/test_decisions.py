@@ -153,8 +153,8 @@ def test_reads_files_with_and_without_notes(tmp_path) -> None:
     [
         ("", "lacks report, id, decision, label: its columns must be"),
         ("report,id,decision\n", r"decisions\.csv lacks label:"),
-        (f"{HEADER},mood\n", "has 'mood', not known or repeated"),
-        (f"{HEADER},id\n", "has 'id', 'id', not known or repeated"),
+        (f"{HEADER},mood\n", "has unknown or repeated columns 'mood'"),
+        (f"{HEADER},id\n", "has unknown or repeated columns 'id', 'id'"),
         ("report;row;decision;label\n", "separated by commas"),
         (f"{HEADER}\nr1,1,accept\n", "decision 1 has 3 fields and the header has 4"),
         (f"{HEADER}\nr1,1,dance,\n", "decision 'dance': pass one of accept, reject, second, rel"),

@@ -176,14 +176,14 @@ apply stranger.csv --audit review -o x | row 99 was decided but is not in the au
 apply foreign.csv --audit review -o x | report 'r0', and the audit has report 'r
 apply yak.csv --audit review -o x | label '[yak]', which is none of the 4
 apply unlabelled.csv --audit review -o x | unlabelled.csv lacks label
-apply moody.csv --audit review -o x | has 'mood', not known
+apply moody.csv --audit review -o x | has unknown or repeated columns 'mood'
 corrupt in.features --rate 1.5 -o x.features | --rate
 corrupt in.features --kind odd --rate .5 -o x.features | --kind
 corrupt in.features -o x.features | --kind symmetric takes a --rate and no --matrix
 corrupt in.features --rate .5 --matrix good_m.csv -o x.features | takes a --rate and no --matrix
 corrupt in.features --kind matrix -o x.features | --kind matrix takes a --matrix and no --rate
-corrupt in.features --kind boundary -o x.features | takes a --rate, no --matrix and no --exact
-corrupt in.features --kind boundary --rate .5 --exact -o x.features | --kind boundary takes
+corrupt in.features --kind boundary -o x.features | needs --rate, and does not accept --matrix or
+corrupt in.features --kind boundary --rate .5 --exact -o x.features | --kind boundary needs
 corrupt in.features --kind boundary --rate .96 -o x.features | pass a number from 0 to 0.95
 corrupt in.features --kind matrix --matrix bad_m.csv -o x.features | does not sum to one
 corrupt in.features --rate .5 -o in.features --force | is the input file: choose another name

@@ -12,8 +12,8 @@
 The certificate of a review has the seed, the log of rows, kinds and verdicts, and the bound. The
 page and Python write the same text: sorted names, ASCII, with the sha256 of all other fields.
 
-check.json has all that theorem 1 needs to be fixed before the check. A later change of scores,
-labels, seed or rate raises an error.
+check.json has all inputs that theorem 1 requires to be fixed before the check. A later change of
+scores, labels, seed or rate raises an error.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ CHECK_FILES = ("check.csv", "check.json", "check.html")
 CERTIFICATE_FILES = ("certified.csv", "certificate.json", "certified.html")
 REVIEW_FILE = "review.html"
 FORMAT_VERSION = 1
-# Digits of an audit's digest in the key under which a page stores verdicts.
+# A page stores verdicts under a key with this many digits of the audit's digest.
 KEY_DIGITS = 16
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
@@ -98,9 +98,9 @@ class FolderCheck:
         return attempt_level(self.fdr, self.attempt)
 
     def replaces(self, path: Path) -> bool:
-        """Return whether a certificate is of an earlier attempt of this check, which gave no list.
+        """Return whether a certificate belongs to an earlier attempt of this check without a list.
 
-        One that cannot be read is not.
+        The result is False for a certificate that cannot be read.
         """
         try:
             fields = read_signed(path)
@@ -115,7 +115,7 @@ class FolderCheck:
 def plan_check(
     doubt: FloatArray, n_flagged: int, fdr: float, *, n_checked: int | None = None, seed: int = 0
 ) -> CheckDraw:
-    """Draw the rows of an audit to check for a list with a guarantee; see `LabelIssues.draw_check`.
+    """Draw the rows that a person checks for a guaranteed list; see `LabelIssues.draw_check`.
 
     `doubt` (n_rows,) are the scores of `listable_doubt`. The list has about `n_flagged` rows.
     """
@@ -192,7 +192,7 @@ def _plain_word(verdict: Any) -> str:
 def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
     """Return pairs (row, verdict) from a mapping or series, a file of verdicts, or decisions.
 
-    Ids of a file are guarded against spreadsheets if more of the drawn rows are found so.
+    Ids of a file are read as guarded against spreadsheets if that matches more drawn rows.
     """
     if is_keyed(checked):
         return list(checked.items())
@@ -220,7 +220,7 @@ def doubts_digest(rows: ReviewRows) -> str:
 
 
 def labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
-    """Return what tells the labels in a file: their digest, and how cells become classes."""
+    """Return fields that identify the labels: their digest, and how cells are read as classes."""
     merged = [list(pair) for pair in rows.spellings.items()]
     labels = rows.given_labels_digest()
     return {"labels": labels, "classes": list(rows.classes), "spellings": merged}
@@ -321,7 +321,7 @@ def _write_draw(
     # In the order of the data: another order would tell the reviewer about the scores.
     drawn = np.sort(check.draw.rows)
     write_signed(folder / CHECK_FILES[1], fields)
-    # What tells the draw from another one of this audit.
+    # These values distinguish the draw from other draws of this audit.
     drawn_by = (fields["seed"], fields["fdr"], *fields["n_checked"])
     task = {
         "mode": "check",
@@ -345,7 +345,7 @@ def _write_draw(
     sheet = folder / CHECK_FILES[0]
     if sheet.exists():
         sheet.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
-    # Guarded, as the decisions that a page exports: a person fills it in, in a spreadsheet.
+    # Guarded like a page's decisions, because a person fills the file in with a spreadsheet.
     lines = (map(guarded, (*cells, known.get(cells[0], ""))) for cells in _cells(rows, drawn))
     write_csv(sheet, CHECK_COLUMNS, lines)
     return check
@@ -359,7 +359,7 @@ def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
 
 
 def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> None:
-    """Raise if a file is of other scores or labels than those of the rows."""
+    """Raise if a file was made for other scores or labels than those of the rows."""
     if fields.get("digest") != doubts_digest(rows):
         problem = f"{path} belongs to another audit: labels or scores changed after the draw"
         advice = "pass the unchanged audit, or draw and check again in another folder."
@@ -367,7 +367,7 @@ def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> Non
 
 
 def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
-    """Return the check of some fields, with its rows drawn again."""
+    """Return the check described by `fields`; its rows are drawn again."""
     first, *more = fields["n_checked"]
     draw = _plan_of(rows, fields["fdr"], n_checked=first, seed=fields["seed"])
     draw = draw.extended(more[-1]) if more else draw

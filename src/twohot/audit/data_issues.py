@@ -27,9 +27,9 @@ from twohot.probes import LinearProbe, check_features
 from twohot.review import AlikeClasses, RowFinding
 from twohot.rows import Preparation, Rows, count_threads, fit_preparation, open_rows
 
-# Entries of the rows that are held at once, 1 GB. If the rows are wider, fewer are searched.
+# Maximum entries of the rows in memory, 1 GB. If rows are wide, fewer of them are searched.
 MOST_ENTRIES = 2**28
-# Neighbours of each class, copies of a row, pairs of classes: as many as fit in a row of a card.
+# Maximum neighbours of each class, copies of a row, and pairs of classes on one card.
 FEW = 3
 
 # Nearest rows. Distances are between prepared features of unit norm -------------------------------
@@ -37,7 +37,7 @@ FEW = 3
 
 @dataclass(frozen=True, eq=False)
 class AuditedRows:
-    """The checked rows of an audit, with their centring and scaling to unit norm."""
+    """The features of an audit after validation, with their centring and scaling to unit norm."""
 
     X: Matrix
     preparation: Preparation
@@ -49,7 +49,7 @@ class AuditedRows:
 
 
 def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRows:
-    """Check that `X` holds the audited rows, and compute their mean."""
+    """Return the rows of `X` and their mean; raise unless they are the audited rows."""
     n_threads = count_threads(n_jobs)
     if not isinstance(issues, LabelIssues):
         problem = f"is {type(issues).__name__}, not LabelIssues"
@@ -65,7 +65,7 @@ def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRo
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Each searched row's nearest searched rows, the nearest first."""
+    """The nearest rows of each searched row, nearest first; only searched rows are neighbours."""
 
     rows: IntArray  # (n_searched,), positions in the data, ascending
     neighbours: IntArray  # (n_searched, n_neighbours), positions in the data
@@ -80,7 +80,7 @@ def search_neighbourhood(
     most_entries: int = MOST_ENTRIES,
     random_state: Any = 0,
 ) -> Neighbourhood:
-    """Return the nearest rows of all rows, or of a random sample if there are too many."""
+    """Return the nearest rows of each row; if there are too many rows, of a random sample."""
     n_rows, n_features = rows.X.shape
     n_searched = min(n_rows, most_rows, max(1, most_entries // n_features))
     generator = check_generator(random_state)
@@ -103,8 +103,8 @@ def search_neighbourhood(
 
 # Tukey's fence for far outliers, in interquartile ranges.
 FAR_OUT = 3.0
-# One class, split at random into two, has a mixing of 0.8 to 1.5. Different classes are nearly
-# always below 0.7.
+# Two random halves of one class have a mixing of 0.8 to 1.5. Two different classes nearly always
+# have less than 0.7.
 ALIKE = 0.75
 
 
@@ -141,8 +141,8 @@ def classes_alike(
 ) -> tuple[AlikeClasses, ...]:
     """Return pairs of overlapping classes, most mixed first.
 
-    Classes that are often confused are mixed by given labels too, but corrected labels separate
-    them. If two classes are one, they stay mixed, or one takes most rows of the other.
+    Given labels also mix classes that are often confused; corrected labels separate them. Two names
+    of one class stay mixed after correction, or one of them gets most rows of the other.
     """
     n_classes = max(int(given.max()), int(corrected.max())) + 1
     mixing = class_mixing(nearby, given, n_classes)
@@ -157,11 +157,11 @@ def classes_alike(
 
 
 def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> FloatArray:
-    """Return pairs of neighbours across two classes, relative to one class split at random.
+    """Return the ratio of neighbour pairs across two classes to the number for a random split.
 
-    If classes a and b were one, a share of 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)) of the pairs
-    of neighbours in a and b would be across them. The result is 0 for classes with too few rows,
-    and for a class with itself.
+    If a and b were one class split at random, the expected share of neighbour pairs with one row
+    in each would be 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). The result is 0 for classes with
+    too few rows, and for a class with itself.
     """
     own = np.broadcast_to(codes[nearby.rows][:, np.newaxis], nearby.neighbours.shape)
     other = codes[nearby.neighbours]
@@ -175,7 +175,7 @@ def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> Floa
     total = sizes[:, np.newaxis] + sizes
     expected = 2 * np.outer(sizes, sizes) / np.maximum(total * (total - 1), 1)
     mixing = across / np.maximum(both * expected, np.finfo(np.float64).tiny)
-    large = sizes >= N_NEIGHBOURS  # the neighbours in a smaller class must include other classes
+    large = sizes >= N_NEIGHBOURS  # in a smaller class, some neighbours must be of other classes
     return np.where(np.outer(large, large) & ~np.eye(n_classes, dtype=bool), mixing, 0.0)
 
 
@@ -199,19 +199,19 @@ AMBIGUOUS = (
 
 @dataclass(frozen=True, eq=False)
 class DataIssues:
-    """Other issues than wrong labels; rows are positions in X. `str` summarises them."""
+    """Issues of the data other than wrong labels; rows are positions in X."""
 
-    duplicates: tuple[IntArray, ...]  # groups of near-duplicates
+    duplicates: tuple[IntArray, ...]  # groups of near-duplicate rows
     outliers: IntArray  # rows unlike all others, most distant first
     closeness: FloatArray  # mean cosine of the nearest rows of each outlier
-    ambiguous: IntArray  # labelled rows that are a close call, least sure first
+    ambiguous: IntArray  # labelled rows with two almost equally probable classes
     alike_classes: tuple[AlikeClasses, ...]  # pairs of overlapping classes, most mixed first
-    issues: LabelIssues  # the result for the labels
+    issues: LabelIssues  # result of the label audit
     n_searched: int  # rows that were compared with each other: all, or a sample
 
     @property
     def conflicting(self) -> tuple[IntArray, ...]:
-        """Groups of near-duplicates with different given labels, strong evidence of errors."""
+        """Groups of near-duplicates with different given labels: some of these labels are wrong."""
         given = self.issues.given
         return tuple(group for group in self.duplicates if _differ(given[group]))
 
@@ -243,7 +243,7 @@ class DataIssues:
         return tuple(said)
 
     def findings(self) -> tuple[RowFinding, ...]:
-        """Return the findings that have rows, including rows without a label."""
+        """Return the findings that list rows; rows without a label are included."""
         given, confidence = self.issues.given, self.issues.confidence
         agreeing = [group for group in self.duplicates if not _differ(given[group])]
         found = (
@@ -268,8 +268,8 @@ def find_data_issues(
     X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
         The audited features.
     issues : LabelIssues
-        The result of `find_label_issues`. It separates classes that are only confused often from
-        classes that overlap.
+        The result of `find_label_issues`. Its corrected labels show which classes overlap and
+        which are only confused often.
     n_jobs : int, optional
         Number of threads; all cores by default.
     random_state : int, RandomState, Generator or None
@@ -316,8 +316,8 @@ def _differ(codes: IntArray) -> bool:
 
 
 def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIssues) -> RowFinding:
-    """Return groups of copies as a finding, most suspicious group first."""
-    # A row without a label counts as right.
+    """Return groups of copies as a `RowFinding`, most suspicious group first."""
+    # A row without a label counts as not suspicious.
     doubt = np.nan_to_num(issues.probability_wrong)
     ordered = sorted(groups, key=lambda group: -float(doubt[group].max()))
     related = [_others(group, row, issues.given) for group in ordered for row in group.tolist()]
@@ -327,7 +327,7 @@ def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIs
 
 
 def _others(group: IntArray, row: int, given: IntArray) -> IntArray:
-    """Return a few copies of a row, those with another label first, unlabelled ones next."""
+    """Return a few copies of a row: first those with another label, then unlabelled ones."""
     others = group[group != row]
     says_little = np.where(given[others] == NO_LABEL, 1, 2 * (given[others] == given[row]))
     return np.asarray(others[np.argsort(says_little, kind="stable")][:FEW])

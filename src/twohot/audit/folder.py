@@ -52,17 +52,17 @@ FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
 # A folder that replaces issues.csv if the data is larger than memory.
 ISSUE_PARTS = "issues.parquet"
-# Exists while the files are written: the next audit may replace what an interruption left.
+# This file exists while the others are written. The next audit may replace an interrupted one.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
-# Fields of summary.json that are read, and their types.
+# Required fields of summary.json, and their types.
 FIELD_TYPES = {
     **dict.fromkeys(("report", DIGEST, "item_kind", "id_kind", "id_column"), str),
     "classes": list,
     "has_items": bool,
     "spellings": dict,
 }
-# Fields that a summary may lack. Summaries of 0.1 have no spellings.
+# Optional fields of a summary: version 0.1 wrote no spellings.
 ABSENT: dict[str, Any] = {"issues": "", "noise_rate": None, "spellings": {}}
 
 
@@ -75,7 +75,7 @@ def write_audit_folder(
     spreadsheet_safe: bool = False,
     **pictures: Any,
 ) -> str:
-    """Write the folder of an audit of all rows of the data; return the name of the report.
+    """Write the folder of an audit that has all rows in memory; return the name of the report.
 
     `force` replaces the files of an earlier audit. `spreadsheet_safe` quotes CSV cells that a
     spreadsheet would run as a formula. `pictures` are `image_root` and `embed_limit`,
@@ -96,7 +96,7 @@ def write_audit_folder(
 
 
 def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, force: bool) -> None:
-    """Raise if an audit cannot be written there, or would replace its own input."""
+    """Raise if an audit cannot be written to a folder, or would replace one of its inputs."""
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
     written = [(folder / name).resolve() for name in (*FILES, ISSUE_PARTS)]
@@ -115,7 +115,7 @@ def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, forc
 
 
 def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
-    """Return the rows of an audit as written, and check that they belong to its report.
+    """Return the rows of an audit's folder; raise unless they belong to its report.
 
     Text that is not valid UTF-8 is escaped.
     """
@@ -134,7 +134,7 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
 
 
 def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
-    """Raise if `begin_audit_parts` would; change no file."""
+    """Raise in the cases in which `begin_audit_parts` raises, without changing a file."""
     check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
 
 
@@ -160,7 +160,7 @@ def write_parts_report(
     report = write_review(folder / "report.html", rows, summary, **pictures)
     fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}
     write_json(folder / "summary.json", json_safe(fields))
-    checkpoint.unlink(missing_ok=True)  # of few rows nothing is fitted that it would hold
+    checkpoint.unlink(missing_ok=True)  # audits of few rows write no checkpoint
     (folder / UNFINISHED).unlink()
     return report
 
@@ -196,7 +196,7 @@ def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dic
 def read_summary(path: Path) -> dict[str, Any]:
     """Return the fields of summary.json; raise if the file is damaged.
 
-    `issues` is the folder of the full table if it is in parts.
+    If the full table is in parts, the field `issues` is its folder.
     """
     if not path.exists():
         advice = "pass the folder that `twohot audit` wrote (--audit)."

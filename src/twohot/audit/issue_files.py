@@ -1,4 +1,4 @@
-"""Tables with one line per row of the data: the results of an audit, labels and findings.
+"""Files with one line per row of the data: results of an audit, labels and findings.
 
 They are CSV files, or a folder of Parquet files with some rows each.
 """
@@ -33,7 +33,7 @@ from twohot.tables import (
     write_part,
 )
 
-# Columns of a table of all rows: the field of `ReviewRows` that each one holds, and its type.
+# Columns of the table of all rows: for each, its field of `ReviewRows` and its type.
 ISSUE_COLUMNS = {
     "id": ("ids", "text"),
     "item": ("items", "text"),
@@ -49,17 +49,17 @@ ISSUE_COLUMNS = {
 }
 LABEL_COLUMNS = ("id", "item", "label")
 NOTE = "note"
-# Rows of one group are copies of each other; `other_id` is a copy with another label, if any.
+# Rows of one group are copies of each other; `other_id` names a copy with another label.
 FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label", "score")
 
-# CSV files: numbers are read back exactly, and unknown values are empty ---------------------------
+# CSV files: numbers are written with all digits, missing values as empty cells --------------------
 
 
 def audit_tables(
     rows: ReviewRows, summary: ReviewSummary
 ) -> dict[str, tuple[Collection[str], Iterator[tuple[str, ...]]]]:
-    """Return the columns and the lines of each table of an audit, by the name of its file."""
-    # Take the suggestions that need no review; rows without a label stay without one.
+    """Return the tables of an audit: file name to columns and lines."""
+    # Apply the suggestions that need no review; rows without a label stay unlabelled.
     taken = taken_unseen(rows.is_label_issue, rows.is_undecided, rows.label_quality)
     corrected = np.where(taken, rows.suggested_labels, rows.given_labels)
     return {
@@ -84,7 +84,7 @@ def write_reviewed(
 ) -> None:
     """Write the labels after a review, and a column of notes if there are any.
 
-    An excluded row has no label, or is left out.
+    An excluded row is written without a label, or omitted if `drop_excluded`.
     """
     notes, rows = applied.notes, replace(rows, classes=applied.classes)
     lines = (
@@ -135,7 +135,7 @@ def _finding_lines(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[s
 
 
 def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
-    """Return the rows of a file of `audit_tables`, with the fields of their summary."""
+    """Return the rows of issues.csv as `ReviewRows`; `fields` are those of summary.json."""
     header, *lines = read_csv(path) or [[]]
     if header != list(ISSUE_COLUMNS):
         expected = f"expected {list(ISSUE_COLUMNS)}, so run the audit again."
@@ -162,7 +162,7 @@ def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
 def _review_rows(
     fields: Mapping[str, Any], *, ids: Any, items: Any = None, **columns: Any
 ) -> ReviewRows:
-    """Return rows as a summary says that they are called, in its classes."""
+    """Return `ReviewRows` with the names of items and the classes of a summary."""
     return ReviewRows(
         classes=tuple(fields["classes"]),
         ids=RowIds(ids, fields["id_kind"], fields["id_column"]),
@@ -184,13 +184,13 @@ def write_issue_parts(
     items: Sequence[str] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write the missing parts; `done` is called after each.
+    """Write the parts that are missing as Parquet files; call `done` after each.
 
-    `bounds` (n_parts + 1,) are the first row of each part and the end of the last. `items` adds a
-    column.
+    `bounds` (n_parts + 1,) has the first row of each part and the number of rows. `items` are
+    written as one more column.
     """
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
-    # Also where no row has a label, so that all files have one schema.
+    # The type is fixed, so that files without any label have the same schema.
     classes = arrow.array(issues.classes.tolist())
     for number in folder.missing():
         first, end = bounds[number : number + 2].tolist()
@@ -209,7 +209,7 @@ def write_issue_parts(
 
 
 def labels_digest(labels: Labels) -> str:
-    """Return a digest of labels."""
+    """Return the sha256 of labels."""
     names = json.dumps([str(name) for name in labels.classes.tolist()])
     return hashlib.sha256(names.encode() + labels.codes.astype("<i8").tobytes()).hexdigest()
 
@@ -230,7 +230,7 @@ def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
 
 
 def _part_columns(files: ParquetFiles, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of a review by the name of the field."""
+    """Yield pairs of a field of `ReviewRows` and its column."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     compute = load_extra("pyarrow.compute", "parquet", "Parquet files")
     for name, (field, kind) in ISSUE_COLUMNS.items():

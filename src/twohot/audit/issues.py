@@ -1,4 +1,4 @@
-"""`LabelIssues`: the result of an audit, one verdict per row."""
+"""`LabelIssues`: the result of an audit, with one verdict per row."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ COLUMNS = (
     *("is_label_issue", "label_quality", "probability_wrong", *LABELS),
     *("confidence", "second_confidence", "is_undecided"),
 )
-# Fields with one entry per row, without the ids.
+# Fields with one entry per row, except the ids.
 ROW_FIELDS = (
     *("is_label_issue", "label_quality", "given", "predicted", "second"),
     *("confidence", "second_confidence", "is_undecided"),
@@ -338,8 +338,8 @@ class LabelIssues:
             if any(getattr(decision, column) is None for decision in decisions):
                 problem = f"{name} has no column {column}, which is needed to check the rows"
                 raise ValueError(f"{problem}: export the decisions again from their page.")
-        # Each line has the labels that its reviewer saw, which are checked. The report's name is
-        # not: it depends on the texts of the page, and no label does.
+        # Check the labels in each line, which the reviewer saw. Do not check the report's name,
+        # which depends on the texts of the page.
         report = rows.report_id()
         applied = apply_decisions(rows, [replace(made, report=report) for made in decisions])
         new = applied.classes[len(rows.classes) :]
@@ -372,7 +372,7 @@ class LabelIssues:
     def certify(
         self, checked: Any, fdr: float, *, n_checked: int | None = None, seed: int = 0
     ) -> GuaranteedList:
-        """Return the longest list of wrong labels that the check can guarantee.
+        """Return the longest list of labels that these verdicts certify as mostly wrong.
 
         Parameters
         ----------
@@ -442,7 +442,7 @@ class LabelIssues:
 
 
 def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:
-    """Return the rows whose suggestion is taken without a review.
+    """Return whether each row gets its suggested label without a review.
 
     These rows are flagged, not a close call, and more likely wrong than right.
     """
@@ -459,7 +459,7 @@ def pandas_labels(labels: Labels) -> Any:
 
 
 def _with_new(classes: NDArray[Any], new: Sequence[str]) -> NDArray[Any]:
-    """Return the classes with the new ones; numbers if all classes are numbers."""
+    """Return the classes followed by new ones; they are numbers if all of them are numbers."""
     if not new:
         return classes
     if classes.dtype.kind in "iu" and all(WHOLE_NUMBER.fullmatch(name) for name in new):

@@ -51,7 +51,7 @@ MODEL = "label model"
 
 
 def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
-    """Return the rows of a review: those of a table, with the result of its audit."""
+    """Return the rows of a table as rows of a review, with the result of their audit."""
     named = replace(issues, ids=table.ids)
     return rows_of_issues(named, table.items, table.item_kind, table.spellings)
 
@@ -66,10 +66,10 @@ def review_summary(
     counts: RowCounts | None = None,
     map_method: str | None = "pca",
 ) -> ReviewSummary:
-    """Return the summary of a review; if X is None, without anything that needs features.
+    """Return the summary of a review; if X is None, omit the parts that need features.
 
-    `groups` has a group per row, such as the annotator. `counts` are those of all rows, if `issues`
-    has only some of them. `map_method` is "pca", "umap", or None for no map.
+    `groups` has a group per row, such as the annotator. If `issues` has only some of the rows,
+    `counts` are the counts of all rows. `map_method` is "pca", "umap", or None for no map.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     has_matrices, messages = len(issues.classes) <= MOST_CLASSES, [*issues.messages]
@@ -125,7 +125,7 @@ def review_summary(
 
 
 def row_counts(issues: LabelIssues) -> RowCounts:
-    """Return the numbers of rows: all, unlabelled, flagged, close calls, and by class."""
+    """Return the numbers of all, unlabelled, flagged and undecided rows, and of rows by class."""
     labels = Labels(issues.given, issues.classes)
     return RowCounts(
         n_rows=len(issues),
@@ -139,9 +139,10 @@ def row_counts(issues: LabelIssues) -> RowCounts:
 def _correlation(
     rows: AuditedRows, issues: LabelIssues
 ) -> tuple[FloatArray | None, IntArray | None]:
-    """Return correlations of the classes by corrected labels, and an order by similarity.
+    """Return the correlation matrix of the classes and an order that groups similar classes.
 
-    A class with fewer than two rows is NaN in the matrix and last in the order.
+    Classes are those of the corrected labels. A class with fewer than two rows has NaN in the
+    matrix and comes last.
     """
     labels = issues.corrected(undecided=True, unlabelled=True)
     n_classes, has_pairs = labels.n_classes, labels.sizes > 1
@@ -151,7 +152,7 @@ def _correlation(
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
     shown = Labels(place[labels.codes], np.arange(len(known)))
     preparation = rows.preparation
-    if not shown.labelled.all():  # rows that are alone in their class do not count in the mean
+    if not shown.labelled.all():  # the mean omits rows that are alone in their class
         preparation = center_labelled(rows.X, shown, rows.n_threads)
     means = correlate(rows.X, shown, preparation, rows.n_threads).means
     matrix = np.full((n_classes, n_classes), np.nan)
@@ -165,8 +166,8 @@ def label_evidence(
 ) -> Evidence:
     """Return the nearest rows of the suggested and of the given class for suspicious rows.
 
-    These are the first `n_rows` flagged rows, the most suspicious first. Similarity is the cosine
-    of prepared features. Flagged rows are left out: they do not show what their class looks like.
+    They are found for the `n_rows` most suspicious flagged rows. Similarity is the cosine of
+    prepared features. Flagged rows are no neighbours, because their labels may be wrong.
     """
     asked = issues.rows[:n_rows]
     wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
@@ -187,7 +188,7 @@ def label_evidence(
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
-    """Return the label model, then the best candidate of each method by agreement."""
+    """Return the label model, then for each method the candidate with the largest agreement."""
     model = Method(MODEL, choice.agreement, choice.agreement_error, chosen=True, method=MODEL)
     return model, *(
         Method(entry.name, entry.agreement, entry.agreement_error, method=entry.method)
@@ -231,10 +232,10 @@ def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
 
 
 def _most_wrong(issues: LabelIssues, parts: Labels) -> tuple[WrongShare, ...]:
-    """Return parts of the rows, the largest share of wrong labels first.
+    """Return parts of the rows, sorted by their share of wrong labels, largest first.
 
-    Parts are sorted by the Wilson lower bound at one standard error. Otherwise small parts would
-    come first by chance.
+    The sort key is the Wilson lower bound at one standard error, because the share itself would
+    put small parts first by chance.
     """
     known = (parts.codes != NO_LABEL) & (issues.given != NO_LABEL)
     codes, doubt = parts.codes[known], issues.probability_wrong[known]

@@ -67,10 +67,10 @@ from twohot.base import (
     counted,
 )
 
-Verdict = Literal["right", "wrong", "unsure"]  # of a given label
+Verdict = Literal["right", "wrong", "unsure"]  # verdicts on a given label
 
-# Gaps of theorem 3 as multiples of the target, with their weights. Most evidence against w comes
-# from a count that is smaller by about the target; 2 and 8 help while many wrong labels remain.
+# Gaps of theorem 3 as multiples of the target, with their weights. The count w - target gives most
+# evidence against w; the gaps of 2 and 8 targets help while many wrong labels remain.
 GAPS = np.array([1.0, 0.75, 0.5, 2.0, 8.0])
 GAP_WEIGHTS = np.array([0.4, 0.3, 0.2, 0.06, 0.04])
 LARGEST_EXPONENT = 700.0  # above it, exp overflows; 1 / α is reached long before
@@ -115,7 +115,7 @@ class Remaining:
             raise ArgumentError({"alpha": alpha}, "is not allowed", "pass e.g. 0.05.")
         self.alpha = alpha
         self.found = self.unsure = 0
-        self._best = n_rows  # largest total that is possible
+        self._best = n_rows  # largest possible total of wrong labels
         kept = GAPS * target >= 1
         self._gaps = np.rint(GAPS[kept] * target).astype(int)
         self._weights = GAP_WEIGHTS[kept] / GAP_WEIGHTS[kept].sum()
@@ -151,7 +151,7 @@ class Remaining:
         self.unsure += verdict == "unsure"
         kept = self._log_likelihood[int(is_wrong) :][: self.left + 1]
         if not len(kept):
-            # More was found than the bound allowed, the event of probability α. Start again.
+            # More wrong labels were found than the bound allowed, with probability α: start again.
             kept = np.zeros(self.left + 1)
         elif is_random:
             possible = np.flatnonzero(self._evidence(kept) < 1 / self.alpha)
@@ -168,7 +168,7 @@ class Remaining:
         return evidence
 
     def looks_needed(self, target: int) -> int:
-        """Return how many random looks reach a target if all their labels are right.
+        """Return how many random looks at right labels lower the bound to a target.
 
         Raises
         ------
@@ -205,7 +205,7 @@ def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
     >>> fewest_looks(8_000, target=100)
     233
     """
-    low, high = 0, n_rows - target  # after `high` looks, no set of target + 1 rows is left
+    low, high = 0, n_rows - target  # after `high` looks, fewer than target + 1 rows are left
     planted = _log_factorial(np.array([n_rows])) - _log_factorial(np.array([n_rows - target - 1]))
     while high - low > 1:
         looks = (low + high) // 2
@@ -345,13 +345,13 @@ class CertifiedReview:
             self._returns = max(self._returns - 1, 0)
 
     def undo(self) -> None:
-        """Undo the last decision."""
+        """Remove the last decision."""
         kept = self.looks[:-1]
         self._restart(len(self._reviewed))
         self.replay(kept)
 
     def replay(self, looks: Iterable[Look]) -> None:
-        """Add the decisions of a log, whose rows must be those that this review selects.
+        """Add the decisions of a log; raise if its rows are not those that this review selects.
 
         Raises
         ------
@@ -380,7 +380,7 @@ class CertifiedReview:
 
 @dataclass(frozen=True)
 class SecondLooks:
-    """Blind second looks at a uniform sample of reviewed rows that got the same verdict."""
+    """Counts of second looks at a random sample of the rows with one verdict."""
 
     n_rows: int  # rows with this verdict
     n_again: int  # of these, rows shown a second time
@@ -399,7 +399,7 @@ class CorrectedBound:
 def corrected_bound(
     bound: int, kept: SecondLooks, repaired: SecondLooks, *, alpha: float = 0.005
 ) -> CorrectedBound:
-    """Correct the bound of a review for reviewer errors, by second looks.
+    """Return the bound of a review, corrected for reviewer errors that second looks show.
 
     The result adds bounds on errors among kept and among repaired labels. It assumes one error rate
     ε below 1/2 for all rows, whatever their labels and scores, and independent errors of two looks
@@ -437,7 +437,7 @@ def corrected_bound(
 
 
 def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
-    """Return a random share of rows, which are shown a second time if their label is kept."""
+    """Return a random sample of rows; those whose label is kept are shown a second time."""
     n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
     return seeded_order(rows, seed + 1)[:n_again]
 
@@ -445,11 +445,12 @@ def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
 def second_looks(
     looks: Iterable[Look], again: Mapping[int, Sequence[Verdict]], sample: IntArray
 ) -> tuple[SecondLooks, SecondLooks] | None:
-    """Return the second looks at kept and at repaired labels; None while some are due.
+    """Return the second looks at kept and at repaired labels; None if some are missing.
 
-    `looks` are the first looks, which the bound counts. `again` has, for each row shown again, the
-    second verdict and, if it differs from the first, the third one, which decides. The rows of
-    `sample` are shown again if their label is kept (see `rows_again`); all repairs are.
+    `looks` are the first looks, which the bound counts. `again` maps each row that was shown again
+    to its second verdict, and to a third one if the second differs; the third one decides. Rows of
+    `sample` are shown again if their label is kept (see `rows_again`). All repaired rows are shown
+    again.
 
     Examples
     --------
@@ -481,7 +482,7 @@ def second_looks(
 
 
 def most_marked(looks: SecondLooks, alpha: float) -> int:
-    """Return an upper bound on the rows that differ, given how many of a uniform sample do."""
+    """Return an upper bound on rows with a different second verdict, from those in a sample."""
     for name, most in (("n_again", looks.n_rows), ("n_differ", looks.n_again)):
         if not 0 <= getattr(looks, name) <= most:
             advice = f"pass a number from 0 to {most}."

@@ -116,7 +116,7 @@ def write_review_page(
 
 
 def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedReview) -> None:
-    """Write the certificate of a review that `review_of` made for these rows."""
+    """Write the certificate of a review of these rows, made by `review_of`."""
     ids = rows.id_texts()
     fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
     fields |= {"digest": doubts_digest(rows), **labels_of_rows(rows)}
@@ -129,7 +129,7 @@ def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedRevi
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
-    """Return the fields of a certificate, of a list or of a review."""
+    """Return the fields of the certificate of a list or of a review."""
     if not path.is_file():
         advice = "pass the certificate.json that twohot certify or a review page saved."
         raise FileNotFoundError(f"{path} does not exist: {advice}")
@@ -145,8 +145,8 @@ def verify_certificate(
 ) -> GuaranteedList | CertifiedReview:
     """Compute the list or the review of a certificate.json again; raise if anything differs.
 
-    Without the rows of the audit, a review is verified with the labels of the file `data`:
-    everything except which rows are in the list, which theorem 3 does not need.
+    Without `rows` of the audit, a review is verified with the labels of the file `data`. The order
+    of the list is then not verified; theorem 3 does not depend on it.
     """
     fields = read_certificate(path)
     if rows is not None:
@@ -175,7 +175,7 @@ class _LabelsOfData:
 def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
     """Return the labels of a file, from the column with the digest of the certificate.
 
-    A cell that names no class, nor a spelling of one, was read as a missing label.
+    Cells that are neither a class nor a spelling of a class were read as missing labels.
     """
     columns = file_cells(data)
     name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
@@ -198,7 +198,7 @@ def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfDa
 
 
 def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
-    """Return a lower and an upper bound on the share of wrong labels, each with 95 % confidence.
+    """Return lower and upper bounds on the share of wrong labels, each with 95 % confidence.
 
     A list bounds the share from below, because its draw has only the most suspicious rows. A review
     bounds it from both sides. The labels must be the checked ones; scores may differ in the last
@@ -215,7 +215,7 @@ def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
         least = review.remaining.found - review.remaining.unsure
         return least / n_labelled, (least + review.bound) / n_labelled
     n_pool, words = fields["n_pool"], [said for _, said in fields["checked"]]
-    # What is not sure may be right, for the least share, and wrong, for the most.
+    # "unsure" counts as right for the lower bound, and as wrong for the upper bound.
     right, wrong = (
         most_marked(SecondLooks(n_pool, len(words), len(words) - words.count(other)), SHARE_ALPHA)
         for other in ("wrong", "right")
@@ -256,7 +256,7 @@ def _verified_review(
     place = {name: row for row, name in enumerate(ids)}
     kinds = {kind: is_random for is_random, kind in KINDS.items()}
     looks = [Look(place.get(row, -1), kinds[kind], said) for row, kind, said in fields["looks"]]
-    if rows is None:  # the list in its order; the scores of other rows do not matter
+    if rows is None:  # the order within the list; scores of other rows are not used
         chosen = [look.row for look in looks if not look.is_random and look.row >= 0]
         doubt[chosen] += np.arange(len(chosen), 0, -1)
     asked = {name: fields[name] for name in ("until", "seed", "alpha")}

@@ -1,4 +1,4 @@
-"""What every room needs: input checks, error messages, labels, files, optional packages."""
+"""Helpers of all other packages: input checks, error messages, labels, files, optional packages."""
 
 from twohot.base.arrays import NUMERIC_FEATURES as NUMERIC_FEATURES
 from twohot.base.arrays import STORED as STORED

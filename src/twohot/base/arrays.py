@@ -77,7 +77,7 @@ def as_numpy(X: Any) -> Matrix:
 
 # Precisions that features may be stored in; anything else is converted to the first.
 STORED = [np.float64, np.float32, np.float16]
-# Kinds of dtypes that numpy would convert to numbers, fully or in part.
+# Kinds of dtypes that numpy would silently convert to numbers.
 NO_NUMBERS = {
     "U": "text",
     "S": "bytes",
@@ -98,7 +98,7 @@ SOFT_TARGET_TOLERANCE = 1e-3
 
 
 def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return a precision for computing: float32 or float64."""
+    """Return `dtype` as a numpy dtype; raise unless it is float32 or float64."""
     allowed: tuple[np.dtype[Any], ...] = (np.dtype(np.float32), np.dtype(np.float64))
     for precision in allowed:
         if dtype in (precision, precision.name, precision.type):
@@ -110,7 +110,7 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
 def check_real(name: str, values: Any, where: str = "", advice: str = "pass real numbers.") -> None:
     """Raise if values are not real numbers or are masked; no cell is converted silently.
 
-    `where` names a part of the argument, " in chunk 3" for instance.
+    The error calls the argument `name`, followed by `where`, for instance " in chunk 3".
 
     Examples
     --------
@@ -185,13 +185,13 @@ def check_finite(
     places: IntArray | Sequence[str] | None = None,
     columns: Sequence[str] = (),
 ) -> None:
-    """Raise if a block of rows contains NaN or infinity, with the position of the first.
+    """Raise if a block of rows contains NaN or infinity; the error has the first position.
 
-    A row is named by `places`, by default counted from the first row of the block. A column is
-    named by `columns`, or counted if there are none.
+    `places` are the names of the rows; by default rows are counted from `first_row`. `columns`
+    are the names of the columns; by default columns are counted.
     """
     values = block.data if sp.issparse(block) else block
-    # If the sum is finite, so are its terms. If not, it may be an overflow: look at the terms.
+    # If the sum is finite, all values are. If not, the sum may have overflowed: check each value.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
             return
@@ -206,7 +206,7 @@ def check_finite(
 
 
 def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
-    """Return the given start coefficients as float64."""
+    """Return the start coefficients as float64; raise if their shape is wrong."""
     array = np.asarray(start, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         problem = f"has shape {array.shape} or holds NaN or infinity"
@@ -219,9 +219,9 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
 def check_soft_targets(
     targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
 ) -> Matrix:
-    """Return soft targets, dense or CSR, whose rows are not negative and sum to one.
+    """Return soft targets, dense or CSR; raise unless they are not negative and rows sum to one.
 
-    An error calls them `name`, and calls `beside` the argument that must have as many rows.
+    Errors call the targets `name`. `beside` is the name of the argument with as many rows.
     """
     rows: Any = np.asarray(as_numpy(targets))
     if sp.issparse(targets):
@@ -250,7 +250,7 @@ def check_soft_targets(
     return rows
 
 
-# The rule for ties: scores that are equal at a boundary share the remaining weight ----------------
+# Ties: scores that are equal at a boundary share the remaining weight -----------------------------
 
 
 def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:

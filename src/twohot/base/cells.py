@@ -21,7 +21,7 @@ ONE_PER_ROW = "pass one label per row, None for rows without a label."
 
 
 def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
-    """Return any column as a one-dimensional array, of objects if a value may be missing.
+    """Return any column as a one-dimensional array; its type is object if values may be missing.
 
     Examples
     --------
@@ -37,12 +37,12 @@ def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
     if cells.ndim != 1:
         raise ArgumentError(name, f"has shape {cells.shape}", advice)
     if cells.dtype.kind in "mM":
-        # As Python and pandas objects, so that equal times are equal labels.
+        # Times become Python or pandas objects, so that equal times are equal labels.
         unit = "D" if np.datetime_data(cells.dtype)[0] in "YMWD" else "us"
         return np.asarray(cells.astype(f"{cells.dtype.kind}8[{unit}]").astype(object))
     if cells.dtype.kind == "S":
         return np.char.decode(cells)
-    # Variable-length strings have missing values of their own.
+    # numpy's variable-length strings may contain missing values.
     return cells.astype(object) if cells.dtype.kind == "T" else np.asarray(cells)
 
 
@@ -108,7 +108,7 @@ def holds_numbers(cells: NDArray[Any]) -> bool:
 
 
 def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
-    """Return values as an array of text or numbers if they are such, else of objects."""
+    """Return values as an array of text or numbers if possible, else as an array of objects."""
     listed = list(cells)
     kinds = {type(cell) for cell in listed}
     if len(kinds) == 1 and kinds <= {str, int, bool, float}:
@@ -129,10 +129,10 @@ def _from_container(column: Any) -> NDArray[Any]:
     if isinstance(series, nw.DataFrame) and len(series.columns) == 1:
         series = series[series.columns[0]]
     if not isinstance(series, nw.Series):
-        # Arrays of pyarrow and nullable types, which narwhals does not accept.
+        # narwhals accepts neither arrays of pyarrow nor nullable types of pandas.
         listed = getattr(column, "to_pylist", None) or getattr(column, "tolist", None)
         return np.asarray(column) if listed is None else as_objects(listed())
-    # In floats a null becomes NaN. In other types it would make floats, or fail.
+    # In a float column a null becomes NaN. Other types would become float, or fail.
     if series.dtype.is_float() or (series.dtype.is_numeric() and not series.null_count()):
         return np.asarray(series.to_numpy())
     return as_objects(series.to_list())

@@ -12,7 +12,7 @@ from twohot.base.numbers import check_count, check_random_state
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
-# Tolerance for sums of rows: the error of printing seven digits or storing float32, not more.
+# Tolerance for sums of rows: the rounding error of seven printed digits or of float32.
 ROW_SUM_TOLERANCE = 1e-6
 
 
@@ -37,7 +37,7 @@ def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArr
 
 
 def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
-    """Return integers in one dimension, checked to be `n_values`; an array is not copied."""
+    """Return a one-dimensional array of `n_values` integers, or raise; an array is not copied."""
     array = as_array(values)
     if array.shape == (n_values,) and array.dtype.kind in "iu":
         return array
@@ -48,7 +48,7 @@ def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
 def check_codes(
     name: str, codes: ArrayLike, n_codes: int, n_names: int, *, least: int = -1
 ) -> NDArray[Any]:
-    """Return integers, checked to be `n_codes`, each a position among the names, or -1 for none."""
+    """Return `n_codes` integers, or raise; each is a position in the names, or -1 for no name."""
     array = check_integers(name, codes, n_codes)
     outside = np.flatnonzero((array < least) | (array >= n_names))
     if outside.size:
@@ -62,7 +62,7 @@ def check_codes(
 def check_superclass(
     superclass: ArrayLike, n_classes: int | None = None, *, least: int = 1
 ) -> NDArray[np.intp]:
-    """Return the map class -> superclass; the superclasses must be 0, 1, … without gaps."""
+    """Return the superclass of each class, or raise; superclasses are 0, 1, … without gaps."""
     if n_classes is None:
         n_classes = max(as_array(superclass).size, least)
     array = check_integers("superclass", superclass, n_classes).astype(np.intp)
@@ -76,7 +76,7 @@ def check_superclass(
 
 
 def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDArray[np.intp]:
-    """Return the class each class is confused with, by default the next (or first) class."""
+    """Return the class that each class is confused with, by default the next one, cyclically."""
     every = np.arange(n_classes)
     if confused_with is None:
         return np.roll(every, -1)
@@ -92,12 +92,13 @@ def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDAr
 def check_corruption(
     corruption: ArrayLike, n_classes: int | None = None, *, least: int = 1
 ) -> NDArray[np.float64]:
-    """Return a corruption matrix as float64 whose rows sum to one, or raise an error.
+    """Return a corruption matrix as float64 with rows that sum to one, or raise.
 
     Parameters
     ----------
     corruption : array of shape (n_classes, n_classes)
-        Row true class, column given label; not negative, rows sum to one within 1e-6.
+        Rows are true classes, columns are given labels. Entries are not negative; each row
+        sums to one within 1e-6.
     n_classes : int, optional
         The required number of classes.
     least : int, default 1
@@ -142,7 +143,7 @@ def check_corruption(
 
 
 def as_array(values: ArrayLike) -> NDArray[Any]:
-    """Return an array; ragged rows return an array that is not numeric."""
+    """Return values as an array; ragged rows give an array of objects."""
     try:
         return np.asarray(values)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all, and values that JSON can store."""
+"""Atomic writing of files, checks of output paths, and values that JSON can store."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ import numpy as np
 from twohot.base.messages import ArgumentError, FileThereError
 from twohot.base.optional import load_extra
 
-# Unfinished files, named after their process, and cleaning up after dead processes ----------------
+# Unfinished files, and their removal after their process has died --------------------------------
 # A file is written beside its target under a name such as `.a.csv.1f2e3d4c-4711-ab12.unfinished`:
 # the target, the machine, the process, and random characters. A process that is killed leaves it
 # behind, and the next process that writes to the folder removes it.
@@ -33,7 +33,7 @@ NAME_BYTES = 255  # limit of a file name on common disks
 
 
 def name_beside(target: Path, suffix: str) -> Path:
-    """Return the path of a file that belongs to another and lies beside it, with a valid name.
+    """Return the path of `target` with a suffix; a name that is too long is shortened.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def name_beside(target: Path, suffix: str) -> Path:
 
 
 def new_unfinished(target: Path) -> tuple[int, Path]:
-    """Create an empty file beside a target; return its descriptor, open to write, and its path."""
+    """Create an empty file in the target's folder; return its open descriptor and its path."""
     remove_abandoned(target.parent.resolve())
     prefix = f".{target.name[:KEPT]}.{_machine()}-{os.getpid()}-"
     try:
@@ -60,13 +60,13 @@ def new_unfinished(target: Path) -> tuple[int, Path]:
     return descriptor, Path(path)
 
 
-@cache  # a folder of many files is listed once, not at every write
+@cache  # cached: a folder with many files is listed once, not at every write
 def remove_abandoned(folder: Path) -> None:
     """Remove unfinished files of dead processes of this machine."""
     for path in folder.glob(".*.unfinished"):
         name = NAME.fullmatch(path.name)
         if name and name["machine"] == _machine() and not _is_alive(int(name["process"])):
-            with suppress(OSError):  # another user's, or just removed by another process
+            with suppress(OSError):  # another user's file, or one that was just removed
                 path.unlink()
 
 
@@ -77,7 +77,7 @@ def _machine() -> str:
 
 
 def _is_alive(process: int) -> bool:
-    if os.name != "posix":  # elsewhere signal 0 ends the process
+    if os.name != "posix":  # on other systems signal 0 ends the process
         return True
     try:
         os.kill(process, 0)
@@ -88,7 +88,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-# A URL that pathlib has parsed has lost one of its two slashes.
+# pathlib removes one of the two slashes of a URL.
 SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
 
 
@@ -129,7 +129,7 @@ def whole_stored_file(url: str) -> Iterator[BinaryIO]:
         with whole_file(path) as file:
             yield file
         return
-    # A unique name: two workers may write the same file, also one that seemed lost.
+    # A unique name: two workers may write the same file at the same time.
     folder, name = path.rsplit("/", maxsplit=1)
     unfinished = f"{folder}/.{name[:KEPT]}.{uuid.uuid4().hex}.unfinished"
     try:
@@ -154,7 +154,7 @@ def stored_file(url: str) -> Iterator[BinaryIO | None]:
 
 
 def why_not_written(url: str) -> str:
-    """Return why no file can be written at a path, as text; empty if one can.
+    """Return the reason why no file can be written at a path; empty if one can.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def file_system(url: str) -> tuple[Any, str]:
         protocol = url.split("://", maxsplit=1)[0]
         known = import_module("fsspec.registry").known_implementations
         package = known[protocol]["class"].split(".")[0]
-        if package == "fsspec":  # fsspec is installed, but not a package it needs
+        if package == "fsspec":  # a package that fsspec needs for this URL is not installed
             package = f"fsspec[{protocol.replace('https', 'http')}]"
         raise ImportError(f'{url} needs {package}: pip install "{package}"') from error
     except ValueError as error:
@@ -213,7 +213,7 @@ def _place(url: str) -> tuple[Any, str]:
 
 
 def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
-    r"""Return whether opening a path contacts a machine other than that of a root folder.
+    r"""Return whether opening a path contacts another machine than the one with the root folder.
 
     Windows does so for any path such as \\host\share\x.png, and sends that machine the user's name.
     Other systems never do.
@@ -231,9 +231,9 @@ def on_other_host(path: str, root: str | os.PathLike[str]) -> bool:
 
 
 def final_path(path: str | os.PathLike[str]) -> Path:
-    """Return the file that a path leads to, through links; it must be a regular file or not exist.
+    """Return the path with its links resolved; raise if it exists and is not a regular file.
 
-    Renaming a file to a link would replace the link; the same holds for a device.
+    Renaming a file to an unresolved path would replace the link or the device there.
     """
     target = Path(path)
     if target.is_symlink():
@@ -244,7 +244,7 @@ def final_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_regular(path: Path) -> None:
-    """Raise if a path leads to a pipe or a device, where reading could wait forever."""
+    """Raise if a path is a pipe or a device, because reading it could wait forever."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(f"{path} is not a regular file: pass a regular file.")
 
@@ -269,15 +269,15 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
-    """Write a record as JSON, in which all numbers are finite."""
+    """Write a record as JSON; raise if a number is not finite."""
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     with whole_file(path) as file:
-        # An unpaired surrogate has no UTF-8: it is written as its JSON escape.
+        # UTF-8 cannot encode an unpaired surrogate: it is written as a JSON escape.
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def parse_json(text: str) -> Any:
-    """Return the content of JSON text from any source; ValueError if it is not valid JSON.
+    """Return the content of untrusted JSON text; raise ValueError if it is not valid JSON.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def json_safe(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-# Checks of output paths, before the work: an output never replaces an input -----------------------
+# Checks of output paths before any computation: an output never replaces an input -----------------
 
 
 def check_output(
@@ -320,9 +320,9 @@ def check_output(
     suffixes: Collection[str] = (),
     outputs: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Raise if an argument's file may not be written, or has the wrong ending.
+    """Raise if an output file exists (without `force`), is an input, or has the wrong ending.
 
-    `outputs` are other output files of the same command, by argument.
+    `name` is the argument; `outputs` maps other arguments of the command to their output files.
     """
     argument = {name: path}
     for other, taken in (outputs or {}).items():
@@ -348,7 +348,7 @@ def check_output(
 
 
 def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
-    """Raise if no file can be created in an argument's folder, which need not exist yet.
+    """Raise if no file can be created in a folder, which need not exist yet.
 
     Permissions do not show whether the disk is read-only, so a test file is written.
     """

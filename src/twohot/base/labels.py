@@ -1,4 +1,4 @@
-"""A column of labels, encoded once when it is read and passed on.
+"""Labels as integer codes and a list of classes, and checks of labels.
 
 A label is missing if it is None, NaN, NA, NaT, masked, a null of Arrow or polars, or text that is
 empty or blank. The texts "NaN", "NA" and "None" are classes like any other, unless they are
@@ -27,11 +27,11 @@ from twohot.base.class_structure import check_codes
 from twohot.base.messages import ArgumentError, counted, first_few
 
 NO_LABEL = -1  # the code of a row without a label
-# Bytes. Sorting an array of wider text would move all of it because of one long label.
+# Widest text in bytes that is sorted as a fixed-width array; one long label widens all cells.
 WIDE_TEXT = 4096
-# A number with few digits, which a table may contain as "1" in one row and as "1.0" in another.
+# A number with few digits: a table may have "1" in one row and "1.0" in another.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
-# Blanks of a quoted name that a reader would not see.
+# Invisible blanks: at the ends of a quoted name, or next to another blank.
 HIDDEN_BLANKS = re.compile(r"(?<=^.) +| +(?=.$)|  +")
 # Texts that often mean a missing label; they are classes unless listed in `missing`.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
@@ -39,7 +39,7 @@ LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One label or none for every row."""
+    """Labels of all rows as codes: each row has one label or none."""
 
     codes: IntArray  # (n_rows,), positions in classes; NO_LABEL where there is no label
     classes: NDArray[Any]  # (n_classes,), each once, in order
@@ -86,12 +86,12 @@ class Labels:
         return self._only(self.sizes > 0)
 
     def without(self, missing: Collection[str]) -> "Labels":
-        """Return the labels without the classes whose text means a missing label."""
+        """Return the labels with some classes, listed by text, turned into missing labels."""
         texts = set(missing_texts(missing))
         return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
 
     def unknown_to(self, classes: NDArray[Any]) -> dict[str, int]:
-        """Return the labels (as text) that are not among the classes, with their row counts."""
+        """Return the labels that `classes` lack, as a dict from text to number of rows."""
         known = {as_text(label) for label in classes.tolist()}
         sizes = zip(map(as_text, self.classes.tolist()), self.sizes.tolist(), strict=True)
         return {name: size for name, size in sizes if size and name not in known}
@@ -99,7 +99,7 @@ class Labels:
     def _only(self, kept: NDArray[np.bool_]) -> "Labels":
         if kept.all():
             return self
-        # The last entry is for rows without a label, code -1.
+        # Rows without a label have code -1, the last entry.
         place = np.append(np.where(kept, np.cumsum(kept) - 1, NO_LABEL), NO_LABEL)
         return Labels(place[self.codes], self.classes[kept])
 
@@ -112,7 +112,7 @@ class Labels:
         advice: str = "remove the labels of these rows, or use a probe with these classes.",
         **mentions: object,
     ) -> "Labels":
-        """Return the same labels as positions in other classes, matched by text."""
+        """Return the labels coded by other classes, matched by text; raise if one is missing."""
         place = {as_text(label): number for number, label in enumerate(classes.tolist())}
         moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
         unknown = self.classes[(self.sizes > 0) & (np.array(moved) == NO_LABEL)].tolist()
@@ -133,12 +133,13 @@ def code_labels(
     missing: Collection[str] = (),
     by_name: bool = False,
 ) -> Labels:
-    """Return a column of numbers or text as codes and classes; `Labels` stay unchanged.
+    """Encode a column of numbers or text as codes and classes; return `Labels` unchanged.
 
-    Errors call the labels `name`. By default the `classes` are the labels that occur, in order.
-    A label belongs to the class with its text, so 1 is "1". The texts in `missing`, and empty or
-    blank text, mean no label. With `by_name` classes are text, whatever the labels are: 1, 1.0 and
-    "1" are then the same, and numbers may be mixed with text.
+    Error messages use `name` for the argument. By default, `classes` are the sorted distinct
+    labels.
+    Labels are matched to classes by their text, so 1 equals "1". A text in `missing`, and empty or
+    blank text, means no label. With `by_name`, all labels are converted to text: 1, 1.0 and "1"
+    are the same, and numbers may be mixed with text.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def code_labels(
 
 
 def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
-    """Return a column of labels with the classes that occur."""
+    """Encode a column of labels; its classes are the distinct labels."""
     found, index = _distinct(as_cells(labels, name), name)
     values = [None if is_missing(value) else value for value in found.tolist()]
     _check_values(values, name, mixed=by_name)
@@ -166,19 +167,19 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
     codes = np.array([place[value] for value in values], dtype=np.intp)[index]
     dtype: np.dtype[Any] = np.dtype(object) if by_name else found.dtype
     if dtype.kind == "O" and classes and not isinstance(classes[0], str):
-        # Numbers in an object array become a numeric array: scikit-learn requires it of labels.
+        # An object array of numbers becomes numeric, because scikit-learn requires numeric labels.
         numbers = np.array(classes)
-        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # not if too large
+        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # too large: objects
     return Labels(codes, np.array(classes, dtype=dtype))
 
 
 def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
-    """Return the texts that mean no label; a single text may be passed alone."""
+    """Return the texts that mean no label as a tuple; `missing` is one text or a collection."""
     return (missing,) if isinstance(missing, str) else tuple(missing)
 
 
 def check_classes(classes: Any) -> NDArray[Any]:
-    """Return the classes that a user passed; they must differ as text."""
+    """Return the classes that a user passed as an array; raise if two have the same text."""
     advice = "pass each class once, in one dimension."
     array = as_cells(classes, "classes", advice)
     check_named(array.tolist(), "classes")
@@ -191,7 +192,7 @@ def check_classes(classes: Any) -> NDArray[Any]:
 
 
 def check_all_labelled(labels: Labels) -> None:
-    """Raise if a row has no label; the error has their number and the first."""
+    """Raise if rows have no label; the error has their number and the first position."""
     without = np.flatnonzero(~labels.labelled)
     if without.size:
         rows = f"{counted(without.size, 'row')}, first row {without[0]}"
@@ -220,9 +221,9 @@ def label_notes(
     missing: str = "among `missing`",
     merge: str = "write them alike in your data",
 ) -> tuple[str, ...]:
-    """Return notes on classes that may be spellings of one, or may mean a missing label.
+    """Return notes on classes that may be spellings of one class, or may mean a missing label.
 
-    `missing` is the phrase for declaring a text missing, `merge` the one for merging spellings.
+    The notes advise the phrase `missing` for missing labels, and `merge` for merging spellings.
 
     Examples
     --------
@@ -250,10 +251,10 @@ def label_notes(
 
 
 def other_spellings(names: Sequence[str]) -> list[list[int]]:
-    """Return the positions of names that may be the same name, in groups.
+    """Return groups of names that may be spellings of one name, as positions.
 
-    They differ only in case, blanks or zero-width characters, in how an accent is stored, or in how
-    a number is written.
+    Names in a group differ only in case, blanks, zero-width characters, the encoding of accents,
+    or the format of a number.
 
     Examples
     --------
@@ -267,7 +268,7 @@ def other_spellings(names: Sequence[str]) -> list[list[int]]:
 
 
 def spelling_groups(labels: Labels) -> list[list[int]]:
-    """Return the codes of classes that may be the same, in groups, the most frequent first.
+    """Return groups of classes that may be the same, as codes, most frequent class first.
 
     Classes of equal frequency keep their order.
 
@@ -283,20 +284,21 @@ def spelling_groups(labels: Labels) -> list[list[int]]:
 
 def _spelling(name: str) -> str:
     """Return the form that all spellings of a name share."""
-    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")  # of nonzero width
+    # Remove zero-width characters.
+    seen = "".join(char for char in name if unicodedata.category(char) != "Cf")
     text = unicodedata.normalize("NFC", " ".join(seen.split()).casefold())
     return str(Decimal(text).normalize()) if PLAIN_NUMBER.fullmatch(text) else text
 
 
 def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -> str:
-    """Return the spellings of one name with their numbers of rows."""
+    """Return the spellings of one name with their numbers of rows, as text."""
     counts = [counted(sizes[group[0]], "row"), *(str(sizes[code]) for code in group[1:])]
     quoted = told_apart([names[code] for code in group])
     return " / ".join(f"{name} ({count})" for name, count in zip(quoted, counts, strict=True))
 
 
 def told_apart(names: Sequence[object]) -> list[str]:
-    r"""Return quoted names in which all differences are visible.
+    r"""Return names in quotes, written so that different names look different.
 
     Blanks that would be invisible, at an end or next to another one, are shown as open boxes. Names
     that look the same are written with character codes.
@@ -316,7 +318,7 @@ def told_apart(names: Sequence[object]) -> list[str]:
 
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
-    """Return the distinct values, and the index of each cell among them."""
+    """Return the distinct values, and for each cell the index of its value."""
     if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
         cells = cells.astype(object)
     if cells.dtype.kind in "cV":
@@ -332,7 +334,7 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
             problem = f"holds {value!r} in row {row}, which is not a label"
             raise ArgumentError(name, problem, "pass numbers or text.")
         if not isinstance(value, str) and is_missing(value):
-            value = None  # one value for all, although no NaN equals another
+            value = None  # all NaN count as one value, although NaN != NaN
         elif not isinstance(value, str | bool | int | float):
             value = _name_of(value, row, name)
         index[row] = place.setdefault(value, len(place))
@@ -340,7 +342,7 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
 
 
 def check_named(cells: Iterable[Any], name: str) -> None:
-    """Raise if the text of a cell is only its memory address, which changes in every run."""
+    """Raise if the text of a cell contains a memory address, which differs between runs."""
     for row, cell in enumerate(cells):
         if not isinstance(cell, str | int | float):
             _name_of(cell, row, name)
@@ -356,7 +358,7 @@ def _name_of(value: object, row: int, name: str) -> str:
 
 
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
-    """Raise if labels mix numbers and text without permission, or are not whole numbers."""
+    """Raise if labels are not whole numbers, or mix numbers and text and `mixed` is False."""
     if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
         advice = "pass labels of one type, None for rows without a label."
         raise ArgumentError(name, "mixes numbers and text", advice)
@@ -370,7 +372,7 @@ def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
 
 
 def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[Any] | None:
-    """Return the column names of a data frame; None for an array.
+    """Return the column names of a data frame as classes; None for an array.
 
     The default names 0, 1, … of pandas and column_0, column_1, … of polars also return None, unless
     they are the text of these classes.

@@ -15,12 +15,12 @@ FEW = 5
 
 
 class ArgumentError(ValueError):
-    """An argument that cannot be used.
+    """Error about an invalid argument.
 
     Parameters
     ----------
     arguments : str or dict
-        The arguments with their values; or the name of one whose value is not shown; or empty.
+        The arguments with their values, or one name without its value, or empty text.
     problem : str
         What is wrong: the predicate after the arguments. It may contain text of the user.
     advice : str
@@ -54,25 +54,25 @@ class ArgumentError(ValueError):
         return self.worded(in_python)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # All parts of the message, so that pickling keeps it.
+        # Pickling stores these arguments, so all parts of the message are passed.
         kind: Callable[..., ArgumentError] = type(self)
         return partial(kind, **self.mentions), (self.arguments, self.problem, self.advice)
 
     def worded(self, write: Callable[[str, object], str]) -> str:
-        """Return the message, with each argument written by `write(name, value)`."""
+        """Return the message; `write(name, value)` formats each argument."""
         if isinstance(self.arguments, str):
             opening = write(self.arguments, ...).removesuffix("=…") if self.arguments else ""
         else:
             opening = " and ".join(write(name, value) for name, value in self.arguments.items())
         written = {f"{{{name}}}": write(name, value) for name, value in self.mentions.items()}
-        # In one pass, so that the inserted text is not parsed.
+        # All names are replaced in one pass, so that inserted text is not replaced again.
         advice = re.sub(r"\{\w+\}", lambda found: written.get(found[0], found[0]), self.advice)
         sentence = f"{opening} {self.problem}" if opening else self.problem
         return f"{sentence}: {advice}" if advice else sentence
 
 
 class FileThereError(ArgumentError, FileExistsError):
-    """An output that already exists and may not be replaced."""
+    """Error about an output file that already exists and may not be replaced."""
 
 
 def cause_of(error: BaseException) -> str:
@@ -116,7 +116,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:
-    """Return the first of many names, quoted unless `write` differs, and how many more there are.
+    """Return the first names as text, with the number of further ones; `write` formats a name.
 
     Examples
     --------

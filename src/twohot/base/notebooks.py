@@ -35,9 +35,10 @@ def notebook_table(
 
 @contextmanager
 def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[Callback | None]:
-    """Yield a function to call with one line per step: a user's callback, or a notebook's bar.
+    """Yield the function to call after each step: the callback, else one that moves a progress bar.
 
-    The bar is removed at the end. Outside of notebooks there is none.
+    The function takes one line of text. The bar is removed at the end. Outside of notebooks,
+    there is no bar.
     """
     kernel = _kernel()
     if callback is not None or kernel is None:
@@ -58,7 +59,7 @@ def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[
 
 
 def _kernel() -> Any:
-    """Return `IPython.display` in a notebook; None in a terminal, which has no kernel."""
+    """Return `IPython.display` in a notebook, and None elsewhere."""
     python = sys.modules.get("IPython")
     shell = python.get_ipython() if python is not None else None
     return sys.modules.get("IPython.display") if getattr(shell, "kernel", None) else None

@@ -75,7 +75,7 @@ def check_class_count(name: str, value: int, n_classes: int) -> int:
 def check_penalty(
     l2: Any, ridge: Any, default_ridge: float, n_rounds: int
 ) -> tuple[str, list[float]]:
-    """Return which penalty was passed, "l2" or "ridge", and its value for every round."""
+    """Return the name of the penalty that was passed, "l2" or "ridge", and one value per round."""
     if l2 is not None and ridge is not None:
         formula = "l2 = ridge · mean squared norm / (n_classes · total weight)"
         advice = f"pass one of them and leave the other None ({formula})."

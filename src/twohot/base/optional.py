@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are used."""
+"""Optional packages, page templates, and the memory that this process may use."""
 
 import os
 from importlib import import_module
@@ -6,12 +6,12 @@ from typing import Any
 
 import jinja2
 
-# Packages whose name for installation differs from the module's.
+# Modules whose package has another name on PyPI.
 PACKAGES = {"PIL": "pillow", "umap": "umap-learn"}
 
 
 def load_extra(module: str, extra: str, purpose: str) -> Any:
-    """Return a module of an extra, or raise an error that says how to install it.
+    """Import an optional module, or raise an error that says which extra to install.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # A module that is missing inside the package itself is a different error.
+        # If another module is missing, the error is not about this extra.
         if (error.name or "").split(".", maxsplit=1)[0] != package:
             raise
         name = PACKAGES.get(package, package)
@@ -46,9 +46,9 @@ def page_templates(package: str) -> jinja2.Environment:
 
 # Memory that this process may use -----------------------------------------------------------------
 
-# Bytes that any machine has: reading the actual number takes a second.
+# Memory that every machine has, in bytes: below it, the limit need not be read.
 SURELY_HELD = 2**29
-# Limits of the address space and of the heap, by their names in the module `resource`.
+# Names of the limits of address space and heap in the module `resource`.
 LIMITS = ("RLIMIT_AS", "RLIMIT_DATA")
 
 
@@ -69,7 +69,7 @@ def memory_limit() -> int:
 
 
 def _own_limits(most: int) -> list[int]:
-    """Return the limits set for this process, the largest number where there is none."""
+    """Return the limits set for this process; `most` where no limit is set."""
     try:
         resource = import_module("resource")
     except ImportError:  # not on every system

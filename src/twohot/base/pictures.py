@@ -1,4 +1,4 @@
-"""Colours of all figures and reports: a method has the same colour everywhere."""
+"""Colours and files of figures: each method has the same colour in all figures and reports."""
 
 import colorsys
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Any
 from twohot.base.files import whole_file
 from twohot.base.optional import load_extra
 
-# Okabe and Ito's palette: colour-blind readers can distinguish it, and grey prints by lightness.
+# Okabe and Ito's palette: colours differ for colour-blind readers, and in lightness.
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
@@ -17,13 +17,13 @@ COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 # Methods with cross-entropy are blue, methods with a robust loss have warm colours.
 METHOD_COLOURS = {"teacher": BLUE, "robust": VERMILION, "discriminant": "#7A5195"}
 
-# Hues beyond the palette: golden-section steps keep each far from the ones before, and
+# Hues after the palette: golden-section steps keep each hue far from earlier ones, and
 # neighbours differ in lightness.
 GOLDEN, LIGHTNESS, SATURATION = 0.618034, (0.36, 0.62, 0.48), 0.55
 
 
 def group_colour(number: int) -> str:
-    """Return the colour of a class or another group, counted from 0; all colours differ.
+    """Return the colour of the group with this number, from 0; all colours differ.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def method_colours(methods: Iterable[str]) -> dict[str, str]:
     return {name: METHOD_COLOURS.get(name) or next(free) for name in named}
 
 
-# Figures: an empty one, and writing one completely or not at all ----------------------------------
+# Figures: new ones, and atomic writing ------------------------------------------------------------
 
-# Dots per inch: class names in small print are readable, and files stay below half a MB.
+# Dots per inch: small class names are readable, and files stay below 0.5 MB.
 DPI = 150
 
-# By file ending: metadata that would differ between two files of the same figure, left out.
+# By file ending: metadata to omit, because it differs between two files of one figure.
 METADATA = {".png": {"Software": None}, ".svg": {"Date": None}}
 
 
@@ -63,6 +63,6 @@ def new_figure(width: float, height: float) -> Any:
 def write_figure(path: Path, figure: Any) -> None:
     """Write a matplotlib figure in the format given by the file name."""
     matplotlib = load_extra("matplotlib", "plot", "figures")
-    # By default matplotlib names the parts of an SVG at random; a fixed salt prevents this.
+    # matplotlib gives the parts of an SVG random ids by default; a fixed salt makes them constant.
     with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "twohot"}):
         figure.savefig(file, format=path.suffix[1:], dpi=DPI, metadata=METADATA[path.suffix])

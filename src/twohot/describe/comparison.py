@@ -1,7 +1,7 @@
 """AutoProbe and a plain probe, compared on the same held-out rows.
 
-The share of held-out labels that a classifier predicts (its agreement) ranks classifiers as
-accuracy does, if right labels are the most frequent in each class.
+The *agreement* of a classifier is the share of held-out labels that it predicts. It ranks
+classifiers as accuracy does, if right labels are the most frequent ones in each class.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ class Comparison:
     """AutoProbe and a plain probe on held-out rows."""
 
     choice: Choice  # all candidates, as `AutoProbe.choice_`
-    plain: Tried | None  # the plain probe of highest likelihood; None: too few rows
+    plain: Tried | None  # the plain probe of largest likelihood; None: too few rows
     n_rows: int  # rows that both predicted
     agreement: float  # share of labels that AutoProbe predicts
     plain_agreement: float  # share that the plain probe predicts
@@ -63,7 +63,7 @@ def compare_on(
     groups: Any = None,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[Comparison, LabelVerdict]:
-    """Fit the label model of an AutoProbe and return the comparison; no fit uses all rows."""
+    """Fit the label model of an AutoProbe; return the comparison and the verdict."""
     with naming_rows(X), one_blas_thread():
         rows = check_features(probe, X, reset=True)
         judged = judge_rows(probe, rows, labels, callback=callback, groups=groups)
@@ -71,11 +71,12 @@ def compare_on(
 
 
 def compare(anchored: Anchored, choice: Choice) -> Comparison:
-    """Return the comparison on held-out rows; no probe is fitted.
+    """Return the comparison on held-out rows, from fits of the label model.
 
     AutoProbe is represented by the linear classifiers of its label model, before or after the
-    rounds, whichever agrees less. After rounds, a row's own label has leaked into its prediction
-    through other folds, so a gain is no evidence, but a loss is. Likelihoods are from before.
+    rounds, whichever agrees less. After the rounds, predictions depend on the row's own label,
+    which has leaked through other folds. So an increase in agreement is no evidence, but a decrease
+    is. Likelihoods are those before the rounds.
     """
     sample, first = anchored.sample, anchored.first
     codes, n_classes = sample.codes, sample.n_classes
@@ -109,15 +110,16 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
 
 
 def _predict(anchored: Anchored, stage: Stage) -> FloatArray:
-    """Return the logits of a stage's linear classifiers only: AutoProbe has no voters."""
+    """Return the logits of a stage's linear classifiers, without votes of the nearest rows."""
     members, model = linear_model(anchored.sample, stage)
     return combine([each.logits for each in members], model.weights)
 
 
 def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArray:
-    """Return the class that rows of each label are predicted as more often than as their own label.
+    """Return for each label the class predicted for its rows more often than the label itself.
 
-    One-sided sign tests at level 5 % over all pairs of classes (Bonferroni); else the label.
+    If no class is significantly more frequent, it is the label itself. Tests are one-sided sign
+    tests at level 5 % over all pairs of classes (Bonferroni).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (codes, predicted), 1)
@@ -136,7 +138,7 @@ def fit_plain(
     random_state: Any = 0,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[FittedProbe, Choice]:
-    """Fit the plain probe that a forecast with the same arguments compares with and may advise.
+    """Fit the plain probe with which a forecast with the same arguments compares AutoProbe.
 
     Return the probe, and all candidates as `AutoProbe.choice_`.
 

@@ -6,7 +6,7 @@ and q_k = Σ ‖φ(x)‖² over the same rows (n_k, except for rows that equal t
     means[k, l] = s_k · s_l / (n_k n_l)                  k ≠ l
     means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only
 
-so that one pass for the mean row and one for the class sums are enough.
+so that two passes are enough: one for the mean row and one for the class sums.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class ClassCorrelation:
 
     @property
     def pairs(self) -> NDArray[np.float64]:
-        """(n_classes, n_classes) number of ordered pairs of different rows behind each mean."""
+        """(n_classes, n_classes) number of ordered pairs of different rows for each mean."""
         sizes = self.class_sizes.astype(np.float64)
         pairs: NDArray[np.float64] = np.outer(sizes, sizes) - np.diag(sizes)
         return pairs
@@ -135,7 +135,7 @@ def correlate(
     """Return the correlations of rows that were checked, in one pass over them."""
     rows = open_rows(X, preparation, n_jobs=n_jobs)
     rows.attach("labels", labels.codes)
-    # The last row collects the rows without a label, whose code is -1, and is dropped.
+    # The last entry sums rows without a label, whose code is -1; it is removed.
     sums, squares = (each[:-1] for each in rows.sum_groups(sums_by_class, labels.n_classes + 1))
     sizes = labels.sizes.astype(np.float64)
     means = sums @ sums.T
@@ -150,7 +150,7 @@ def correlate(
 def check_labelled(
     X: Matrix, labels: ArrayLike, n_classes: int | None = None
 ) -> tuple[Matrix, Labels]:
-    """Return features, and the class number of each row; at least two classes have rows.
+    """Return features and labels; raise unless at least two classes have rows.
 
     Features of Dask stay in their chunks; labels are in memory.
     """
@@ -175,7 +175,7 @@ def check_labelled(
 
 def check_rows(X: Matrix) -> Matrix:
     """Return features as a float array or CSR array, copied only if necessary."""
-    if example_row(X) is not None:  # checked as far as possible without reading
+    if example_row(X) is not None:  # checks that need no reading
         return open_features(X)
     X = open_features(X)
     check_real_rows(X)
@@ -191,7 +191,7 @@ def check_rows(X: Matrix) -> Matrix:
 
 
 def center_labelled(X: Matrix, labels: Labels, n_jobs: int = 1) -> Preparation:
-    """Read X once; return a preparation by the mean of the labelled rows, to unit norm."""
+    """Read X once; return the preparation: centring by the labelled rows' mean, then unit norm."""
     weights = None if labels.labelled.all() else labels.labelled.astype(np.float64)
     return fit_preparation(X, center=True, normalize=True, weights=weights, n_jobs=n_jobs)
 

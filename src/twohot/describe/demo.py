@@ -1,4 +1,4 @@
-"""Several probes on scikit-learn's digits with noisy labels, as `twohot demo` compares them."""
+"""The experiment of `twohot demo`: several probes on scikit-learn's digits with noisy labels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class DemoRow:
     method: str
     test_errors: int  # errors on the test set
     training_errors: int  # predictions on training rows that differ from the true label
-    n_passes: float  # over the training rows
+    n_passes: float  # passes over the training rows
 
 
 def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoData:
-    """Return digits with a share of the training labels replaced by another digit.
+    """Return digits; a share of the training labels is replaced by other digits.
 
     "symmetric" noise uses any other digit. "mixed" noise does so for half of the wrong labels and
     uses the next digit for the other half, so that some mistakes are more frequent than others.

@@ -43,11 +43,11 @@ CLASS_COLUMNS = ("class", "rows", "recall", "precision", "f1")
 
 @dataclass(frozen=True, eq=False)
 class ProbeEvaluation:
-    """Correct and wrong predictions of a probe on trusted labels; NaN if a class has no rows."""
+    """Counts of a probe's predictions on trusted labels; shares are NaN if a class has no rows."""
 
     classes: NDArray[Any]  # (n_classes,), classes of the probe
     confusion: IntArray  # (n_classes, n_classes), rows of a class (row) predicted as one (column)
-    unknown: Mapping[str, int] = field(default_factory=dict)  # rows with labels it does not know
+    unknown: Mapping[str, int] = field(default_factory=dict)  # rows of each unknown label
 
     @property
     def n_rows(self) -> int:
@@ -61,7 +61,7 @@ class ProbeEvaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the accuracy on more rows of this kind (Wilson)."""
+        """95 % confidence interval of the accuracy on such rows (Wilson)."""
         found = binomtest(int(np.trace(self.confusion)), self.n_rows).proportion_ci(method="wilson")
         return float(found.low), float(found.high)
 
@@ -77,7 +77,7 @@ class ProbeEvaluation:
 
     @property
     def precision(self) -> FloatArray:
-        """Share of each class among the rows predicted as it."""
+        """Share of right predictions among the rows predicted as each class."""
         return _shares(self.confusion.diagonal(), self.confusion.sum(axis=0))
 
     @property

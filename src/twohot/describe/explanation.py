@@ -1,11 +1,11 @@
-"""Which training rows vote for which label at a row.
+"""Explain a prediction by the votes of training rows for their labels.
 
 The softmax is linearised. Round t is then label averaging (Theorem 3.1, see `twohot.theory`): at
 row i the output for class k is
 
     y_i[k] = votes[k] + (1 - Σ_l votes[l]) / K,      votes[k] = Σ_{j labelled k} weight(i, j),
 
-so that the weight of each training row is its vote for its own label. With S = Σ_j x_j x_jᵀ over
+so that the weight of each training row is its vote for its given label. With S = Σ_j x_j x_jᵀ over
 the rows that have a label, S = V diag(λ) Vᵀ and x = ridge,
 
     weight(i, j) = x_iᵀ V diag(h) Vᵀ x_j,      h = λᵗ⁻¹ / (x + λ)ᵗ.
@@ -48,7 +48,7 @@ from twohot.rows import (
     span_of,
 )
 
-# Weights held at once (requested rows times training rows), 32 MB.
+# Maximum weights in memory (requested rows times training rows), 32 MB.
 CHUNK_WEIGHTS = 2**22
 
 
@@ -93,7 +93,7 @@ class Neighbour:
 
     row: int  # position in X
     label: Any  # its given label
-    weight: float  # its vote for this label; a negative vote is against it
+    weight: float  # its vote for this label; may be negative
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def explain_label(
     normalize: bool = True,
     n_jobs: int | None = None,
 ) -> list[Explanation]:
-    """Return which training rows vote for which label at the requested rows.
+    """Return for each requested row the votes of the training rows for each label.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def explain_label(
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
     center, normalize = check_flag("center", center), check_flag("normalize", normalize)
     labelled, n_jobs = labels.labelled, count_threads(n_jobs)
-    # Rows are centred by the mean of the labelled ones, as by a probe.
+    # Centre rows by the mean of the labelled rows, as a probe does.
     kept = None if labelled.all() else labelled.astype(np.float64)
     preparation = fit_preparation(
         X, center=center, normalize=normalize, weights=kept, n_jobs=n_jobs

@@ -18,7 +18,7 @@ NAME_LENGTH = 24
 
 
 def map_order(superclasses: Superclasses, superclass: IntArray) -> IntArray:
-    """Return the classes sorted by superclass, and within one in the order of the dendrogram."""
+    """Return the classes sorted by superclass, then in the order of the dendrogram."""
     along = superclasses.order
     return np.asarray(along[np.argsort(superclass[along], kind="stable")])
 
@@ -35,7 +35,7 @@ def correlation_map_figure(
     figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
-    # The diagonal is always largest: colours show the differences between classes.
+    # The diagonal is always largest, so the colour scale is that of different classes.
     image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
     name_classes(axes, [classes[k] for k in order])
@@ -99,7 +99,7 @@ def draw_dendrogram(
 
 
 def _node_colours(superclasses: Superclasses) -> list[str]:
-    """Return the colour of every leaf and merge: its superclass's, or grey if it joins several."""
+    """Return the colour of each leaf and merge: its superclass's, or grey if it joins several."""
     groups = superclasses.superclass.tolist()
     for left, right in superclasses.linkage[:, :2].astype(int).tolist():
         groups.append(groups[left] if groups[left] == groups[right] else -1)
@@ -107,7 +107,7 @@ def _node_colours(superclasses: Superclasses) -> list[str]:
 
 
 def _short(name: str) -> str:
-    """Return a shortened name in which matplotlib does not read mathematics."""
+    """Return a shortened name, escaped so that matplotlib does not read it as mathematics."""
     shown = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
     return shown.replace("$", r"\$")
 

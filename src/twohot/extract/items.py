@@ -52,7 +52,7 @@ KINDS = ("image", "text")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelledItems:
-    """Images or texts and their labels, with the fields that `FeatureTable` will have.
+    """Images or texts and their labels; most fields are copied to the `FeatureTable`.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class LabelledItems:
     (2, 'text')
     """
 
-    kind: str  # "image" or "text": the input that the backbone must support
+    kind: str  # "image" or "text"
     items: Sequence[str]  # (n_items,), the path, text or name of each
     labels: IntArray  # (n_items,), positions in classes; -1: no label
     classes: tuple[str, ...]
-    source: str  # where they come from, for messages
+    source: str  # name of the source, for messages
     superclass: IntArray | None = None  # (n_classes,), positions in superclass_names
     superclass_names: tuple[str, ...] = ()
     split: IntArray | None = None  # (n_items,), positions in split_names
@@ -79,10 +79,10 @@ class LabelledItems:
     missing: tuple[str, ...] = ()  # texts that mean a missing label
     columns: str = ""  # the roles of the columns of their table, as text
     column_names: Mapping[str, str] = field(default_factory=dict)  # see `ColumnRoles.names`
-    not_taken: tuple[NotTaken, ...] = ()  # other files, if the items come from a folder
+    not_taken: tuple[NotTaken, ...] = ()  # skipped files, if the items come from a folder
 
     def __post_init__(self) -> None:
-        """Raise if there are no items, not one label per item, or a name that cannot be stored."""
+        """Raise if there are no items, if lengths differ, or if a name cannot be stored."""
         check_choice("kind", self.kind, KINDS)
         for name in ("classes", "superclass_names", "split_names"):
             check_names(name, getattr(self, name))
@@ -117,11 +117,10 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     ----------
     folder : path
         Its sub-folders are the classes, numbers by value and then text. Images may be at any depth
-        in them, and are sorted by path.
-        Links to folders are not followed, a file with several links counts once per class, and
-        other files, and names that begin with a dot, are skipped.
+        in them, and are sorted by path. Links to folders are not followed. A file with several
+        links counts once per class. Other files, and names that begin with a dot, are skipped.
     unlabelled : bool, default False
-        Take all images below the folder, in sub-folders or not, without labels.
+        Read all images in the folder and its sub-folders, without labels.
 
     Returns
     -------
@@ -190,12 +189,12 @@ def read_item_table(
         The column of class names, by default "label" or another default name. An empty cell means
         that the item has no label.
     id_column : str, optional
-        The column of ids, as for `read_table`: by default the column "id", or one whose name
-        ends so and whose values all differ, else the position of the row, from 0.
+        The column of ids, as for `read_table`. By default the column "id", or a column whose name
+        ends with "id" and whose values all differ, else the position of the row, from 0.
     missing : collection of str
         Texts that mean a missing label, "NA" for instance.
     unlabelled : bool, default False
-        Take the items without labels, whatever the columns.
+        Read the items without labels, even if there is a column of labels.
 
     Returns
     -------
@@ -239,7 +238,7 @@ def read_item_table(
 
 
 def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
-    """Return the class folders (at least one, no image next to them) and the other files."""
+    """Return the class folders and the skipped files; raise if images are outside of classes."""
     folders, beside = class_folders(root)
     if beside.images:
         place = "beside its class folders" if folders else "outside class folders"
@@ -278,7 +277,7 @@ def _item_column(
         both = {"path_column": path_column, "text_column": text_column}
         advice = "items are images or texts, so pass one of them."
         raise ArgumentError(both, "are both given", advice)
-    # If the user chose one kind, the default name of the other kind is not used.
+    # If the user named a column of one kind, do not look for the other kind.
     paths = pick("path_column", path_column, () if text_column else ("path",), columns)
     texts = pick("text_column", text_column, () if path_column else ("text",), columns)
     if paths is not None and texts is None:
@@ -291,7 +290,7 @@ def _item_column(
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
-    """Return the paths of a table, resolved; each must be an existing file, listed once."""
+    """Return the resolved paths of a table; raise unless each is an existing file, listed once."""
     empty = [row for row, cell in enumerate(cells) if not cell]
     if empty:
         rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"

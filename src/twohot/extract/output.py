@@ -23,7 +23,7 @@ from twohot.tables import FeatureBlocks, FeatureTable, map_tensors, read_feature
 # "features" (n × n_features). It is named after its keys and is written completely or not at all,
 # so any number of batches is a valid store.
 
-# Batches that stay memory-mapped while rows are gathered: consecutive rows are mostly in one.
+# Number of batches that stay memory-mapped while rows are gathered.
 N_MAPPED = 8
 
 
@@ -56,7 +56,7 @@ class BatchStore:
         return len(self._places)
 
     def add(self, keys: Sequence[bytes], features: FloatArray) -> None:
-        """Write one batch, which is on disk when this returns."""
+        """Write one batch to disk."""
         joined = b"".join(keys)
         path = self.folder / f"{hashlib.sha256(joined).hexdigest()[:32]}.part"
         if self.n_features not in {0, features.shape[1]}:
@@ -70,7 +70,7 @@ class BatchStore:
         self._take_in(path, keys, features.shape[1])
 
     def blocks(self, keys: Sequence[bytes]) -> Iterator[FloatArray]:
-        """Yield the features of many keys in order, in blocks of any size."""
+        """Yield the features of the keys in their order, in blocks of varying size."""
         mapped = lru_cache(N_MAPPED)(_mapped)
         places = (self._places[key] for key in keys)
         for path, run in groupby(places, key=lambda place: place[0]):
@@ -85,7 +85,7 @@ class BatchStore:
 
 
 def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return the keys and features of a batch; None if the file is damaged, and is redone."""
+    """Return the keys and features of a batch; None if the file is damaged."""
     try:
         _, tensors = map_tensors(path)
     except ValueError:
@@ -95,7 +95,7 @@ def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
 
 # The feature file, and the record of the extraction -----------------------------------------------
 
-# Fields of a feature table that come from its items, for the items that could be read.
+# Fields that a feature table copies from its items, for the items that could be read.
 OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_kind")
 
 
@@ -103,7 +103,7 @@ OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_
 class Skipped:
     """An item that is missing in the feature file."""
 
-    id: str  # its name in the user's data
+    id: str  # its id in the user's data
     item: str  # its path or its text
     reason: str  # why it could not be read
 
@@ -117,7 +117,7 @@ class Extraction:
     n_features: int
     n_extracted: int  # items that the model processed in this run
     skipped: tuple[Skipped, ...]  # items that could not be read
-    up_to_date: bool  # the file already existed, from the same content and recipe
+    up_to_date: bool  # nothing was done: the file was made earlier from the same content and recipe
     n_duplicates: int = 0  # rows that reused the features of an earlier row with the same content
 
 
@@ -157,7 +157,7 @@ def assemble(
             "skipped": [asdict(entry) for entry in skipped],
         },
     )
-    # Written inside the workspace, so that a killed process leaves nothing next to the output.
+    # Write in the workspace first, so that a killed process leaves no file next to the output.
     plan.workspace.mkdir(exist_ok=True)
     written = plan.workspace / "output"
     write_features(written, table)
@@ -182,16 +182,16 @@ def finished_before(plan: ExtractionPlan) -> Extraction | None:
     return Extraction(plan.output, table.n_rows, table.n_features, 0, skipped, up_to_date=True)
 
 
-# The origin of features: stored in a probe with its training features -----------------------------
-# Features of another backbone may have the same number of columns; without a check, a probe would
-# predict nonsense silently.
+# The origin of features, which a probe stores -----------------------------------------------------
+# Features of another backbone may have the same number of columns. Without a check, a probe would
+# silently make wrong predictions.
 
-DIGITS = 8  # digits of a digest that messages show
+DIGITS = 8  # number of digits of a digest in messages
 
 
 @dataclass(frozen=True)
 class FeatureOrigin:
-    """The backbone of features, and the column of its items.
+    """The backbone that made the features, and the column of items in the user's table.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class FeatureOrigin:
 
     backbone: str  # its name
     kind: str  # "image" or "text"
-    weights: str  # digest; empty if it has none
+    weights: str  # digest of the weights; empty if it has none
     dtype: str  # the stored type of the features
     item_column: str = ""  # the column of items in the user's table; empty if unknown
 
@@ -214,7 +214,7 @@ class FeatureOrigin:
         known = table.provenance
         if not {"backbone", "dtype"} <= known.keys():
             return None
-        # Images of datasets are in memory: they have no paths and no item column.
+        # Images of a dataset are in memory, so there is no column of paths.
         kind = table.item_kind or "image"
         weights = str(known.get("weights", ""))
         return cls(str(known["backbone"]), kind, weights, str(known["dtype"]), table.item_column)
@@ -224,7 +224,7 @@ class FeatureOrigin:
         """Return the object that `to_json` stored; None if the record is empty or invalid."""
         try:
             origin = cls(**record)
-        except TypeError:  # other fields
+        except TypeError:  # the record has other fields
             return None
         return origin if origin.kind in KINDS else None
 
@@ -233,11 +233,11 @@ class FeatureOrigin:
         return asdict(self)
 
     def is_compatible_with(self, other: "FeatureOrigin") -> bool:
-        """Return whether features of both are compatible; the stored type does not matter."""
+        """Return whether a probe for one origin can use features of the other."""
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
     def distinct_name(self, other: "FeatureOrigin") -> str:
-        """Return the name of the backbone, with the difference if the other has the same name."""
+        """Return the backbone's name; add the digest of its weights if the names are equal."""
         if self.backbone != other.backbone:
             return repr(self.backbone)
         return f"{self.backbone!r} with weights {self.weights[:DIGITS] or 'of its own'}"

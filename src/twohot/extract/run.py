@@ -1,11 +1,10 @@
-"""Images or texts → a feature file, batch by batch; a stopped run is resumed.
+"""Extract features of images or texts, batch by batch, to a feature file; runs can resume.
 
 Items are processed in order. Items with known content (from an earlier run, or the same file
 twice) are skipped, items that cannot be read are listed, and the others fill batches of
 `batch_size`. A batch is stored, completely or not at all, as soon as the model has processed it.
-A model may round a row differently in another batch. A run that was killed and restarted still
-gives the same bytes, because the stored batches are complete and come from the start, and the
-remaining items fill the same batches as they would have.
+A model may round a row differently in another batch. A run that was killed and resumed still gives
+the same bytes, because the remaining items fill the same batches as without the interruption.
 """
 
 import hashlib
@@ -42,7 +41,7 @@ LOCK = "lock"
 
 @contextmanager
 def only_writer(workspace: Path) -> Iterator[None]:
-    """Lock a folder of unfinished work, or raise if another process has locked it.
+    """Lock the folder of unfinished work; raise if another process has locked it.
 
     The system releases the lock when the process ends, in any way. An empty folder is removed.
     """
@@ -59,7 +58,7 @@ def only_writer(workspace: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-            with suppress(OSError):  # batches for the next run, or already removed
+            with suppress(OSError):  # it has batches for the next run, or was already removed
                 workspace.rmdir()
 
 
@@ -104,8 +103,8 @@ def extract(
     n_workers : int, optional
         Number of reading and decoding threads; by default one per core, at most 8.
     progress : callable, optional
-        Called with an `ExtractionProgress`: the number of finished items, from 0 on, of all items,
-        and of features extracted in this run.
+        Called with an `ExtractionProgress`: the numbers of finished items, of all items, and of
+        features extracted in this run.
 
     Returns
     -------
@@ -135,7 +134,7 @@ def extract(
         n_workers=check_count("n_workers", N_WORKERS if n_workers is None else n_workers, 1),
         strict=strict,
         progress=progress,
-        # Last, because it loads or even downloads weights.
+        # Done last, because it loads or even downloads weights.
         backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
     with only_writer(plan.workspace):

@@ -28,8 +28,8 @@ from twohot.judge.label_model import (
 )
 
 # Chosen: share of the rows of a predicted class that are its anchor rows. Any share from a tenth to
-# a third gives the same flags within sampling error: a small share has few counts, a large share
-# has overlap.
+# a third gives the same flags within sampling error. A smaller share has too few counts; in a
+# larger share, classes overlap.
 ANCHOR_SHARE = 0.2
 
 
@@ -53,7 +53,7 @@ def margins(sure: FloatArray) -> FloatArray:
 def anchor_counts(
     sure: FloatArray, codes: IntArray, weights: FloatArray | None, share: float = ANCHOR_SHARE
 ) -> FloatArray:
-    """Return the weight of each label (column) among the anchor rows of a class (row)."""
+    """Return the weighted count of each label (column) among each class's anchor rows (row)."""
     n_classes = sure.shape[1]
     anchors, predicted = anchor_rows(sure, share)
     counts = np.zeros((n_classes, n_classes), pair_precision(n_classes))
@@ -64,10 +64,10 @@ def anchor_counts(
 def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
     """Return a z-score for whether anchor rows with larger margins agree more often.
 
-    This is the Mantel-Haenszel statistic over the classes: the agreeing labels in the half of the
-    anchor rows with larger margins, less their expectation if agreement does not depend on the
-    margin, in standard errors. Its variance is that of independent rows times the design effect of
-    the groups.
+    This is the Mantel-Haenszel statistic over the classes. It counts the agreeing labels in the
+    half of the anchor rows with larger margins. It subtracts the expected count if agreement does
+    not depend on the margin, and divides by the standard error. The variance is that of independent
+    rows times the design effect of the groups.
     """
     anchors, predicted = anchor_rows(sure)
     agrees = (codes[anchors] == predicted).astype(np.float64)
@@ -83,7 +83,7 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
     scores *= agrees - np.repeat(total / sizes, sizes)
     variance = float((spread / (sizes**2 * np.maximum(sizes - 1, 1))).sum())
     own = None if groups is None else groups[anchors]
-    # Groups raise the variance around the mean of each half; the means are what is tested.
+    # Groups increase the variance around the mean of each half. The test compares these means.
     for each in (0, 1):
         in_half = is_surer == each
         scores[in_half] -= scores[in_half].mean() if in_half.any() else 0.0
@@ -93,10 +93,11 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
 
 
 def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
-    """Return the disagreement rate of the rows with the largest margins, where it stops falling.
+    """Return the rate of disagreeing labels among the rows with the largest margins.
 
-    These rows are halved as long as the half with larger margins agrees more often, by a one-sided
-    test at level 5 %. One disagreement and one agreement are added, a uniform prior.
+    The set of rows is halved, keeping larger margins, until the kept half no longer agrees more
+    often, by a one-sided test at level 5 %. One disagreement and one agreement are added to the
+    counts, as a uniform prior.
     """
     order = np.argsort(-margins(sure), kind="stable")
     agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
@@ -117,7 +118,7 @@ def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = Non
 
 
 def confusions(sure: FloatArray) -> FloatArray:
-    """Return, for each predicted class (row), the mean share of each other class in p (K, K)."""
+    """Return (K, K): for rows predicted as a class, the mean share of each other class in p."""
     n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
     p = np.exp(log_softmax(sure.astype(np.float64)))
     # A class that is never predicted is equally similar to all others.
@@ -150,7 +151,7 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
         return float(rows.sum() + (gammaln(seen + a) - gammaln(a)).sum())
 
     # Start of the search, and bounds that keep steps finite: beyond them, the prior equals its
-    # limit (no noise, noise of one kind, a prior without uncertainty).
+    # limit (no noise, only one kind of noise, or infinite prior strength).
     most = 1 - 1 / n_classes
     rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95 * most)
     start = np.array([logit(rate), 0.0, np.log(10.0)])
@@ -168,8 +169,8 @@ def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
 def keep_diagonal_largest(noise: FloatArray) -> FloatArray:
     """Return Q under the constraint that no label is more frequent than the true label.
 
-    In a row that violates this, the true label and the larger entries get their mean: the maximum
-    likelihood of a multinomial under the order constraint.
+    In a row that violates this, the diagonal and all larger entries are replaced by their mean.
+    This is the maximum-likelihood estimate of a multinomial under the order constraint.
 
     Examples
     --------

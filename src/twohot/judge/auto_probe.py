@@ -65,8 +65,8 @@ from twohot.rows import (
 )
 from twohot.solve import Settings, Solver
 
-# Maximum number of progress lines: members of a library (two losses on two kinds of rows, a
-# discriminant, votes), and blocks of rows judged by it.
+# Maximum number of progress lines: one per member of the library (two losses on two kinds of rows,
+# a discriminant, votes), and ten for blocks of judged rows.
 MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 
 
@@ -173,7 +173,7 @@ class AutoProbe(FittedProbe):
         callback: Callable[[str], None] | None = None,
         **how: Any,
     ) -> "Judged":
-        """Fit on checked rows and labels in memory; labels may be missing."""
+        """Fit on validated rows and coded labels; labels may be missing."""
         report = self._say if callback is None and self._verbosity() > 0 else callback
         with one_blas_thread(), resumable(how.get("checkpoint")):
             judged = judge_rows(self, rows, labels, weights, report, **how)
@@ -192,7 +192,7 @@ class AutoProbe(FittedProbe):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The verdict of a label model on rows, and the parts of the resulting probe."""
+    """The result of a label model for rows, and the data for fitting the final probe."""
 
     preparation: Preparation
     anchored: Anchored
@@ -212,7 +212,7 @@ def judge_rows(
     groups: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Judged:
-    """Return the verdict of the label model on checked rows; `probe` is not fitted or changed.
+    """Return the verdict of the label model on validated rows; `probe` is not changed.
 
     Rows without a label have weight zero in every fit. `callback` gets lines of progress.
     """
@@ -279,7 +279,7 @@ def _progress_line(tried: Tried) -> str:
 def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart"]) -> Choice:
     """Return the record of the choice that the probe keeps."""
     sample, first = anchored.sample, anchored.first
-    # Use the first label model: labels leak into the last through the targets of other folds.
+    # Use the first label model. In the last one, labels have leaked through targets of other folds.
     agrees = (first.predicted == sample.codes).astype(np.float64)
     pairs = zip(first.members, first.model.weights.tolist(), strict=True)
     weights = {each.recipe: weight for each, weight in pairs}
@@ -338,7 +338,7 @@ def _likelihood_at(
         _, coordinates = prepare_as(
             probe, X, None, n_classes, auto_intercept=True, normalize=normalize
         )
-    except ArgumentError:  # features overflow or underflow without unit norm
+    except ArgumentError:  # without unit norm, these features overflow or underflow
         return -np.inf
     coordinates.rows.attach(LABELS, codes)
     moments = half_whitened_moments(coordinates)
@@ -356,7 +356,7 @@ class ProbePart:
 
     recipe: Any  # a Recipe or a DiscriminantRecipe
     weight: float
-    start: FloatArray | None  # (K, m), warm start of the fit on all rows, along the searched axes
+    start: FloatArray | None  # (K, m), warm start on all rows, along the library's axes
 
 
 def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[ProbePart]:
@@ -399,7 +399,7 @@ def _fit_parts(probe: AutoProbe, judged: Judged) -> list[Round]:
 
 
 def _all_targets(anchored: Anchored) -> Any:
-    """Return the posterior of all rows as targets: stored, or recomputed if there are many rows."""
+    """Return the posterior of all rows as targets; for many rows they are computed on request."""
     sample = anchored.sample
     if len(sample.index) == len(sample.all_codes):
         sample.whole.rows.attach(SOFT, np.asarray(anchored.targets, np.float32))

@@ -16,13 +16,13 @@ class Tried:
     """One candidate of the library, and its scores on held-out rows."""
 
     recipe: MemberRecipe
-    agreement: float  # share of held-out noisy labels predicted
+    agreement: float  # share of held-out given labels that it predicts
     agreement_error: float  # standard error
     likelihood: float  # mean log-likelihood of held-out labels, with uniform noise
-    noise_rate: float  # of uniform noise, by maximum likelihood
+    noise_rate: float  # rate of uniform noise, by maximum likelihood
     temperature: float  # divisor of its logits, by maximum likelihood
     n_passes: float  # passes over the rows, in all folds
-    weight: float = 0.0  # of its logits / temperature in the label model
+    weight: float = 0.0  # weight of its logits / temperature in the label model
 
     @property
     def chosen(self) -> bool:
@@ -110,7 +110,7 @@ class Choice:
         )
 
     def best_by_agreement(self) -> list[Tried]:
-        """Return the candidate of each method with the largest agreement, the best last."""
+        """Return for each method the candidate with the largest agreement; the best one is last."""
         ordered = sorted(self.tried, key=lambda entry: entry.agreement)
         return list({entry.method: entry for entry in ordered}.values())
 
@@ -228,7 +228,7 @@ def choice_figure(choice: Choice) -> Any:
     axes.set_xticks(ridges, [f"{ridge:g}" for ridge in ridges])
     axes.minorticks_off()
     axes.axhline(100 * choice.agreement, color="0.2", label="label model")
-    title = choice.name.replace(": ", ":\n").replace(" and ", "\nand ")  # each part in a line
+    title = choice.name.replace(": ", ":\n").replace(" and ", "\nand ")  # one line per part
     axes.set_title(title, fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)

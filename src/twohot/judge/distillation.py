@@ -30,12 +30,13 @@ from twohot.judge.sample import Sample
 from twohot.probes import SOFT, DiscriminantRecipe, Recipe, StoredTargets, fit_round
 from twohot.solve import CrossEntropy, Evaluation, Solver
 
-# Chosen: rounds of fits to the posterior. The first round gains most. After the second, the leak of
-# a row's own label costs about as much as another round gains.
+# Chosen: rounds of fits to the posterior. The first round gains most. After the second, the leakage
+# of a row's own label costs about as much as another round gains.
 N_ROUNDS = 2
 
-# Chosen: steps in which the noise is reduced until the labels reject so little noise. The test
-# statistic is interpolated between two steps. More steps cost fits and change the result little.
+# Chosen: number of steps in which the noise is reduced until the likelihood of the labels rejects
+# it. The test statistic is interpolated between two steps. More steps cost fits and change the
+# result little.
 N_PARTS = 4
 
 
@@ -91,7 +92,7 @@ class Anchored:
 
     @property
     def shift(self) -> float:
-        """Shift of the last round's logits of `doubt` that gives it the first round's mean."""
+        """Shift of the logits of the last `doubt` that gives it the mean of the first round."""
         return shift_to_mean(self.doubt(self.last), self.share_wrong, self.sample.weights)
 
 
@@ -146,7 +147,7 @@ def fit_posterior(
 
 
 def with_cross_entropy(robust: Recipe) -> Recipe:
-    """Return the recipe with cross-entropy: the posterior contains no noise to be robust to."""
+    """Return the recipe with cross-entropy, because the posterior contains no label noise."""
     return replace(robust, loss=CrossEntropy())
 
 
@@ -159,7 +160,7 @@ def mean_logits(members: Sequence[Member]) -> FloatArray:
 
 
 def scales_of(members: Sequence[Member]) -> FloatArray:
-    """Return the factors (M,) that bring the logits of the members to one scale."""
+    """Return the factors (M,) that scale the logits of the members to a common scale."""
     return np.array([1 / each.temperature for each in members])
 
 
@@ -196,7 +197,7 @@ def read_noise(
 
     If the anchor rows with larger margins agree with their labels more often than the others, by a
     test at level 5 %, then classes overlap even there. The noise is then reduced to the rate of the
-    rows with the largest margins, unless the labels reject so little noise.
+    rows with the largest margins, unless a test of the likelihoods rejects that rate.
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
@@ -226,7 +227,7 @@ class AnchorNoise:
 
     @cached_property
     def least(self) -> float:
-        """The smallest part of the noise that the labels do not reject."""
+        """The smallest factor of the noise that a test on the labels does not reject."""
         rows = self.sample.model_rows
         some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
         groups = self.sample.groups[rows]
@@ -253,7 +254,7 @@ def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = N
     """Return the shift of the logits of probabilities that gives them a certain mean."""
     odds = bounded_logit(doubt)
     goal = min(max(mean, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
-    most = -2 * float(bounded_logit(np.zeros(1))[0])  # the range of bounded logits
+    most = -2 * float(bounded_logit(np.zeros(1))[0])  # interval that contains all bounded logits
 
     def gap(shift: float) -> float:
         return float(np.average(expit(odds + shift), weights=weights)) - goal

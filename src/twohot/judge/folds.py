@@ -39,9 +39,9 @@ from twohot.rows import Block, Preparation, count_threads, fit_preparation, open
 
 NO_FOLD = -1
 
-# Keys whose difference relative to their median is smaller are equal. Rounding changes keys by
-# about 1e-15 if sums are in another order. Among 50,000 rows spread about the median, two are this
-# close by chance once in a hundred datasets.
+# Two keys are equal if their difference, relative to the median key, is smaller than this. Another
+# order of sums changes keys by about 1e-15. With 50,000 rows, two different keys are this close by
+# chance in about one of a hundred datasets.
 KEY_ROUNDING = 1e-11
 
 ONE_PER_ROW = "pass one group per row, as a number or text, in one dimension."
@@ -144,9 +144,9 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArra
 
 
 def ungroup_most(groups: IntArray, n_folds: int) -> IntArray:
-    """Return groups of copies, with groups that are larger than a fold split into single rows.
+    """Return groups of copies; a group that is larger than a fold is split into single rows.
 
-    So many copies mean that the features take few values.
+    If there are so many copies, the features have only a few different values.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def _ranks(key: FloatArray) -> IntArray:
 
 
 def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
-    """Return the classes renumbered by their sizes and ranks."""
+    """Return the class codes renumbered by class size and ranks, not by name."""
     _, index, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.lexsort((np.bincount(index, rank, len(sizes)), sizes))] = np.arange(len(sizes))

@@ -1,4 +1,4 @@
-"""Judge labels by the user's probabilities or fitted classifier.
+"""Judge labels by class probabilities or a fitted classifier of the user.
 
 The label model has one member. A classifier that was trained on the labels of the rows would
 confirm the wrong labels too. So it is compared with a clone trained without them. If it agrees with
@@ -48,7 +48,8 @@ from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import FittedProbe, Probe, check_rows_to_fit
 from twohot.rows import SelectedRows, count_threads, take_rows
 
-# Level of the one-sided test whether a classifier was trained on the labels: a false alarm is rare.
+# Level of the one-sided test whether a classifier was trained on the labels; low, so that false
+# alarms are rare.
 SEEN_LEVEL = 0.01
 
 
@@ -66,7 +67,7 @@ def judge_given(
     key[labelled] = distance_from_mean(SelectedRows(probabilities, labelled), n_jobs=1)
     index = spread_rows(labelled, codes, key, n_classes)
     groups = np.arange(n_rows) if groups is None else groups
-    # No temperature corrects a probability of zero: one row's weight is spread over all classes.
+    # A temperature cannot correct a probability of zero: add one row's weight to all classes.
     spread = 1 / len(labelled)
     logits = _logits(probabilities[index], spread)
     anchored = _anchored(logits, codes[index], key[index], groups[index])
@@ -80,7 +81,7 @@ def judge_given(
 
 
 def _logits(probabilities: FloatArray, spread: float) -> FloatArray:
-    """Return finite log-probabilities in single precision; a share is spread over all classes."""
+    """Return finite log-probabilities; a share `spread` of each row goes to all classes equally."""
     certain = (1 - spread) * probabilities.astype(np.float32).astype(np.float64)
     certain += spread / probabilities.shape[1]
     return np.log(certain, out=certain).astype(np.float32)
@@ -89,7 +90,7 @@ def _logits(probabilities: FloatArray, spread: float) -> FloatArray:
 def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray) -> Anchored:
     """Return the label model of one member."""
     n_rows, n_classes = logits.shape
-    nowhere: Any = None  # there are no features
+    nowhere: Any = None  # dummy features: there are none
     sample = Sample(
         index=np.arange(n_rows),
         codes=codes,
@@ -131,8 +132,8 @@ def judge_by_probe(
             problem = "predicts every label, as if it had been fitted on them"
             raise ArgumentError("probe", problem, "pass held-out probabilities, or no probe.")
         return judge_given(outputs, codes), ()
-    # Rows may be anything that the classifier takes, such as texts: sort them by its outputs.
-    key = np.zeros(len(codes))  # rows without a label are in no fold
+    # Rows may have any type, such as texts. So they are sorted by the classifier's outputs.
+    key = np.zeros(len(codes))  # rows without a label have no fold
     key[labels.labelled] = distance_from_mean(
         outputs[labels.labelled], n_jobs=count_threads(n_jobs)
     )
@@ -146,7 +147,7 @@ def judge_by_probe(
     held_out = together[folds == 0]
     if not len(gain) or z_score(gain, held_out) <= ndtri(1 - SEEN_LEVEL):
         return judge_given(outputs, codes, together), ()
-    del outputs  # it may be large
+    del outputs  # a clone may be large: release it
     found = out_of_fold(probe, X, codes, folds, labels.n_classes, dtype=np.float32)
     note = (
         f"The probe predicts {given.mean():.1%} of these labels, and a clone that was not fitted "
@@ -195,7 +196,7 @@ def _content(row: NDArray[Any]) -> bytes:
 def compare_with_clone(
     probe: Any, X: Any, codes: IntArray, folds: IntArray
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which labels of the first fold are predicted by a classifier, and which by a clone.
+    """Return whether a classifier, and a clone of it, predict each label of the first fold.
 
     The clone is fitted on the other folds. If these have only one class, it cannot be fitted, and
     both arrays are empty.
@@ -206,7 +207,7 @@ def compare_with_clone(
     fresh, rows = fit_clone(probe, X, codes, others), take_rows(X, held_out)
     place = {name: number for number, name in enumerate(np.asarray(probe.classes_).tolist())}
     predicted = [place[name] for name in np.asarray(probe.predict(rows)).tolist()]
-    unseen = np.asarray(fresh.predict(rows)).astype(np.intp)  # it was fitted on codes
+    unseen = np.asarray(fresh.predict(rows)).astype(np.intp)  # the clone was fitted on codes
     return np.array(predicted) == codes[held_out], unseen == codes[held_out]
 
 
@@ -228,7 +229,8 @@ def out_of_fold(
 ) -> FloatArray:
     """Return the probabilities (n_rows, n_classes) of rows from clones fitted without their fold.
 
-    Rows without a label (code -1, fold -1) get those of the clone without the first fold.
+    Rows without a label (code -1, fold -1) are predicted by the clone fitted without the first
+    fold.
     """
     probabilities = np.zeros((len(codes), n_classes), dtype)
     for number in range(int(fold.max()) + 1):
@@ -260,7 +262,7 @@ def column_classes(
     classes: ArrayLike | None = None,
     advice: str = "name the columns by {classes}, for instance model.classes_.",
 ) -> NDArray[Any]:
-    """Return the class of each column of a user's probabilities: as named, or the classes of y.
+    """Return the class of each column of probabilities: its name, else the sorted classes of y.
 
     Unnamed columns are rejected if the classes are whole numbers as text: scikit-learn sorts them
     as text, twohot by value. The order of a `Labels` record passed as `y` is used as it is.
@@ -285,7 +287,7 @@ def column_classes(
 
 
 def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
-    """Return a probe's probabilities, calibrated if it supports that; rows are read in blocks."""
+    """Return a probe's probabilities, calibrated if the probe supports this, block by block."""
     predict = getattr(probe, "predict_calibrated_proba", probe.predict_proba)
     blocks = []
     for first in range(0, n_rows, BLOCK_ROWS):

@@ -29,8 +29,8 @@ from twohot.solve import softmax
 # Standard normal quantile of a one-sided test at level 5 %.
 REFUTED = 1.645
 
-# Bound of logits before they are divided by their temperature, a safeguard: beyond it single
-# precision loses differences of a thousandth. With a smaller bound, the most probable classes of a
+# Safeguard: bound of logits before they are divided by their temperature. Above it, single
+# precision loses differences of 0.001. With a smaller bound, the most probable classes of a
 # confident discriminant would tie.
 LARGEST_LOGIT = 1e4
 
@@ -44,7 +44,7 @@ class LabelModel:
 
     weights: FloatArray  # (M,), of the logits of each member
     noise: FloatArray  # (K, K), Q: probability of each given label (column) of a true class (row)
-    log_likelihood: float  # of the given labels, mean over the rows
+    log_likelihood: float  # log-likelihood of the given labels, mean over the rows
 
     def log_probabilities(self, members: Sequence[FloatArray]) -> FloatArray:
         """Return log p (n, K) of the true class, without the given label."""
@@ -123,7 +123,7 @@ def fit_uniform_noise(
         return -float(share @ np.log(likelihood)), -np.array(gradient)
 
     size = max(float(centred.std()), SMALLEST)
-    # Start of the search, and bounds: steps stay finite, and noise below that of chance.
+    # Start of the search, and bounds that keep steps finite and the noise rate below chance level.
     start = np.array([np.clip(np.log(size), -12.0, 12.0), logit(0.1)])
     bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
@@ -137,7 +137,7 @@ def shares_of(weights: FloatArray | None, n_rows: int) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-# Up to so many classes, matrices of pairs are dense and in double precision: 32 MB.
+# Up to this many classes, matrices of pairs are in double precision: 32 MB.
 MOST_DENSE = 2_000
 
 
@@ -159,8 +159,8 @@ def weigh(
     """Return the model whose member weights maximise the likelihood of the given labels, Q fixed.
 
     With r = p Q[:, g] / P(g | x), the posterior, the derivative of log P by z is r - p. `scales`
-    bring the members to one scale: the weight of each member if it was alone. The search starts at
-    the most likely member alone, because overconfident sums have no gradient: there, noise explains
+    are the best weights of each member alone. The search starts at the single member of largest
+    likelihood. A start at an overconfident sum would have no gradient, because noise would explain
     every label that disagrees.
     """
     logits = np.stack(
@@ -197,7 +197,7 @@ def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray
 
 
 def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return the log-likelihood of each label under one member, at its best weight."""
+    """Return the log-likelihood of each label under a single member with its best weight."""
     temperature = fit_uniform_noise(logits, codes, None).temperature
     model = weigh([logits], codes, noise, np.array([1 / temperature]))
     return row_likelihoods(model, [logits], codes)
@@ -212,9 +212,9 @@ def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
 
 
 def normal_quantile(statistic: float, groups: IntArray | None) -> float:
-    """Return the normal quantile at the level of a statistic whose error comes from groups.
+    """Return the normal quantile at the same level as a statistic with errors clustered in groups.
 
-    With G groups it has Student's t distribution with G - 1 degrees of freedom.
+    With G groups the statistic has Student's t distribution with G - 1 degrees of freedom.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
 def naming_rows(
     X: Matrix, ids: RowIds | None = None, columns: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Name rows of X by their ids or positions in X in errors and warnings.
+    """Make errors and warnings name rows of X by their ids, or else by their positions in X.
 
     The column of a cell that is not finite is named by `columns`, if given.
     """
@@ -91,5 +91,5 @@ def naming_rows(
 
 
 def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
-    """Name the rows and columns of a table's features in messages as in its file."""
+    """Make messages name rows and columns of a table's features as in its file."""
     return naming_rows(table.features, table.ids, table.feature_columns)

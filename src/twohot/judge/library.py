@@ -39,17 +39,17 @@ from twohot.probes import (
 from twohot.rows import Block, Coordinates
 from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss, Settings, Solver
 
-# Penalties, as ridges (see `LinearProbe`), in steps of about three. The search of each kind starts
-# at FIRST, to save fits, and continues as long as it gains.
+# Penalties, as ridges (see `LinearProbe`), in steps of about a factor of three. The search of each
+# kind starts at FIRST, to save fits, and continues as long as the score improves.
 RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 FIRST = RIDGES.index(10.0)
 
-# Cost: rows on which penalties are compared. The standard error of a share of one half is .011.
+# Cost: rows on which penalties are compared. A share of one half then has a standard error of .011.
 SCORED_ROWS = 2_000
 
-# Chosen, cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero:
-# the remaining error of the logits is smaller than the effect of the next penalty. A robust loss
-# has small gradients long before its optimum.
+# Chosen, cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero.
+# The remaining error of the logits is smaller than the effect of the next penalty. The tolerance of
+# a robust loss is smaller, because its gradients are small far from its optimum.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
 # Chosen: numbers of nearest rows that vote, as candidates.
@@ -63,7 +63,7 @@ class Member:
     recipe: MemberRecipe
     logits: FloatArray  # (n, K), centred, of the rows of the sample
     temperature: float = 1.0  # divisor of its logits; 1 for a fit to the posterior
-    ends: tuple[Evaluation, ...] = ()  # of a linear probe: one per fold
+    ends: tuple[Evaluation, ...] = ()  # coefficients of a linear probe, one per fold
 
 
 @dataclass(eq=False)
@@ -113,7 +113,7 @@ class Library:
         return self._score(recipe, logits, n_passes)
 
     def complete(self, recipe: Recipe) -> None:
-        """Fit a probe on the other folds, and the probes of its warm start."""
+        """Fit a probe on the folds that are not scored, after the probes of its warm start."""
         folds, tried = range(len(self.splits)), self.tried[recipe]
         n_passes = tried.n_passes + sum(self._fit(recipe, fold) for fold in folds)
         self.tried[recipe] = replace(tried, n_passes=n_passes)
@@ -122,7 +122,7 @@ class Library:
         self.members[recipe] = Member(recipe, logits, tried.temperature, in_order)
 
     def _fit(self, recipe: Recipe, fold: int) -> float:
-        """Fit a probe without a fold, unless it exists; return the number of passes."""
+        """Fit a probe without one fold, unless this fit exists; return the number of passes."""
         ends = self._ends.setdefault(recipe, {})
         if fold in ends:
             return 0.0
@@ -147,7 +147,7 @@ class Library:
         return n_passes + more
 
     def _predict(self, recipe: Recipe, folds: Iterable[int]) -> FloatArray:
-        """Return the logits (n, K) of the held-out rows of some folds; other rows are not set."""
+        """Return logits (n, K), in which only the held-out rows of some folds are set."""
         logits = np.empty((len(self.sample.codes), self.sample.n_classes), np.float32)
         for fold in folds:
             _, held_out, rows = self.splits[fold]
@@ -202,7 +202,7 @@ class Library:
                 self.complete(recipe)
 
     def _walk(self, loss: Loss, start: Recipe | None, *, whiten: bool) -> Recipe:
-        """Search the penalties of one kind, smaller ones while they gain, else larger ones.
+        """Search the penalties of one kind: smaller while the score improves, else larger.
 
         Return the recipe of the first penalty, a warm start for other kinds.
         """
@@ -224,7 +224,7 @@ class Library:
         return recipes[FIRST]
 
     def _discriminant(self) -> None:
-        # Use all rows, also remote ones: one read.
+        # Read all rows once, including remote ones.
         sample, whole = self.sample, self.sample.whole
         n_before = whole.rows.n_passes
         whole.rows.attach(LABELS, np.maximum(sample.all_codes, 0))
@@ -243,7 +243,8 @@ class Library:
     def _leave_groups_out(self, logits: FloatArray, shrinkage: float) -> None:
         """Replace the logits of rows in groups by those of the discriminant of the other folds.
 
-        Leaving out the row alone is not enough: the rest of its group would confirm its label.
+        Leaving out only the row is not enough, because the rest of its group would confirm its
+        label.
         """
         shared = self.sample.shared[self.sample.index]
         for (_, held_out, rows), (coef, offset) in zip(
@@ -253,7 +254,7 @@ class Library:
             logits[rows[shared[rows]]] = found[shared[rows]]
 
     def discriminants(self, shrinkage: float) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield coefficients on the searched axes, and intercepts, of the fit without each fold."""
+        """Yield the coefficients and intercepts of the discriminant fitted without each fold."""
         for fitted, _, _ in self.splits:
             yield discriminant_coef(half_whitened_moments(fitted), shrinkage)
 
@@ -266,7 +267,7 @@ class Library:
         return index
 
     def vote(self, n_voters: int, targets: FloatArray) -> FloatArray:
-        """Return the logits (n, K) of the targets of the nearest rows of each row."""
+        """Return logits (n, K): the votes of each row's nearest rows for their targets."""
         return vote_logits(self.nearest[:, :n_voters], targets)
 
     # Selection ------------------------------------------------------------------------------
@@ -302,7 +303,7 @@ def is_robust(recipe: MemberRecipe) -> bool:
 
 
 def _gains(one: Tried, other: Tried) -> bool:
-    """Return whether a candidate has the larger likelihood or, if robust, agreement."""
+    """Return whether the first candidate has the larger likelihood; if robust, agreement."""
     if one.likelihood > other.likelihood:
         return True
     return is_robust(one.recipe) and one.agreement > other.agreement
@@ -316,7 +317,7 @@ def held_out_logits(held_out: Coordinates, recipe: Recipe, end: Evaluation) -> F
 
 
 def affine(block: Block, coef: FloatArray, offset: FloatArray) -> FloatArray:
-    """Return logits of a block by coefficients on the features of the rows. A kernel."""
+    """Return the logits of a block, given coefficients on the features. A kernel."""
     return np.asarray(block.prepared() @ coef.T + offset)
 
 

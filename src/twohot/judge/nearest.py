@@ -1,11 +1,11 @@
 """Nearest rows in memory, their votes, and the distance that defines near-duplicates.
 
-Squared distances between a block of rows x and all points y are computed, up to |x|², from
+Squared distances between a block of rows x and all points y are, up to |x|² and a factor of -2,
 
     x · y - |y|² / 2,
 
-one matrix product in float32. The distances of the few nearest points are then recomputed from the
-rows: the product loses the digits that distinguish copies from close rows.
+which is one matrix product in float32. The distances of the few nearest points are then computed
+again from the rows, because the product is too inexact to distinguish copies from close rows.
 
 With d_k(i) the distance of row i to its k-th nearest row, rows are near-duplicates if
 
@@ -24,17 +24,17 @@ from twohot.base import FloatArray, IntArray
 from twohot.judge.label_model import centre
 from twohot.rows import count_threads, map_on_cores
 
-# Size: rows compared with all points at once: 50 MB of products for 50,000 points.
+# Size: number of rows compared with all points at once; 50 MB of products for 50,000 points.
 BLOCK_ROWS = 256
 # Marks missing neighbours if there are fewer candidates than k.
 NO_NEIGHBOUR = -1
 # Chosen: number of neighbours that define the typical distance.
 N_NEIGHBOURS = 10
 # Chosen: maximum distance of near-duplicates, relative to the median distance to the last
-# neighbour. In many dimensions no two rows are half as far apart as usual by chance; two records of
-# one item are closer.
+# neighbour. In many dimensions, two rows are never by chance at half of the usual distance; two
+# records of one item are closer.
 COPY_DISTANCE = 0.2
-# Level: share of rows without a copy that may be taken for copies.
+# Level: expected share of rows that are taken for copies by chance.
 CHANCE = 1e-4
 
 
@@ -101,7 +101,7 @@ def _best(
     # Partition first: only the kept points need an order.
     first = scores.shape[1] - n_kept
     kept = np.argpartition(scores, first, axis=1)[:, first:]
-    # Row by row: the differences of a whole block would take k times its memory.
+    # Row by row, because the differences of a whole block would take k times its memory.
     distances = np.stack(
         [_distances(row, points[others]) for row, others in zip(rows, kept, strict=True)]
     )

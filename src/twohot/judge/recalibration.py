@@ -6,8 +6,8 @@ and for pseudo rows of weight w < 1 whose y is p itself. If few rows were checke
     q = sigmoid(a + b logit p),    a, log b maximise Σ w log P(y | q) - a²/(2·9) - (log b)²/2
 
 with P(y | q) = q^y (1 - q)^(1 - y). If more were checked, q is the isotonic regression of y on p.
-Neither changes the ranking of the rows. People check the most suspicious rows: the pseudo rows
-stand for the others, so that one surprise among the checked rows does not move all rows.
+Neither changes the ranking of the rows. People check the most suspicious rows. The pseudo rows
+represent the other rows, so that one surprising verdict does not change all probabilities.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ from sklearn.isotonic import IsotonicRegression
 
 from twohot.base import BoolArray, FloatArray, IntArray
 
-# Chosen: from so many checked rows on, use isotonic regression instead of a shift and a slope. Both
-# were equally good there in simulated reviews.
+# Chosen: with at least this many checked rows, use isotonic regression instead of a shift and a
+# slope. At this number, both were equally good in simulated reviews.
 ISOTONIC_ROWS = 50
-# Prior, chosen: variance of a, so that a shift by three (odds times twenty) is common. The variance
-# of log b is one.
+# Prior, chosen: variance of a, so that shifts of three (odds times twenty) are plausible. The
+# variance of log b is one.
 SHIFT_VARIANCE = 9.0
 # A safeguard that keeps steps finite: fewer than 50 rows cannot move log b so far.
 MOST_LOG_SLOPE = 10.0

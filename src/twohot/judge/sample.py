@@ -32,7 +32,7 @@ from twohot.judge.nearest import nearest_rows
 from twohot.probes import LABELS
 from twohot.rows import Block, Coordinates, shares_of_labels
 
-# Chosen, the usual number in cross-validation.
+# Chosen: five folds, the usual number in cross-validation.
 N_FOLDS = 5
 
 NO_GROUP = -1
@@ -41,15 +41,15 @@ NO_GROUP = -1
 # `all_groups` and `shared` of a `Sample`; the groups if copies of rows of the sample join theirs.
 GIVEN, GROUP, SHARED, JOINED = "given", "group", "shared", "joined"
 
-# Cost: maximum number of rows, and of rows times classes, for fitting the weights. They determine
-# the weights of ten members to a few hundredths.
+# Cost: maximum number of rows, and of rows times classes, for fitting the weights. With so many
+# rows, the weights of ten members are exact to a few hundredths.
 MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
 # Memory: maximum rows of a sample, and rows times classes. The logits of one member take 40 MB.
 SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
 
-# Chosen, cost: leading principal axes used by the library's fits. Twice as many change no choice
-# and take twice as long.
+# Chosen, cost: number of leading principal axes for the library's fits. Twice as many take twice as
+# long and change no choice.
 SEARCH_AXES = 256
 
 
@@ -59,7 +59,7 @@ class Sample:
 
     index: IntArray  # (n,), positions of these rows among all rows
     codes: IntArray  # (n,), given labels
-    all_codes: IntArray  # (n_rows,), of all rows; NO_LABEL without one
+    all_codes: IntArray  # (n_rows,), given labels of all rows; NO_LABEL for none
     weights: FloatArray | None  # (n,)
     groups: IntArray  # (n,), rows of one group are in one fold
     folds: IntArray  # (n,), the fold that holds out each row
@@ -68,10 +68,10 @@ class Sample:
     whole: Coordinates  # of all rows
     searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
     all_groups: IntArray  # (n_rows,), as `groups`; NO_GROUP if the sample has no row of the group
-    shared: BoolArray  # (n_rows,), rows whose group has other rows, also outside the sample
-    copy_distance: float = 0.0  # maximum distance of the directions of copies
-    n_copies: int = 0  # rows in one fold with all their copies
-    n_split: int = 0  # rows with a copy in another fold
+    shared: BoolArray  # (n_rows,), whether a row's group has other rows, in the sample or not
+    copy_distance: float = 0.0  # maximum distance of copies, after scaling to unit length
+    n_copies: int = 0  # number of rows whose copies are all in the same fold
+    n_split: int = 0  # number of rows with a copy in another fold
 
     @property
     def n_folds(self) -> int:
@@ -80,10 +80,10 @@ class Sample:
 
     @cached_property
     def model_rows(self) -> IntArray:
-        """Rows for fitting the weights: the first folds, and some rows of the next fold.
+        """Rows for fitting the weights: whole folds, then some rows of the next fold.
 
-        The latter are spread over the distance from the mean, so that they do not depend on the
-        order.
+        The rows of the next fold are spread evenly over the distance from the mean, so that they
+        do not depend on the order of the rows.
         """
         most = min(MODEL_ROWS, MODEL_CELLS // self.n_classes + 1)
         if len(self.codes) <= most:
@@ -112,7 +112,7 @@ class Sample:
         return own[:, own.shape[1] - self.points.shape[1] :]
 
     def attach_labels(self, codes: IntArray) -> None:
-        """Store the labels (n_rows,) and groups of all rows, which determine the fits."""
+        """Store the labels (n_rows,) and the groups of all rows with the rows, as columns."""
         rows = self.whole.rows
         for name, values in {GIVEN: codes, GROUP: self.all_groups, SHARED: self.shared}.items():
             rows.attach(name, values)
@@ -195,9 +195,9 @@ def draw_sample(
 def joined_groups(
     block: Block, points: FloatArray, groups: IntArray, copy_distance: float, basis: FloatArray
 ) -> IntArray:
-    """Return the group of each row, or that of the row of the sample of which it is a copy.
+    """Return the group of each row; a copy of a row of the sample gets the group of that row.
 
-    Rows without a label join no group, because all fits may predict them. A kernel.
+    Rows without a label keep their group, because all fits may predict them. A kernel.
     """
     group = np.array(block.columns[GROUP])
     alone = np.flatnonzero((group == NO_GROUP) & (block.columns[GIVEN] != NO_LABEL))
@@ -219,7 +219,7 @@ def directions(points: FloatArray) -> FloatArray:
 def _of_all_rows(
     own: IntArray, index: IntArray, groups: IntArray | None, codes: IntArray
 ) -> tuple[IntArray, BoolArray]:
-    """Return the group of the sample of each row, and whether the group has other labelled rows.
+    """Return each row's group in the sample, and whether this group has other labelled rows.
 
     `own` (n,) are the groups of the rows of the sample, `groups` (n_rows,) those that the user
     passed.
@@ -240,8 +240,8 @@ def _of_all_rows(
 def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
     """Return groups merged with groups of copies.
 
-    Copies may link groups to a chain that is larger than a fold. Most rows would then be held out
-    at once and judged by the few others. So rows of such a chain keep the groups as given.
+    Copies may link many groups to one that is larger than a fold. Then most rows would be held out
+    at once, and judged by the few others. So the groups in such a chain are not merged.
     """
     chains = merge_groups(groups, copies)
     is_large = np.bincount(chains)[chains] > len(chains) / n_folds
@@ -249,7 +249,7 @@ def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
 
 
 def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
-    """Return the numbers of rows with copies: all in the row's fold; some in another fold."""
+    """Return two counts: rows whose copies are all in their fold, and rows with other copies."""
     _, copy_of, sizes = np.unique(copies, return_inverse=True, return_counts=True)
     placed = np.unique(np.column_stack([copy_of, folds]), axis=0)
     n_places = np.bincount(placed[:, 0], minlength=len(sizes))
@@ -273,7 +273,7 @@ def spread_rows(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: i
 
 
 def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray) -> IntArray:
-    """Return the folds of some rows by a splitter or pairs of row numbers; each is held out once.
+    """Return the fold that holds out each row, by a splitter or pairs; raise unless there is one.
 
     Folds that hold out none of these rows are ignored.
     """
@@ -281,7 +281,7 @@ def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         advice = "pass None, a number of folds, a splitter of scikit-learn or pairs of row numbers."
         raise ArgumentError({"cv": cv}, "is not allowed", advice)
-    with warnings.catch_warnings():  # a splitter that ignores groups may still keep them together
+    with warnings.catch_warnings():  # even a splitter that ignores groups may keep them together
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
         pairs = list(cv.split(np.zeros((n_rows, 1)), codes, groups) if hasattr(cv, "split") else cv)
     folds = np.full(n_rows, -1)

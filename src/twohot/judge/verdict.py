@@ -48,22 +48,22 @@ WHY_ZERO = (
 class LabelVerdict:
     """The result for every row."""
 
-    codes: IntArray  # (n_rows,), given labels; NO_LABEL without one
+    codes: IntArray  # (n_rows,), given labels; NO_LABEL for none
     first: IntArray  # (n_rows,), the most probable class, without regard to the label
     second: IntArray  # (n_rows,), the second most probable class
     confidence: FloatArray  # (n_rows,), probability of the first
     runner_up: FloatArray  # (n_rows,), probability of the second
     doubt: FloatArray  # (n_rows,), probability that the label is wrong; NaN without one
-    share: float  # of wrong labels
-    interval: tuple[float, float]  # of the share
+    share: float  # estimated share of wrong labels
+    interval: tuple[float, float]  # interval of the share
     learnt: bool  # whether the features predict labels better than class frequencies alone
     n_classes: int
-    n_copies: int = 0  # rows with copies, judged without all copies
-    n_split: int = 0  # rows with copies, judged by fits with some copies
+    n_copies: int = 0  # number of rows with copies that are judged by fits without their copies
+    n_split: int = 0  # number of rows with copies that are judged by fits with some copies
 
     @cached_property
     def eligible(self) -> BoolArray:
-        """Labels that may be flagged: another class is more probable, and the label is not unique.
+        """Labels that may be flagged: another class is more probable, and the class has other rows.
 
         The only row of a class cannot be judged.
         """
@@ -101,7 +101,7 @@ def reach_verdict(
 ) -> LabelVerdict:
     """Return the verdict on the given labels (n_rows,) of all rows.
 
-    If there are rows outside the sample, `say` gets a line for every tenth of the rows.
+    If there are rows outside the sample, `say` is called with a line after each tenth of them.
     """
     sample, last = anchored.sample, anchored.last
     log_p = last.model.log_probabilities(last.logits)
@@ -125,7 +125,7 @@ def reach_verdict(
 
 
 def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> LabelVerdict:
-    """Return the verdict from the columns of `judge_columns` for all rows."""
+    """Return the verdict on all rows, given the array that `judge_columns` returned."""
     sample = anchored.sample
     first, second, confidence, runner_up, doubt = columns.T
     learnt = has_learnt(anchored)
@@ -169,8 +169,8 @@ def has_learnt(anchored: Anchored) -> bool:
     """Return whether the label model predicts labels better than class frequencies do.
 
     This is a one-sided test of the mean difference in held-out log-likelihood. Predictions must
-    also agree with the labels more often than by chance: with enough noise the model can fit a
-    classifier that is always wrong, such as leave-one-out on random features.
+    also agree with the labels more often than by chance. Otherwise, the model could fit much noise
+    to a classifier that is always wrong, such as leave-one-out on random features.
     """
     sample, first = anchored.sample, anchored.first
     n_classes, weights = sample.n_classes, sample.weights
@@ -187,9 +187,9 @@ def has_learnt(anchored: Anchored) -> bool:
 def share_interval(anchored: Anchored) -> tuple[float, float]:
     """Return a lower and an upper bound of the share of wrong labels.
 
-    Lower: the smallest part of the noise that the labels do not reject, by a test at level 5 %.
-    Upper: every label that a held-out classifier contradicts is wrong, and the others with their
-    probability. Both bounds are widened by two standard errors.
+    The lower bound is the smallest part of the noise that a test at level 5 % does not reject. For
+    the upper bound, every label that a held-out classifier contradicts counts as wrong, and the
+    other labels count by their probability. Both bounds are widened by two standard errors.
     """
     sample, stage, share = anchored.sample, anchored.first, anchored.share_wrong
     doubt = anchored.doubt(stage)
@@ -213,21 +213,21 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
 class BlockJudge:
     """Judges blocks of rows by fits without their groups.
 
-    A row outside the sample is in no fit. If its group is in the sample (as passed by the user, or
-    because its nearest row is a copy), it is judged as that group: by the fits without its fold and
-    by the votes of other groups. Otherwise it is judged by the mean of the fits of all folds. The
-    discriminant of all rows leaves out only the row itself. If the group has other labels, the
-    discriminants of the sample are used instead.
+    A row outside the sample was used in no fit. Its group may be in the sample: the user passed the
+    group, or a row of the sample is a copy. Then the row is judged by the fits without the group's
+    fold, and by the votes of other groups. Otherwise it is judged by the mean of the fits of all
+    folds. The discriminant of all rows leaves out only the row itself. If other rows of the group
+    have labels, the discriminants of the sample are used instead.
     """
 
     points: FloatArray  # (n, m), of the sample
     groups: IntArray  # (n,)
-    fold_of: IntArray  # of each group; one of them if a splitter splits copies
+    fold_of: IntArray  # fold of each group; one of several if a splitter splits copies
     basis: FloatArray  # (d, m), maps prepared rows to points
     noise: FloatArray  # (K, K)
     linear: "FoldLogits"  # weighted sum of the linear members
     discriminant: tuple[float, FloatArray, ClassMoments, float] | None
-    others: "FoldLogits"  # the discriminants of the sample, weighted
+    others: "FoldLogits"  # weighted sum of the sample's discriminants
     voters: list[tuple[float, int]]  # weights, and numbers of voters
     voted: FloatArray  # (n, K), targets of the rows of the sample, for votes
 
@@ -279,7 +279,7 @@ class BlockJudge:
         if self.discriminant is not None:
             weight, basis, moments, shrinkage = self.discriminant
             found = weight * centre(left_out_logits(block, basis, moments, shrinkage))
-            # It has seen the other labels of the row's group, or the label of a copy.
+            # The discriminant of all rows was fitted on other labels of the group, or on a copy.
             others = block.columns[SHARED] | (group != block.columns[GROUP])
             found[others] = self.others.of(points[others], folds[others])
             logits = logits + found
@@ -302,7 +302,7 @@ class BlockJudge:
 
 @dataclass(frozen=True, eq=False)
 class FoldLogits:
-    """Coefficients of the fits without each fold, and of their mean."""
+    """Coefficients of the fit without each fold, and the mean of all of them."""
 
     coef: FloatArray  # (folds + 1, K, m), the mean last, as number NO_FOLD
     offset: FloatArray  # (folds + 1, K)
@@ -314,13 +314,13 @@ class FoldLogits:
         return cls(np.zeros((*shape, sample.points.shape[1])), np.zeros(shape))
 
     def add(self, fold: int, coef: FloatArray, offset: FloatArray) -> None:
-        """Add the fit without a fold to its coefficients and to the mean."""
+        """Add coefficients of the fit without `fold` to that fold's sum and to the mean."""
         for place, share in ((fold, 1.0), (NO_FOLD, 1 / (len(self.coef) - 1))):
             self.coef[place] += share * coef
             self.offset[place] += share * offset
 
     def of(self, points: FloatArray, folds: IntArray) -> FloatArray:
-        """Return the centred logits of points, each by the fit without its fold."""
+        """Return the centred logits of points; each is predicted by the fit without its fold."""
         logits = np.empty((len(points), self.coef.shape[1]))
         for fold in np.unique(folds):
             some = folds == fold
@@ -376,7 +376,7 @@ def choose_flags(
     if budget is not None:
         n_flagged = budget
     elif precision is not None:
-        # Allow for rounding: .8 + .8 + .8 is less than 3 · .8.
+        # Allow for rounding: in floating point, .8 + .8 + .8 is less than 3 · .8.
         rounding = np.finfo(np.float64).eps * numbers
         kept = np.flatnonzero(found >= (precision - rounding) * numbers)
         n_flagged = int(kept[-1]) + 1 if kept.size else 0

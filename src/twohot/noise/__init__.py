@@ -1,4 +1,4 @@
-"""Label noise of a known kind, and synthetic features for experiments."""
+"""Add label noise of a known kind to labels, and make synthetic features."""
 
 from twohot.base import check_corruption
 from twohot.noise.boundary import boundary_noise

@@ -1,11 +1,11 @@
-"""Noise at class boundaries: rows that look like another class get its label.
+"""Noise at class boundaries: rows that look like another class get the label of that class.
 
 With P[i, k] the probability of class k for row i, by a probe fitted to true labels on other rows,
 and y the true label, row i is given another label with probability
 
     flip[i] = min(MOST, c · (1 + LEAST - P[i, y])),        c such that mean(flip) = noise_rate,
 
-and that label is k ≠ y with probability P[i, k] / (1 - P[i, y]). No corruption matrix describes
+and the new label is k ≠ y with probability P[i, k] / (1 - P[i, y]). No corruption matrix describes
 this noise: which labels are wrong depends on the row, as with human annotators.
 """
 
@@ -30,7 +30,7 @@ from twohot.noise.corruption import Corrupted, corrupted_to
 
 # The largest probability of a flip: no label is certain to be wrong.
 MOST = 0.95
-# The ambiguity of a row that the probe is certain of: no label is certain to be right either.
+# The ambiguity of a row with P[i, y] = 1: no label is certain to be right either.
 LEAST = 0.05
 
 
@@ -42,7 +42,7 @@ def boundary_noise(
     random_state: RandomState = None,
     classes: ArrayLike | None = None,
 ) -> Corrupted:
-    """Give wrong labels to rows near class boundaries: the label of a class they look like.
+    """Replace labels of rows near class boundaries by the label of a similar class.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ def boundary_noise(
     Returns
     -------
     Corrupted
-        As from `corrupt_labels`; in `corruption` a class without samples keeps its label.
+        As `corrupt_labels` returns. A class without samples has 1 on the diagonal of `corruption`.
 
     Notes
     -----
-    A sample whose other classes all have probability zero keeps its label; the others flip more
-    often, so that the rate is met.
+    A sample keeps its label if all other classes have probability zero. Other samples then flip
+    more often, so that the expected rate is `noise_rate`.
 
     Examples
     --------
@@ -98,9 +98,9 @@ def boundary_noise(
 def flip_probabilities(
     probabilities: NDArray[np.float64], codes: IntArray, noise_rate: float
 ) -> NDArray[np.float64]:
-    """Return the probability of each label to change, `noise_rate` on average."""
+    """Return for each label the probability of a change; the mean is `noise_rate`."""
     certainty = probabilities[np.arange(len(codes)), codes]
-    # Counted, not summed: next to a probability of one, a tiny one would be lost.
+    # Count positive entries: in a sum, tiny probabilities would be lost next to one.
     able = np.count_nonzero(probabilities, axis=1) > (certainty > 0)
     most = MOST * float(able.mean())
     if noise_rate > most:
@@ -116,12 +116,12 @@ def flip_probabilities(
 def _capped(ambiguity: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     """Return min(MOST, c · ambiguity), with c such that the sum is `total`.
 
-    If the m most ambiguous rows are at the bound MOST, c is the rest divided by their ambiguity,
+    If the m most ambiguous rows are at the bound MOST, then
 
         c = (total - m · MOST) / Σ ambiguity of the others,
 
-    and m is the smallest number for which no other row exceeds the bound. With any larger m, c is
-    smaller, so counting the numbers that are too small finds m.
+    and m is the smallest number for which no other row exceeds the bound. c decreases with m, so
+    that m equals the count of numbers that are too small.
     """
     if ambiguity.size == 0:
         return ambiguity

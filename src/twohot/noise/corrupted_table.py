@@ -1,4 +1,4 @@
-"""Label noise in a table: given labels that follow a corruption matrix, or depend on the rows.
+"""Add label noise to a table, by a corruption matrix or at class boundaries.
 
 The original labels are kept in `true_labels`; the request and the result are in the provenance.
 """
@@ -71,12 +71,12 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
         problem = "needs the superclass of each class, but this table has none"
         advice = f"set its superclass and superclass_names, or use one of {first_few(BY_NUMBER)}."
         raise ArgumentError({"kind": kind}, problem, advice)
-    # A superclass may have lost all its classes; here they are numbered without gaps.
+    # Superclasses are numbered again without gaps, because some may have no class left.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
 
 
 def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
-    r"""Return a corruption matrix from a file, in the order of the classes; values are unchecked.
+    r"""Read a corruption matrix from a file, in the order of the classes; values are unchecked.
 
     The file is a `.npy` file in that order, or a CSV file. The first line of a CSV file names the
     classes, in any order; a line for each true class follows, in the same order.
@@ -124,11 +124,12 @@ def corrupt_table(
     seed : int
         The same seed gives the same labels.
     exact : bool, default False
-        Draw the labels at random, or fix their counts; see `twohot.noise.corrupt_labels`.
+        Whether the counts of labels are fixed; see `twohot.noise.corrupt_labels`.
     split : str, optional
         The split whose labels change, or "all"; by default "train" if the table has splits.
     kind, rate
-        Origin of the matrix, for the provenance; by default the rate is computed from the matrix.
+        Kind and rate of the noise, stored in the provenance. By default the rate is computed from
+        the matrix.
 
     Returns
     -------
@@ -174,7 +175,7 @@ def corrupt_table_at_boundary(
     table, seed, split
         As for `corrupt_table`.
     probabilities : array of shape (n_corrupted, n_classes)
-        Probability of each class for each labelled row of the split, from a probe fitted to others.
+        Class probabilities of each labelled row of the split, from a probe fitted to other rows.
     noise_rate : float
         Expected share of labels that change; see `twohot.noise.boundary_noise`.
 

@@ -35,7 +35,7 @@ from twohot.base import (
     code_labels,
 )
 
-# Controlled rounding: whole numbers for a table of expected counts, with both margins kept --------
+# Controlled rounding: round a table of expected counts and keep its row and column sums -----------
 # Given expected counts E (n_rows, n_columns) whose row sums are whole, find whole counts X with
 #
 #     X[i, j]        the floor or the ceiling of E[i, j],
@@ -46,26 +46,26 @@ from twohot.base import (
 # columns through arcs of capacity one, and a flow problem with whole capacities that has a
 # fractional solution has a whole one too.
 #
-# Any maximum flow would do, but it rounds up arbitrary cells on its way, so that a remainder of
-# .6 has no advantage over one of .3. Hence two steps. `_diffuse` rounds row after row and passes
-# each column's error to the next row, so that a cell is rounded up about as often as its
-# remainder says and the column sums are nearly right. `_repair` removes the remaining errors by
-# a maximum flow.
+# A maximum flow finds such an X, but it rounds up arbitrary cells, whatever their remainders. Hence
+# two steps. `_diffuse` rounds row after row, and adds each column's rounding error to the next row.
+# So a cell is rounded up with a probability near its remainder, and column sums are nearly right.
+# `_repair` removes the remaining errors by a maximum flow.
 
 
 # An expected count this close to a whole number counts as whole. This is far above the rounding
-# error of n_per_class * corruption, and so small that the errors of 1000 × 1000 cells stay below
-# one, the smallest amount by which a flow problem with whole capacities can fail.
+# error of n_per_class * corruption. It is so small that the errors of 1000 × 1000 cells sum to less
+# than one, so that the flow problem with whole capacities has a solution.
 WHOLE = 1e-7
 
 
 def controlled_rounding(
     expected: NDArray[np.float64], row_sums: IntArray, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Round a table of expected counts and keep its margins; ties are broken at random.
+    """Round a table of expected counts and keep the sums of its rows and columns.
 
     The row sums of `expected` must be whole numbers, and the counts have exactly these row sums.
-    Every count and every column sum is the floor or the ceiling of its expectation.
+    Every count and every column sum is the floor or the ceiling of its expectation. Ties are broken
+    at random.
     """
     whole = np.floor(expected + WHOLE)
     remainder = expected - whole
@@ -81,7 +81,7 @@ def _diffuse(
     """Choose `n_up[i]` cells of each row i to round up, with column sums near the expected ones."""
     n_rows, n_columns = remainder.shape
     rounded_up = np.zeros(remainder.shape, dtype=bool)
-    # The start is random; otherwise the first rows would always favour the same columns.
+    # Random initial errors, so that the first rows do not always favour the same columns.
     owed = generator.uniform(-0.5, 0.5, n_columns)
     for row in generator.permutation(n_rows):
         claim = np.where(remainder[row] > 0, remainder[row] + owed, -np.inf)
@@ -94,9 +94,9 @@ def _diffuse(
 def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Move units within rows until each column sum is the floor or ceiling of its expectation.
 
-    The units of a column flow from the source to its node, and on to the sink if the column may
-    keep them. A column node has arcs to the rows where it is rounded up, and a row has arcs to the
-    columns where it is rounded down: a unit on this path moves from one column to the other.
+    The flow goes from the source to the columns, and from there to the sink if the column keeps the
+    unit. A column has arcs to the rows in which it is rounded up. A row has arcs to the columns
+    that are rounded down in it. A unit that flows along both arcs moves to the other column.
     """
     n_rows, n_columns = remainder.shape
     column_sums = rounded_up.sum(axis=0)
@@ -118,14 +118,14 @@ def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> ND
             (tail, head, 1),
             (source, columns, column_sums),
             (columns, sink, lowest),
-            # The ceilings share one node, which only passes what the floors do not use: a flow
-            # of all units therefore fills every floor.
+            # All ceilings share one node, with the capacity that the floors leave. So a flow of
+            # all units fills every floor.
             (columns, above_floor, highest - lowest),
             (above_floor, sink, column_sums.sum() - lowest.sum()),
         ],
     )
     flow = maximum_flow(network, source, sink).flow
-    # A flow from a row to a column rounds the cell up; the reverse counts -1 and rounds it down.
+    # A flow from a row to a column rounds the cell up; a flow from column to row rounds it down.
     moved: NDArray[np.int64] = flow[:n_rows, n_rows : n_rows + n_columns].toarray().astype(np.int64)
     return rounded_up.astype(np.int64) + moved
 
@@ -155,7 +155,7 @@ class Corrupted:
 
 
 def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
-    """Return the matrix of noise that is equally likely for all other classes.
+    """Return the corruption matrix of noise that is equally likely for all other classes.
 
     Parameters
     ----------
@@ -183,15 +183,15 @@ def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
 def asymmetric(
     n_classes: int, noise_rate: float, confused_with: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the matrix of noise that is twice as likely for one other class as for the rest.
+    """Return the corruption matrix of noise that is twice as likely for one class as for others.
 
     Parameters
     ----------
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        The class each class is most often confused with; by default the next one, and the first
-        for the last. Given labels stay balanced only if it is a permutation.
+        The class that each class is most often confused with; by default the next class,
+        cyclically. Given labels stay balanced only if it is a permutation.
 
     Returns
     -------
@@ -215,14 +215,14 @@ def asymmetric(
 def pair_flip(
     n_classes: int, noise_rate: float, confused_with: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the matrix of noise that confuses each class with only one other class.
+    """Return the corruption matrix of noise that confuses each class with one other class.
 
     Parameters
     ----------
     n_classes, noise_rate
         As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
-        The class each class is confused with; by default the next one, and the first for the last.
+        The class that each class is confused with; by default the next class, cyclically.
 
     Returns
     -------
@@ -243,7 +243,7 @@ def pair_flip(
 
 
 def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.float64]:
-    """Return the matrix of noise within superclasses.
+    """Return the corruption matrix of noise within superclasses.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.flo
     noise_rate = check_within("noise_rate", noise_rate, 0, 1)
     superclass = check_superclass(superclass)
     size = np.bincount(superclass)[superclass]
-    # A class alone in its superclass is not confused: its noise rate is zero.
+    # The only class of a superclass has a noise rate of zero.
     rate = np.where(size > 1, noise_rate, 0.0)
     same_superclass = superclass[:, np.newaxis] == superclass
     share = rate / np.maximum(size - 1, 1)
@@ -293,10 +293,9 @@ def corrupt_labels(
         Row true class, column given label; rows sum to one.
     exact : bool, default False
         If False, each given label is drawn independently from the row of its true class. If True,
-        the counts are fixed: each number of samples of class k with given label k' is its
-        expectation rounded up or down, and so is each number of samples with given label k'.
-        Classes of equal size stay so if the columns of `corruption` also sum to one. Then
-        chance only decides which samples get which label, and which fractions are rounded up.
+        each count of samples with true class k and given label k' is its expectation, rounded up
+        or down. So is each count of samples with given label k'. Only the assignment of labels to
+        samples, and the rounding, are random.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.
     classes : array of shape (n_classes,), optional
@@ -337,7 +336,7 @@ def corrupt_labels(
 
 
 def corrupted_to(true: Labels, given: IntArray, asked: NDArray[np.float64]) -> Corrupted:
-    """Return the record of changed labels; a class without samples keeps its requested row."""
+    """Return the `Corrupted` record of labels; classes without samples keep their requested row."""
     counts = np.zeros((true.n_classes, true.n_classes), dtype=np.int64)
     np.add.at(counts, (true.codes[true.labelled], given[true.labelled]), 1)
     sampled = true.sizes > 0

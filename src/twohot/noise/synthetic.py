@@ -12,8 +12,8 @@ classes k and l have an expected inner product of exactly m_k · m_l. The means 
                           elsewhere         otherwise.
 
 With h the size of a superclass, W = (same_class - same_superclass) I
-+ (same_superclass - elsewhere) (blocks of ones) + elsewhere (all ones), which for a negative
-`elsewhere` is positive semidefinite if and only if
++ (same_superclass - elsewhere) (blocks of ones) + elsewhere (all ones). For a negative
+`elsewhere`, W is positive semidefinite if and only if
 
     -elsewhere · Σ_superclasses h / (same_class - same_superclass
                                      + (same_superclass - elsewhere) h)  ≤  1.
@@ -42,7 +42,7 @@ from twohot.base import (
     check_within,
 )
 
-# Rows generated at once: enough for a fast matrix product, with temporaries of a few MB.
+# Number of rows generated at once: fast matrix products, and temporary arrays of a few MB.
 BLOCK_ROWS = 2048
 
 # Eigenvalues of W below this share of its trace are rounding errors.
@@ -74,11 +74,11 @@ def make_features(
 ) -> SyntheticFeatures:
     """Return unit-norm features with given correlations between classes.
 
-    With at least as many features as classes (or as the rank of the classes' correlations) the
-    expected inner products are exact. With fewer features no such class means exist: the means then
-    have the right length and random directions, and an inner product of two classes deviates by
-    about same_class · sqrt(1 / n_features - 1 / n_classes), up or down. The inner
-    products of `class_means` are the expected ones in both cases.
+    With at least as many features as classes (or as the rank of the correlations), the expected
+    inner products are exact. With fewer features, no such class means exist. The means then have
+    the right length and random directions, and the inner product of two class means differs from
+    the requested one by about same_class · sqrt(1 / n_features - 1 / n_classes). In both cases,
+    the inner products of `class_means` are the expected ones of the samples.
 
     Parameters
     ----------
@@ -90,15 +90,15 @@ def make_features(
         Number of features, at least 2.
     same_class, same_superclass, elsewhere : float
         Expected inner product of two different samples of the same class, of two classes in one
-        superclass, and of two superclasses, in non-increasing order. `elsewhere` may be negative as
-        far as vectors with such inner products exist.
+        superclass, and of two superclasses, in non-increasing order. `elsewhere` may be negative if
+        vectors with such inner products exist.
     superclass : array of shape (n_classes,), optional
         The superclass of each class, numbered 0, 1, … without gaps. By default every class is its
         own superclass, and `same_superclass` must not be passed.
     decay : float, default 0.8
         The variance within a class decreases as i^(-decay) along its i-th principal axis; with 0 it
-        is the same in all directions. The default spreads it over about as many axes as in ImageNet
-        features of CIFAR-100.
+        is the same in all directions. The default resembles the variances of ImageNet features of
+        CIFAR-100.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same features.
     dtype : {float32, float64}, default float32
@@ -153,7 +153,7 @@ def _sample(
         mean = class_means[labels[start : start + BLOCK_ROWS]]
         noise = generator.standard_normal(rows.shape, dtype=rows.dtype)
         np.matmul(noise, mixing, out=rows)
-        # If the squared length same_class is zero, so are the means; any divisor works.
+        # If same_class is zero, the means are zero too, and any divisor works.
         along = np.einsum("ij,ij->i", rows, mean) / (same_class or 1.0)
         rows -= along[:, np.newaxis] * mean
         rows *= (math.sqrt(1 - same_class) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
@@ -167,7 +167,7 @@ def _class_means(
     n_features: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return randomly rotated vectors with the Gram matrix W, or at least with its diagonal."""
+    """Return randomly rotated vectors with Gram matrix W; with few features, only its diagonal."""
     same_class, same_superclass, elsewhere = correlations.values()
     gram = np.where(superclass[:, np.newaxis] == superclass, same_superclass, elsewhere)
     np.fill_diagonal(gram, same_class)
@@ -186,10 +186,10 @@ def _class_means(
 def _orthonormal(
     n_rows: int, n_columns: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return a random matrix with orthonormal rows or, if there are too many, columns."""
+    """Return a random matrix with orthonormal rows, or columns if there are more rows."""
     gaussian = generator.standard_normal((max(n_rows, n_columns), min(n_rows, n_columns)))
     basis, triangle = np.linalg.qr(gaussian)
-    # The signs make it uniform over all rotations, whatever the convention of the factorisation.
+    # Fixing the signs makes the matrix uniform over all rotations.
     basis *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
     return basis.T if n_rows <= n_columns else basis
 
@@ -197,16 +197,16 @@ def _orthonormal(
 def _not_semidefinite(
     correlations: Mapping[str, float], superclass: NDArray[np.intp], eigenvalue: float
 ) -> ArgumentError:
-    """Return the error for these correlations, with a possible value."""
+    """Return the error that no vectors have these correlations; it advises a possible value."""
     sizes = np.bincount(superclass)
     c, d, elsewhere = correlations.values()
 
-    def excess(minus_elsewhere: float) -> float:  # the condition at the top, as "≤ 0"
+    def excess(minus_elsewhere: float) -> float:  # the condition in the module docstring, ≤ 0
         shares = sizes / (c - d + (d + minus_elsewhere) * sizes)
         return minus_elsewhere * float(shares.sum()) - 1
 
-    # It increases with -elsewhere. `elsewhere` cannot exceed `same_superclass`; the message has six
-    # digits of it, rounded towards the allowed side.
+    # The excess increases with -elsewhere. The message has six digits of the bound, rounded to the
+    # allowed side.
     start = max(1e-6, -d)
     advice = "raise same_superclass or same_class."
     if excess(start) < 0:
@@ -218,7 +218,7 @@ def _not_semidefinite(
 
 
 def _check_correlations(asked: Mapping[str, float], *, grouped: bool) -> dict[str, float]:
-    """Return the three correlations, which must not increase from the nearer to the farther."""
+    """Return the three correlations; raise unless they are in non-increasing order."""
     lowest = {"same_class": 0}
     given = {name: check_within(name, asked[name], lowest.get(name, -1), 1) for name in asked}
     if not grouped:
@@ -227,7 +227,7 @@ def _check_correlations(asked: Mapping[str, float], *, grouped: bool) -> dict[st
             advice = "also pass {superclass}, the superclass of each class."
             argument = {"same_superclass": given["same_superclass"]}
             raise ArgumentError(argument, problem, advice, superclass=...)
-        # Each class is its own superclass: any value in order works.
+        # Each class is its own superclass, so that same_superclass has no effect.
         given["same_superclass"] = max(0.0, given["elsewhere"])
     # Rounded to twelve digits: the squares of tiny numbers would underflow.
     found = {name: round(value, 12) for name, value in given.items()}

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: fit a recipe in rounds, predict, save and load."""
+"""The probes, which are scikit-learn estimators: fit in rounds, predict, save and load."""
 
 from twohot.probes.base import STUDENT_RIDGE as STUDENT_RIDGE
 from twohot.probes.base import Probe as Probe

@@ -1,4 +1,4 @@
-"""Base class of the probes: shared parameters, and fitting a recipe."""
+"""Base class of the probes: the shared parameters, and `fit`."""
 
 import os
 import time
@@ -41,16 +41,16 @@ from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, restore_on_f
 from twohot.rows import Rows, one_blas_thread
 from twohot.solve import Loss, LossParameters, Settings, Targets, make_loss, softmax
 
-# Number of outputs (rows times classes) from which a fit takes a minute or more on two cores.
+# With this many outputs (rows times classes), a fit takes a minute or more on two cores.
 MANY_OUTPUTS = 10**8
-# Typical passes per round at the default tolerance, on embeddings of images and texts.
+# Typical number of passes per round at the default tolerance, on embeddings.
 USUAL_PASSES = 10
 
 
 def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
-    """Warn of a fit with very many outputs, and estimate its time on this machine.
+    """Warn if a fit has very many outputs; the warning estimates its time on this machine.
 
-    Rows in remote chunks are not timed: their workers report progress.
+    There is no warning for rows in remote chunks, whose workers report progress.
     """
     if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
         return
@@ -66,7 +66,7 @@ def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
 
 
 def seconds_of_block(rows: Rows) -> float:
-    """Return the seconds that a pass over the first block takes in one thread."""
+    """Measure the seconds that a pass over the first block takes in one thread."""
     block = rows.block(0)
     coef = np.zeros((rows.n_classes, rows.n_features), rows.dtype)
     start = time.perf_counter()
@@ -79,14 +79,14 @@ Penalty: TypeAlias = float | Sequence[float] | None
 
 STARTS = ("teacher", "zero")
 
-# Best ridge for students on embeddings of images and texts with 10 to 80 % wrong labels, for all
-# numbers of classes and rows. The default ridge of a single fit depends on its loss.
+# The best ridge of students on embeddings with 10 to 80 % wrong labels, for all numbers of classes
+# and rows in our experiments. The default ridge of a single fit depends on its loss.
 STUDENT_RIDGE = 10.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Probe(LossParameters, FittedProbe):
-    """Base of the probes: rounds of softmax regression on prepared features.
+    """Base class of the probes, which fit softmax regressions in rounds.
 
     The fields are the shared parameters; see `LinearProbe`.
     """
@@ -102,7 +102,7 @@ class Probe(LossParameters, FittedProbe):
 
     @abstractmethod
     def _rounds(self, n_classes: int) -> list[Recipe]:
-        """Return the recipe of each round, without penalties, teachers and whitening."""
+        """Return the recipes of all rounds; penalty, teacher and whitening are set later."""
 
     def _default_ridge(self) -> float:
         """Return the default strength of the penalty."""
@@ -129,8 +129,8 @@ class Probe(LossParameters, FittedProbe):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows.
         checkpoint : path, optional
-            File for finished rounds, any fsspec path. It is written after every round; a fit that
-            finds its own file continues after the last round in it.
+            File for finished rounds, any fsspec path. It is written after every round. If the file
+            of the same fit exists, the fit continues after the last finished round.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight)
         given, column = LabelTargets(labels.n_classes), labels.codes
@@ -185,7 +185,7 @@ class Probe(LossParameters, FittedProbe):
         recipe = self._recipe(len(classes))
         settings, verbosity = self._settings(), self._verbosity()
         weights = row_weights(X, column, classes, self.class_weight, sample_weight)
-        # Products outside the passes are too small to profit from BLAS threads.
+        # Matrix products outside the passes are too small for BLAS threads to help.
         with one_blas_thread():
             preparation, plain = prepare_as(
                 self,
@@ -234,7 +234,7 @@ class Probe(LossParameters, FittedProbe):
         return self
 
     def _recipe(self, n_classes: int) -> Recipe:
-        """Return the recipe of the last round, which links to its teachers; penalties are set."""
+        """Return the recipe of the last round, with penalty and link to the earlier rounds."""
         check_random_state("random_state", self.random_state)
         steps, whiten = self._rounds(n_classes), check_flag("whiten", self.whiten)
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(steps))

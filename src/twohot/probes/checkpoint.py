@@ -1,8 +1,8 @@
 """Checkpoints: the finished part of a fit in a file, from which an interrupted fit continues.
 
-The file holds the finished rounds with their certificates, the state at the end of the last round,
-and the candidates that a search has evaluated. It also identifies the fit: its settings, rows,
-labels and classes. The checkpoint of another fit is rejected.
+The file has the finished rounds, the state at the end of the last round, and the candidates that a
+search has evaluated. It also has the settings, and digests of rows, labels and classes. The
+checkpoint of another fit is rejected.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from twohot.probes.recipe import Round
 from twohot.rows import Block, ClusterLostError, Coordinates, Preparation, Rows, Terms, lost_after
 from twohot.solve import Evaluation
 
-# Fingerprint of the rows: other rows, or another order, give other numbers ------------------------
+# Fingerprint of the rows: it differs for other rows and for another order -------------------------
 # Row i gets M pseudo-random numbers u_i from its position. With S = Σ_i u_i φ(x_i)ᵀ (M, d) and
 # weights w,
 #
@@ -36,7 +36,7 @@ from twohot.solve import Evaluation
 #
 # do not depend on rotations of the features, nor (up to rounding) on the blocks.
 
-# M: one number could agree by chance; that all entries of S Sᵀ agree is practically impossible.
+# M: a single number could agree by chance, but not all entries of S Sᵀ.
 N_DRAWN = 4
 
 
@@ -58,11 +58,11 @@ def drawn_sums(block: Block) -> Terms:
     return drawn.T @ x, drawn.T @ weights, *squares
 
 
-# Tolerance, relative, for the mean row and the fingerprint: another machine rounds sums in another
-# order.
+# Relative tolerance for the mean row and the fingerprint, because sums are rounded differently on
+# other machines.
 SAME_ROWS = 1e-5
 
-# Exceptions that reading a damaged file, or one of another format, may raise.
+# Exceptions of readers if a file is damaged or has another format.
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile)
 
 OTHER_PATH = "pass another path, or delete the file."
@@ -71,11 +71,11 @@ Record = TypeVar("Record", Round, Evaluation)
 
 
 class OtherFitError(ArgumentError):
-    """Raised if a checkpoint exists and does not belong to this fit."""
+    """Error if the file of a checkpoint belongs to another fit."""
 
 
 class Checkpoint:
-    """A file with the finished part of a fit, and what identifies the fit.
+    """A file with the finished part of a fit, and with data that identifies the fit.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Checkpoint:
         self._save()
 
     def tried(self, candidate: str) -> tuple[Evaluation | None, float]:
-        """Return the final evaluation of a candidate (None if not yet tried), and its passes."""
+        """Return the final evaluation of a candidate and its passes; None if it was not tried."""
         n_passes: float = self._finished.get(candidate, {}).get("n_passes", 0.0)
         return self._record(Evaluation, f"{candidate}, end"), n_passes
 
@@ -179,7 +179,7 @@ def _agree(stored: FloatArray, sums: FloatArray) -> bool:
 
 
 def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record; raise unless its arrays have one row per class."""
+    """Return the fields of a record from its arrays; raise if they have other shapes."""
     record = {field: arrays.get(f"{number}.{field}", value) for field, value in fields.items()}
     held = [value for value in record.values() if isinstance(value, np.ndarray)]
     lengths = {len(each) for each in held}
@@ -191,7 +191,7 @@ def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) ->
 
 @contextmanager
 def resumable(path: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Add to the error of a lost cluster how the work continues from its checkpoint."""
+    """If the cluster is lost, add to the error how to continue from the checkpoint."""
     try:
         yield
     except ClusterLostError as error:
@@ -235,8 +235,8 @@ def checkpoint_at(
 def _drawn_along(coordinates: Coordinates) -> FloatArray:
     """Return the fingerprint of the axes: random coefficients along them, on the features.
 
-    The end of a fit is saved along its axes, and another version or machine may flip one of them.
-    Axes with little variance are arbitrary, and have little weight.
+    A checkpoint stores coefficients along the axes, and another machine may flip the sign of an
+    axis. Axes with little variance are arbitrary, so they have little weight in the fingerprint.
     """
     scale = np.sqrt(np.maximum(coordinates.axes.variances, 0))
     drawn = np.random.default_rng(0).normal(size=(1, len(scale)))

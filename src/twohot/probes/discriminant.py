@@ -8,10 +8,10 @@ Along m axes, with weights n_k of the rows of class k, N of all rows, and means 
 The axes are the eigenvectors of S: Σ is diagonal there for any shrinkage γ, so its inverse is a
 division. They span the leading principal axes of the rows, which are half-whitened first; without
 this, tr(S)/m would be dominated by the few axes of largest variance. A few axes of nearly equal
-variance are not whitened: the classes may be equally wide in every direction, and shrinking to I is
-then right.
+variance are not whitened: the classes may then have equal variance in every direction, which
+shrinkage to I assumes.
 
-A class without rows gets the mean of all rows, and every class at least the prior of half a row.
+A class without rows gets the mean of all rows. Every class has at least the prior of half a row.
 
 Leave-one-out logits are exact, without fitting again. A row z of weight w is removed from its
 class g, of weight n:
@@ -40,19 +40,19 @@ from twohot.probes.recipe import Round
 from twohot.probes.rounds import LABELS, LabelTargets
 from twohot.rows import Block, Coordinates, Rows, Terms
 
-# If the rows of each class are identical, S is zero. Shrinkage then uses this share of the mean
-# variance of all rows.
+# If the rows of each class are identical, S is zero. Then this share of the mean variance of all
+# rows replaces tr(S)/m.
 LEAST_SPREAD = 1e-6
 
 # A class with at most this weight counts as empty. Weights have mean one.
 NO_ROWS = 1e-6
 
-# Axes are few below this number, and vary nearly alike if no variance is more than this multiple of
-# another. Chosen on four classes of equal width in 20 dimensions with 40 % wrong labels: accuracy
-# 65.4 % instead of 65.1 %.
+# Rows are not whitened if there are fewer axes than this, and no variance is more than this
+# multiple of another. Chosen on four classes of equal variance in 20 dimensions with 40 % wrong
+# labels: accuracy is 65.4 % instead of 65.1 %.
 MANY_AXES, ALIKE = 64, 10.0
 
-# Minimum prior of a class, in rows: a class may be missing by chance.
+# Minimum prior of a class, as a number of rows, because a class may be missing by chance.
 LEAST_ROWS = 0.5
 
 
@@ -62,7 +62,7 @@ class ClassMoments:
 
     read: FloatArray  # (d, m), the basis that rows are projected on
     vectors: FloatArray  # (m, m), axes as columns, in float64, on the projected rows
-    variances: FloatArray  # (m,), of rows about the mean of their class: the eigenvalues of S
+    variances: FloatArray  # (m,), variances of rows around their class mean: the eigenvalues of S
     means: FloatArray  # (K, m), of the rows of each class
     weights: FloatArray  # (K,), of the rows of each class
     mean: FloatArray  # (m,), of all rows
@@ -98,8 +98,8 @@ def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> C
 def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -> ClassMoments:
     """Return the class moments along the `n_axes` leading axes of half-whitened rows.
 
-    An audit always half-whitens: if classes are well separated, rows with wrong labels widen their
-    class, and a covariance that is equal in all directions would make it overlap the others.
+    An audit always half-whitens. Rows with wrong labels increase the variance of their class in the
+    direction of other classes. With equal variances in all directions, classes would then overlap.
     """
     intercept = coordinates.rows.intercept
     axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)
@@ -107,7 +107,7 @@ def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -
 
 
 def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:
-    """Return the class moments of labelled rows in the span of a basis; one read of the rows."""
+    """Read labelled rows once; return the moments of each class in the span of `basis`."""
     weights, sums, squares = rows.sum(class_terms, basis.astype(rows.dtype), rows.n_classes)
     total, n_axes = weights.sum(), basis.shape[1]
     mean = sums.sum(axis=0) / total
@@ -165,7 +165,7 @@ def discriminant_round(
     coef, offset = discriminant_coef(moments, shrinkage)
     if coordinates.rows.intercept:
         coef = np.column_stack([coef, offset])
-    # Directions orthogonal to all axes are left out; axes may have a scale.
+    # Coefficients are zero orthogonal to all axes. Axes may have a scale.
     along = coordinates.axes.project(coef, coordinates.rows.n_jobs)
     coef = coordinates.to_features(along)
     if coordinates.rows.intercept:
@@ -189,21 +189,21 @@ def discriminant_round(
 # Shrinkages that "auto" compares, from almost none to mostly the mean variance.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
-# Further shrinkages for fewer than MANY_AXES axes with this many rows for each: such a covariance
-# can be estimated without shrinking. A few features may have different units, and the mean variance
-# then hides all features but the one of largest variance.
+# Further shrinkages if there are fewer than MANY_AXES axes and this many rows per axis. Such a
+# covariance can be estimated without shrinkage. A few features may have different units: shrinkage
+# to the mean variance would then hide all features except the one of largest variance.
 ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
 
 # Maximum number of rows for the comparison, to limit its cost of three products per shrinkage. The
 # best shrinkage on so many rows is nearly always the best on all rows, or next to it and as good.
 COMPARED_ROWS = 4_000
 
-# Products of all rows with the class means that the logits for one shrinkage need.
+# Number of products of all rows with the class means, for the logits at one shrinkage.
 MEAN_PRODUCTS = 3
 
 
 def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) -> FloatArray:
-    """Return the leave-one-out logits (N, K) of labelled rows and their moments, in one read."""
+    """Read labelled rows once; return their leave-one-out logits (N, K), given the moments."""
     basis = moments.read.astype(rows.dtype)
     return np.concatenate(list(rows.map(left_out_logits, basis, moments, shrinkage)))
 
@@ -212,7 +212,7 @@ def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     """Return the shrinkages to compare."""
     n_axes = len(moments.variances)
     many_rows = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
-    full = (1.0,) if moments.equal_spread else ()  # classes may be equally wide in all directions
+    full = (1.0,) if moments.equal_spread else ()  # classes may have equal variances
     return (*(LITTLE_SHRINKAGES if many_rows else ()), *SHRINKAGES, *full)
 
 
@@ -225,8 +225,8 @@ def choose_shrinkage(
 ) -> float:
     """Return the shrinkage whose leave-one-out predictions agree best with the labels.
 
-    Ties go to the largest shrinkage. If there are many rows, a sample is compared, drawn by content
-    so that it does not depend on the order of the rows.
+    Of equally good ones, it is the largest. If there are many rows, a sample is used. The sample
+    depends on the content of the rows, not on their order.
     """
     shrinkages = shrinkages_for(moments) if shrinkages is None else shrinkages
     if rows.n_samples > most_rows:
@@ -257,7 +257,7 @@ def left_out_logits(
 def left_out_hits(
     block: Block, basis: FloatArray, moments: ClassMoments, shrinkages: tuple[float, ...]
 ) -> Terms:
-    """Return the weight of rows predicted correctly when left out, by shrinkage. A kernel."""
+    """Return for each shrinkage the weight of correct leave-one-out predictions. A kernel."""
     block.row_products += MEAN_PRODUCTS * len(shrinkages) * len(block)
     left_out = LeftOut.of(block, basis, moments)
     weights = weight_of_rows(block)[:, 0]
@@ -267,7 +267,7 @@ def left_out_hits(
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Rows of a block, each with the changes to its class when it is left out."""
+    """Rows of a block, and the moments of their classes after each row is removed."""
 
     z: FloatArray  # (rows, m)
     labels: IntArray  # (rows,)
@@ -280,14 +280,14 @@ class LeftOut:
     @classmethod
     def of(cls, block: Block, basis: FloatArray, moments: ClassMoments) -> "LeftOut":
         """Return the rows of a block along the axes, and the changes."""
-        # Projected exactly as for the moments: if one row is the whole spread of its class, the
-        # difference after removing it must not be rounding noise.
+        # Project exactly as for the moments. If a single row causes all variance of its class, the
+        # variance without it must be zero up to rounding.
         z = along(block, basis) @ moments.vectors
         weights, labels = weight_of_rows(block), block.columns[LABELS]
         class_weights = moments.weights[labels, np.newaxis]
         class_rest = class_weights - weights
         alone = class_rest <= NO_ROWS
-        # A row with nearly all of the weight leaves too little to estimate from.
+        # If one row has nearly all of the weight, the other rows are too few for an estimate.
         rest = np.maximum(moments.total - weights, LEAST_ROWS)
         mean, class_mean = moments.mean, moments.means[labels]
         residual = np.where(alone, 0, z - class_mean)

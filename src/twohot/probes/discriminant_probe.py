@@ -18,8 +18,8 @@ from twohot.probes.inputs import check_rows_to_fit, row_weights
 from twohot.probes.rounds import LABELS, restore_on_failure
 from twohot.rows import Rows, one_blas_thread
 
-# Without shrinkage the covariance may be singular. With less than this, the leverage of a row in a
-# small dataset may equal one up to rounding.
+# Minimum shrinkage. Without shrinkage the covariance may be singular. With less shrinkage, the
+# leverage of a row in a small dataset may be one up to rounding.
 LEAST_SHRINKAGE = 1e-6
 
 
@@ -74,7 +74,7 @@ class DiscriminantProbe(FittedProbe):
     shrinkage: float | str = "auto"
     n_axes: int = 512
 
-    # Not parameters here: the priors give the intercept, and there are no iterations.
+    # Other probes have these parameters. Here the priors give the intercept, without iterations.
     fit_intercept: bool | str = field(init=False, default="auto")
     max_iter: int = field(init=False, default=1)
 
@@ -94,7 +94,7 @@ class DiscriminantProbe(FittedProbe):
     def fit_leave_one_out(
         self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
-        """Fit the probe; return the leave-one-out logits: those of a fit without the row.
+        """Fit the probe; return logits in which each row is predicted by a fit without it.
 
         They are exact for a fixed shrinkage and for the preparation computed from all rows. A row
         is left out with its whole weight. A class whose only row is left out gets the mean of the

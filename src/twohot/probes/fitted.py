@@ -134,7 +134,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[Any] = field(init=False)
     n_iter_: int = field(init=False)
-    # How the features were made, in the format of `twohot.extract`; set it before `save`.
+    # Origin of the features, as JSON of `twohot.extract.FeatureOrigin`. Set it before `save`.
     feature_origin_: dict[str, str] = field(init=False)
 
     def _say(self, line: str) -> None:
@@ -189,14 +189,14 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
-        last = self._last()  # raises if the probe is not fitted
+        last = self._last()  # raise if the probe is not fitted
         return self._map_logits(X, last, partial(most_likely, classes=self.classes_))
 
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict`.
 
-        Rows of a class that the probe was not trained on count as wrong, because cross-validation
-        may put all rows of a rare class into one fold. It raises if no label in `y` is known.
+        Rows of classes that the probe was not trained on count as wrong. In cross-validation, all
+        rows of a rare class may be in one fold. An error is raised if no label in `y` is known.
         """
         check_same_rows(X, y=y, sample_weight=sample_weight)
         predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
@@ -241,7 +241,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted probe to a file for `twohot.load`; nothing is pickled."""
+        """Write the fitted probe to a file without pickles; `twohot.load` reads it."""
         check_is_fitted(self)
         state = FittedState(
             estimator=type(self).__name__,
@@ -263,7 +263,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `probabilities`, with columns in the order of `classes_`. Needs the extra `onnx`. (`coef_`
         alone is not enough: it applies to prepared rows, centred and of unit norm.)
         """
-        last = self._last()  # raises if the probe is not fitted
+        last = self._last()  # raise if the probe is not fitted
         write_onnx(path, self.preparation_, last, self.classes_, dtype)
 
     @classmethod
@@ -290,7 +290,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probe
 
     def _notes(self) -> dict[str, Any]:
-        """Return the other state that a file stores, as JSON."""
+        """Return state of a subclass for the file, as JSON."""
         return {}
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
@@ -307,10 +307,10 @@ def prepare_as(
     normalize: bool | None = None,
     exact_axes: bool = True,
 ) -> tuple[Preparation, Coordinates]:
-    """Return a probe's preparation of rows, and the coordinates that its fits are solved in.
+    """Return the preparation of rows and the coordinates for the fits of a probe.
 
-    `auto_intercept` is the meaning of "auto"; `normalize` replaces that of the probe, if given.
-    Pass `exact_axes=False` if the axes only speed up the fit.
+    `auto_intercept` is the value of `fit_intercept="auto"`. `normalize` replaces the probe's
+    parameter, if given. Pass `exact_axes=False` if the axes only speed up the fit.
     """
     intercept = probe.fit_intercept
     if not isinstance(intercept, bool | np.bool_):

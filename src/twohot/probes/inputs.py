@@ -35,13 +35,13 @@ from twohot.base import (
 from twohot.rows import column_here, example_row, open_features
 from twohot.tables import check_same_index, pandas_index
 
-# Smallest total weight, and reciprocal of the largest, that a fit can square without overflow.
+# Smallest total weight, and reciprocal of the largest one. Their squares do not overflow.
 LEAST_WEIGHT = 1e-100
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 
 
 class _FeatureRecord(BaseEstimator):  # type: ignore[misc]
-    """Stand-in estimator that receives the feature names and count which are already recorded."""
+    """Dummy estimator that takes a copy of the recorded feature names and number of features."""
 
 
 def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
@@ -54,7 +54,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
         check_features(estimator, example, reset=reset)
         return open_features(X)
     X = open_features(X)
-    if is_polars_frame(X):  # its names are checked here, and its numbers below
+    if is_polars_frame(X):  # check its names here, and its numbers below
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         check_real_rows(X)
@@ -87,7 +87,7 @@ def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
 
 
 def check_same_rows(X: Matrix, **others: Any) -> None:
-    """Raise if a pandas argument has an index that differs from that of X, or its order."""
+    """Raise if a pandas argument has another index than X, or the same in another order."""
     index = pandas_index(X)
     for name, data in others.items():
         check_same_index(name, data, "X", index)
@@ -96,7 +96,7 @@ def check_same_rows(X: Matrix, **others: Any) -> None:
 def check_rows_to_fit(
     estimator: Any, X: Matrix, y: Any, sample_weight: Any = None, **others: Any
 ) -> tuple[Matrix, Labels]:
-    """Return features and one label per row, of at least two classes; raise if indexes differ."""
+    """Return checked features and labels; raise unless there are two classes and equal indexes."""
     rows = check_features(estimator, X, reset=True)
     if y is None:
         problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"

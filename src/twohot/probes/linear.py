@@ -1,4 +1,4 @@
-"""The linear probes: scikit-learn estimators on top of the loop of rounds."""
+"""The linear probes: `LinearProbe`, `DistilledProbe` and `PartialLabelProbe`."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from twohot.probes.recipe import AnyRecipe, DiscriminantRecipe, Recipe
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearProbe(Probe):
-    """Penalised softmax regression, solved to a tolerance: the teacher, or one robust fit.
+    """Penalised softmax regression with cross-entropy or a noise-robust loss.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class LinearProbe(Probe):
         Precision of computations. None: float64 for float64 features, else float32. Sums over
         rows are always accumulated in float64.
     n_jobs : int or None
-        Number of threads. None means all cores (in a joblib worker, its share), -1 all cores. The
-        result does not depend on it.
+        Number of threads; the result does not depend on it. None means all cores, or the share of
+        a joblib worker. -1 means all cores.
     random_state : int, RandomState or None
         Ignored: fits are deterministic. Accepted so that probes can replace other classifiers.
     verbose : int
@@ -148,8 +148,7 @@ class PartialLabelProbe(Probe):
     Parameters
     ----------
     n_candidates : int
-        Number of labels kept, at most n_classes - 1. Outputs that tie at the boundary share its
-        weight.
+        Number of labels kept, at most n_classes - 1. Tied outputs at the boundary share its weight.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional

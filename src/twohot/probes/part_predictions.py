@@ -1,4 +1,4 @@
-"""Predictions for rows of a source, in blocks: memory never holds all rows times classes.
+"""Predict rows of a source in blocks, to save memory, and write them as tables.
 
 id, item, predicted_label, confidence, second_label     one row for each row of the source
 probability of …                                        for every class, if requested
@@ -16,13 +16,13 @@ from twohot.base import FloatArray, IntArray, Matrix, as_text, load_extra
 from twohot.probes.fitted import FittedProbe
 from twohot.tables import FeatureTable, SourceParts, blocks_of_rows, write_part
 
-# Rows predicted at once; and maximum number of probabilities, if there are many classes.
+# Maximum number of rows predicted at once, and of probabilities (rows times classes).
 BLOCK_ROWS, BLOCK_NUMBERS = 10_000, 2**24
 
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A probe, and which of its predictions are written."""
+    """A probe, and the predictions of it that are written."""
 
     probe: FittedProbe
     all_probabilities: bool = False  # a column for every class
@@ -43,7 +43,7 @@ class Predictor:
         return [f"probability of {name}" for name in self.class_names if self.all_probabilities]
 
     def for_workers(self) -> "Predictor":
-        """Return a copy for one of many tasks, with one thread."""
+        """Return a copy that uses one thread, for tasks that run in parallel."""
         probe = copy(self.probe)
         probe.n_jobs = 1
         return Predictor(probe, self.all_probabilities)
@@ -57,11 +57,11 @@ class Predictor:
 
 @dataclass(frozen=True, eq=False)
 class PartRows:
-    """The rows of a part: their positions in the source, and their names."""
+    """The rows of a part: positions in the source, ids and items."""
 
     stored_rows: IntArray
     ids: Any  # numbers, or text
-    items: Sequence[str] | None  # the path or text that each came from
+    items: Sequence[str] | None  # the path or text of each row
 
 
 def part_rows(table: FeatureTable, parts: SourceParts, number: int) -> PartRows:

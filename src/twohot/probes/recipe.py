@@ -7,13 +7,13 @@ from twohot.base import FloatArray
 from twohot.rows import Coordinates
 from twohot.solve import Loss, loss_from_json
 
-# Methods to fit the given labels, by name.
+# Names of the methods that fit the given labels.
 TEACHER, ROBUST, DISCRIMINANT = "teacher", "robust", "discriminant"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of one round, with the recipe of the round whose outputs it fits.
+    """The settings of one round, linked to the recipe of its teacher.
 
     Examples
     --------
@@ -36,11 +36,11 @@ class Recipe:
 
     @property
     def method(self) -> str:
-        """Name of this method to fit the given labels."""
+        """Name of the method if it fits the given labels."""
         return ROBUST if self.loss.is_robust else TEACHER
 
     def coordinates(self, plain: Coordinates) -> Coordinates:
-        """Return the coordinates that the rounds are solved in, given the plain ones."""
+        """Return the coordinates of the rounds: the given ones, half-whitened if required."""
         return plain.half_whitened() if self.whiten else plain
 
     def penalty(self, coordinates: Coordinates) -> float:
@@ -78,8 +78,8 @@ class Round:
     loss: str  # "ce", "gce"; "lda" or "average" if no loss is minimised
     l2: float  # strength of the penalty, on the prepared features
     value: float  # mean loss + ½·l2·‖coef‖²
-    n_iter: int  # steps, without those that found the start of a robust fit
-    n_passes: float  # products over all rows / 2 (a gradient takes two), with the start
+    n_iter: int  # steps of the fit; those for the start of a robust fit do not count
+    n_passes: float  # products over all rows / 2, including those for the start
     gradient_norm: float  # of the gradient, relative to its norm at zero coefficients
     converged: bool  # gradient_norm ≤ tol
 

@@ -1,4 +1,4 @@
-"""The loop: targets → fit → outputs → targets.
+"""Fit the rounds of a recipe: each round fits targets made from the last round's outputs.
 
 One loop runs every recipe. The first round (the teacher) fits the given targets. Each later round
 fits targets that its recipe derives from the outputs of the previous round. Labels, soft labels and
@@ -29,8 +29,8 @@ from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, Coordinates, Rows, Terms
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
-# Outputs within this relative distance of the boundary share its weight. Two solves to the default
-# tolerance agree to about this.
+# Outputs within this relative distance of the boundary share its weight. Outputs of two fits to the
+# default tolerance differ by about this much.
 TIE_TOLERANCE = 1e-6
 
 LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
@@ -82,28 +82,28 @@ class OutputTargets:
 def next_targets(coordinates: Coordinates, coef: FloatArray, step: Recipe) -> Targets:
     """Return the targets of a round, given the previous round's coefficients along the axes.
 
-    They are all outputs, or candidates, which are then stored with the rows.
+    Targets are all outputs, or the top candidates; candidates are stored with the rows.
     """
     rows = coordinates.rows
     outputs = OutputTargets(coordinates.on_rows(coef))
     if step.n_candidates is None:
         return outputs
-    # With two classes keep one candidate: targets with all classes would carry no information.
+    # With two classes, keep one candidate: two candidates of equal weight carry no information.
     n_kept = min(step.n_candidates, rows.n_classes - 1)
     rows.derive(CANDIDATES, top_targets, outputs, n_kept)
     return StoredTargets(CANDIDATES)
 
 
 def top_targets(block: Block, outputs: Targets, n_candidates: int) -> Matrix:
-    """Return the top candidates of the outputs. A kernel."""
+    """Return the top candidates of a block's outputs. A kernel."""
     return sp.csr_array(top_candidates(outputs.of(block), n_candidates), dtype=np.float32)
 
 
 def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
     """Return the groups of classes that are candidates of the same rows with the same weights.
 
-    Equal targets give equal sums of random numbers over the rows, exactly: the same terms are added
-    in the same order.
+    For each class, random numbers of the rows are summed, weighted by the targets. Equal targets
+    give exactly equal sums, because equal terms are added in equal order.
     """
     (signatures,) = rows.sum(signature_terms, targets)
     groups: dict[bytes, list[int]] = {}
@@ -183,7 +183,7 @@ def run_rounds(
 def make_round(
     solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
 ) -> tuple[Round, Evaluation]:
-    """Fit one round; return its record, and the evaluation at its end."""
+    """Fit one round; return its record and the evaluation at the solution."""
     rows = solver.coordinates.rows
     solution, targets, n_passes = fit_round(solver, given, step, last)
     # Convert to coefficients on the user's features, with a separate intercept.
@@ -207,7 +207,7 @@ def make_round(
 def fit_round(
     solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
 ) -> tuple[Solution, Targets, float]:
-    """Fit the last round of a recipe; return the solution, its targets, and the passes."""
+    """Fit one round; return the solution, the targets, and the number of passes."""
     coordinates, targets = solver.coordinates, given
     passes_before = coordinates.rows.n_passes
     if step.teacher is not None and last is not None:
@@ -218,11 +218,11 @@ def fit_round(
     return solution, targets, coordinates.rows.n_passes - passes_before
 
 
-# Share of the previous round that tied classes keep: above rounding, below the tolerance.
+# Tied classes get this share of the previous round's differences: above rounding, below tolerance.
 TIE_BREAK = 1e-6
 
-# Relative difference up to which coefficients of tied classes count as equal. A loss that is not
-# convex may have separated them.
+# Coefficients of tied classes count as equal up to this relative difference. A non-convex loss may
+# give them different coefficients.
 SAME = 1e-3
 
 
@@ -231,8 +231,8 @@ def _break_ties(
 ) -> Solution:
     """Break ties between classes with equal targets by the previous round.
 
-    Classes that are candidates of the same rows get equal coefficients up to the tolerance; without
-    this, the remaining error would decide between them.
+    Classes that are candidates of the same rows get equal coefficients up to the tolerance. Without
+    this function, the remaining error of the fit would decide between them.
     """
     coef = solution.evaluation.coef.copy()
     for tied in tied_classes(coordinates.rows, targets):
@@ -243,9 +243,9 @@ def _break_ties(
 
 
 def average_rounds(rounds: Sequence[Sequence[Round]], temperatures: Sequence[float]) -> Round:
-    """Return the average of several probes, given the rounds of each, as one round.
+    """Return one round whose logits are the mean of several probes' logits.
 
-    The logits of each probe are divided by its temperature.
+    The logits of each probe are first divided by its temperature.
     """
     last = [probe[-1] for probe in rounds]
     steps = [entry for probe in rounds for entry in probe]

@@ -1,4 +1,4 @@
-"""Fitted probes as files: safetensors, with everything but the arrays as JSON in its header.
+"""Fitted probes as safetensors files; the header has everything except arrays, as JSON.
 
     header    {"twohot": JSON of format_version, estimator, parameters, classes, rounds, …}
     tensors   "mean"; "round.1.coef", "round.1.intercept", …; "parameter.start" if it is an array
@@ -36,7 +36,7 @@ from twohot.base import (
 from twohot.probes.recipe import Round
 from twohot.rows import Preparation
 
-# The state of a fitted probe, validated: a loaded probe must predict as the saved one -------------
+# The validated state of a fitted probe: a loaded probe must predict as the saved one did ----------
 
 # Numeric fields of a round.
 ROUND_NUMBERS = ("l2", "value", "n_iter", "n_passes", "gradient_norm")
@@ -99,8 +99,8 @@ DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, RecursionError),
     *(StopIteration, TypeError, ValueError),
 )
-# Labels of a fixed-width type may take this much memory without a check of their lengths; a file
-# must not be able to request any amount.
+# Fixed-width labels up to this size are allocated without a check of their lengths. The limit
+# prevents that a file requests any amount of memory.
 LABEL_BYTES = 2**26
 ROUND_ARRAYS = ("coef", "intercept")
 
@@ -158,7 +158,7 @@ def file_named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedState:
-    """Return the probe that a header and its tensors describe; raise anything if invalid."""
+    """Return the probe of a header and its tensors; invalid ones may raise any exception."""
     parameters = {name: _decode(value) for name, value in header["parameters"].items()}
     if "parameter.start" in tensors:
         parameters["start"] = tensors["parameter.start"]
@@ -187,7 +187,7 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, TypeError) as error:  # TypeError: number types that numpy lacks
+    except (SafetensorError, TypeError) as error:  # TypeError: not a number type of numpy
         problem = f"{path} is not a safetensors file, or is truncated ({error})"
         raise ValueError(f"{problem}: save the probe again.") from error
     if HEADER not in metadata:
@@ -229,20 +229,20 @@ def _decode(value: Any) -> Any:
     if "weights" in value:
         return dict(zip(_decode(value["labels"]).tolist(), value["weights"], strict=True))
     values, dtype = list(value["values"]), np.dtype(str(value["dtype"]))
-    # For a size that overflows, numpy 2.0 returns a negative number.
+    # If the size overflows, numpy 2.0 returns a negative number.
     if not 0 <= dtype.itemsize * len(values) <= max(LABEL_BYTES, np.array(values).nbytes):
-        raise ValueError(f"{dtype} is too wide for {len(values)} labels")
+        raise ValueError(f"{len(values)} labels of type {dtype} would take too much memory")
     labels = np.array(values, dtype=dtype)
-    # A type that is too narrow would truncate a name, or round a number.
+    # If the type is too narrow, a name would be truncated, or a number rounded.
     if labels.tolist() != values:
         raise ValueError(f"the labels {first_few(values)} are not of {dtype}")
     return labels
 
 
-# ONNX files: raw features in, labels and probabilities out ----------------------------------------
+# ONNX files: the input is raw features, the outputs are labels and probabilities ------------------
 # The preparation of rows is part of the graph: running it needs neither twohot nor scikit-learn.
-# Operator set 18 is the first in which norms take their axes as an input. Version 8 is the file
-# version of that time: some runtimes that support the operators reject newer versions.
+# Operator set 18 is the first in which norms take their axes as an input. File version 8 belongs to
+# it: some runtimes that support the operators reject newer file versions.
 
 GRAPH = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -255,7 +255,7 @@ probe ({number}[N, {n_features}] X) => ({label}[N] label, {number}[N, {n_classes
     label = Gather <axis = 0> (classes, best)
 }}
 """
-# A row within `mean_error` of the mean equals the mean, and becomes zero.
+# A row within `mean_error` of the mean counts as the mean and becomes zero.
 NORMALIZE = """
     norms = ReduceL2 <keepdims = 1> (centred, columns)
     is_apart = Greater(norms, mean_error)

@@ -1,4 +1,4 @@
-"""The review by a person: the page, its decisions, and the corrected files."""
+"""Review pages, the decisions that reviewers make in them, and the corrected files."""
 
 from twohot.review.corrected_file import CorrectedFile as CorrectedFile
 from twohot.review.corrected_file import CorrectedParts as CorrectedParts

@@ -1,6 +1,6 @@
 """Positions of the marks in a report's charts, in percent of the drawing.
 
-With percentages, a chart stretches with the page while its text keeps its size.
+With percentages, a chart scales with the page, and its text keeps its size.
 """
 
 import math
@@ -31,7 +31,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class DotPlot:
-    """Methods, best first, on an axis that is as long as they need."""
+    """Methods, best first, and the ticks of their common axis."""
 
     dots: tuple[Dot, ...]
     ticks: tuple[tuple[float, str], ...]
@@ -50,7 +50,7 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class Plot:
-    """A choice curve ready to be drawn; y grows downwards."""
+    """A choice curve as lines and ticks; y increases downwards."""
 
     x_name: str
     lines: tuple[DrawnLine, ...]  # curves, then levels
@@ -61,7 +61,7 @@ class Plot:
 def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
     """Return the methods by agreement, or None if no agreement is finite.
 
-    The axis does not start at zero, so that small differences are visible. Hence dots, not bars.
+    The axis does not start at zero, so that small differences are visible.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     return Plot(
         choice.x_name,
         tuple(lines),
-        # The tried values; every n-th if there are many.
+        # Ticks are the values of the parameter, or every n-th of many.
         tuple(
             (_share(x, xs[0], xs[-1]), f"{10**x:.3g}")
             for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
@@ -156,13 +156,13 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
 
 def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
-    """Return a few round shares that enclose low and high, and the decimals of their percentages.
+    """Return round shares for the ticks from low to high, and their number of decimals.
 
     With fewer decimals, two ticks could have the same text.
     """
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    if first >= last:  # an axis needs two different ticks between 0 and 1
+    if first >= last:  # the axis needs two different ticks between 0 and 1
         first, last = (0, 1) if last <= 0 else (last - 1, last)
     return [step * number for number in range(first, last + 1)], 1 if step < 0.01 else 0
 

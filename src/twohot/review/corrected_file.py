@@ -1,8 +1,7 @@
 """Copies of a user's own files with corrected labels.
 
-Rows are found by their ids. Files are read twice: first ids and labels, to check that they are the
-audited ones, then everything, to write the copy. Other or changed files raise an error before
-anything is written.
+Rows are found by their ids. A file is read twice. First, its ids and labels are compared with those
+of the audit; an error is raised if they differ. Then the file is copied.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,14 +22,14 @@ class CorrectedFile:
     """Summary of a written file."""
 
     label_column: str  # the column whose labels are corrected
-    before_column: str  # the column that keeps them as they were
+    before_column: str  # the column with the old labels
     n_not_audited: int  # rows that keep their label because they were not audited
     new_classes: tuple[str, ...]  # new classes as they are written in the file
 
 
 @dataclass(frozen=True)
 class LabelReading:
-    """A column read as the labels of an audit, and its contradictions."""
+    """A column compared with the labels of an audit, and the rows that differ."""
 
     name: str
     by_name: bool  # whether cells are class names; otherwise they are positions
@@ -38,9 +37,9 @@ class LabelReading:
     example: str = ""  # text on one of these rows
 
     def of_more(self, cells: Sequence[str], rows: ReviewRows) -> "LabelReading":
-        """Return the reading with the contradictions in more rows added."""
+        """Return the comparison after more rows were compared."""
         spelling, classes = self.spelling(rows.classes), {*self.spelling(rows.classes)}
-        # Any text that is not a class is accepted for "no label".
+        # Any text that is not a class may mean "no label".
         read = [rows.spellings.get(cell, cell) if self.by_name else cell for cell in cells]
         wrong = [
             row
@@ -55,7 +54,7 @@ class LabelReading:
         return replace(self, n_wrong=self.n_wrong + len(wrong), example=example)
 
     def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return each class as it is written in the file."""
+        """Return the text of each class in the file."""
         return classes if self.by_name else tuple(map(str, range(len(classes))))
 
 
@@ -148,7 +147,7 @@ class CorrectedParts:
         place, audited = self._audited(number)
         spelling = self.column.spelling(self.applied.classes)
         named = dict(zip(self.applied.classes, spelling, strict=True))
-        # A spelling that was merged is merged in every row, audited or not.
+        # A merged spelling is replaced in every row, audited or not.
         merged = {**self.rows.spellings} if self.column.by_name else {}
         merged |= {named[old]: named[new] for old, new in self.applied.spellings.items()}
         found = self.parts[number].cells(self.column.name)
@@ -163,9 +162,9 @@ class CorrectedParts:
         return cells
 
     def _readings(self, chosen: str | None) -> Iterator[LabelReading]:
-        """Yield the readings of columns as the audited labels, two for each column."""
+        """Yield two comparisons of each column with the audited labels: by name and position."""
         first = self.parts[0]
-        # Columns of old labels from earlier corrections do not count.
+        # Skip columns with old labels from earlier corrections.
         names = [name for name in first.candidates if not OLD_LABELS.fullmatch(name)]
         if chosen is not None:
             pick("label_column", chosen, (), dict.fromkeys(first.names, np.empty(0)))
@@ -208,7 +207,7 @@ class CorrectedParts:
 
 
 def _check_id_column(ids: RowIds, file: OwnFile) -> None:
-    """Raise unless a file has the ids of the audit."""
+    """Raise unless a file has the id column of the audit."""
     if ids.kind == PATH:
         problem = "is a file, but the audited rows are images of a folder"
         raise ArgumentError({"to": file.path}, problem, "pass that folder.")

@@ -26,14 +26,14 @@ from twohot.base import (
 from twohot.review.records import ReviewRows, readable
 from twohot.tables import DELIMITERS, read_csv
 
-# The label becomes: the suggestion, the given label, the second candidate, any other class, a new
-# class, no label.
+# The resulting label of each decision: the suggestion, the given label, the second candidate,
+# another class, a new class, no label.
 DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
-OPEN = "open"  # undecided, a line with only a note
-SPELLING = "spelling"  # not a row: every label `given_label` becomes `label`
+OPEN = "open"  # no decision: the line has only a note
+SPELLING = "spelling"  # merges spellings: every label `given_label` becomes `label`
 EXCLUDED = None  # label name of an excluded row; a row without a label has the name ""
 SETTLED = "-settled"  # suffix of a report's name: final decisions after a disagreement
-MOST_NAME = 80  # most characters of a reviewer's name
+MOST_NAME = 80  # maximum characters of a reviewer's name
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # not allowed in a reviewer's name
 
 
@@ -46,13 +46,13 @@ class Decision:
     decision: str  # one of DECISIONS, or OPEN
     label: str  # the resulting label; may be empty unless the decision is relabel or new_class
     given_label: str | None = None  # as the reviewer saw it; None: not in the file
-    suggested_label: str | None = None  # likewise; both are checked against the audit
+    suggested_label: str | None = None  # likewise; both are compared with the audit
     note: str = ""  # the reviewer's note on the row
     reviewer: str = ""  # the reviewer's name; empty: unknown
 
     @property
     def settles(self) -> bool:
-        """Whether the decision was made on the page that settles disagreements."""
+        """Whether the decision was made on the page for rows on which reviewers disagree."""
         return self.report.endswith(SETTLED)
 
     def check_report(self, report: str) -> None:
@@ -125,7 +125,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     """
     decisions = list(decisions)
     reader = DecisionReader(rows, decisions)
-    outcomes: dict[int, tuple[str | None, str]] = {}  # position → label by name, decision
+    outcomes: dict[int, tuple[str | None, str]] = {}  # position of a row → label by name, decision
     notes: dict[int, list[str]] = {}
     for decision in decisions:
         if decision.decision == SPELLING:
@@ -149,7 +149,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 class DecisionReader:
     """Reads decisions on the rows of an audit; raises if a decision is invalid.
 
-    `decisions` are all that are applied together: their merged spellings apply to all of them.
+    `decisions` are all decisions that are applied together. Merged spellings in them apply to all.
     """
 
     def __init__(self, rows: ReviewRows, decisions: Iterable[Decision]) -> None:
@@ -166,9 +166,9 @@ class DecisionReader:
             raise ValueError(f"{problem}: merge all into one class.")
 
     def place(self, decision: Decision) -> int:
-        """Return the position of a decision's row; raise if the reviewer saw another row.
+        """Return the position of a decision's row; raise if the reviewer saw other labels.
 
-        The labels are compared also for a line with only a note.
+        Labels are compared even if the line has only a note.
         """
         decision.check_report(self.report)
         row = f"row {decision.id}"
@@ -247,12 +247,12 @@ def _applied(
     classes = (*rows.classes, *sorted(new))
     code = {name: i for i, name in enumerate(classes)}
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
-    # The class that each class of the audit becomes; the last entry, -1, is for no label.
+    # The new class of each class of the audit; the last entry, -1, means no label.
     merged = np.array([*(code[spellings.get(name, name)] for name in rows.classes), NO_LABEL])
     labels = merged[rows.given_labels]
     is_respelt = labels != rows.given_labels
     is_respelt[decided] = False
-    # A row whose two labels are spellings of one class needs no decision.
+    # A row needs no decision if its labels are spellings of one class.
     is_one = is_respelt | (merged[rows.suggested_labels] != rows.suggested_labels)
     is_open = rows.is_label_issue & ~(is_one & (labels == merged[rows.suggested_labels]))
     labels[decided] = [code[name] if name else NO_LABEL for name in names]
@@ -296,7 +296,7 @@ def accept_above(
     check_within("accept_all", probability, 0, 1)
     taken = {decision.id for decision in decided if decision.decision != OPEN}
     report, names = rows.report_id(), rows.id_texts()
-    # In the precision of the scores: 0.9 in single precision is less than 0.9 in double precision.
+    # Compare in the precision of the scores: 0.9 is less in single than in double precision.
     sure = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[rows.flagged]
     taken_unseen = (sure >= np.float32(probability)) & ~rows.is_undecided[rows.flagged]
     accepted = (names[row] for row in rows.flagged[taken_unseen].tolist())
@@ -304,7 +304,7 @@ def accept_above(
 
 
 def in_words(label: str | None) -> str:
-    """Return a label as it is written in messages."""
+    """Return a label as text for messages."""
     return "excluded" if label is EXCLUDED else repr(label)
 
 
@@ -347,7 +347,7 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
 
 
 def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the lines of a file, read with the first separator that gives the columns."""
+    """Return the lines of a file, with the first separator that gives the required columns."""
     for delimiter in DELIMITERS:
         with suppress(ValueError):  # try the next separator
             lines = read_csv(path, delimiter, is_guarded=True)
@@ -361,7 +361,7 @@ def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
     unknown = [name for name in header if name not in FIELDS or header.count(name) > 1]
     if missing or unknown:
         said = [f"lacks {', '.join(missing)}"] * bool(missing)
-        said += [f"has {first_few(unknown)}, not known or repeated"] * bool(unknown)
+        said += [f"has unknown or repeated columns {first_few(unknown)}"] * bool(unknown)
         raise ValueError(
             f"{path} {' and '.join(said)}: its columns must be {', '.join(REQUIRED)}, and may be "
             f"{', '.join(FIELDS[len(REQUIRED) :])}, separated by commas, semicolons or tabs."

@@ -17,17 +17,17 @@ from twohot.review.records import EmbeddingMap, ReviewRows, readable
 from twohot.rows import Rows, products_with
 
 METHODS = ("pca", "umap")
-# Most points of a map; a browser draws them in a few milliseconds. More rows are sampled.
+# Maximum points of a map, which a browser draws in a few milliseconds. More rows are sampled.
 MAP_ROWS = 50_000
-# Most rows and entries (128 MB) of the sample for the components.
+# Maximum rows and entries (128 MB) of the sample for the components.
 SAMPLE_ROWS, SAMPLE_ENTRIES = 10_000, 2**25
 # Components for UMAP. More would add mostly noise, and slow down the search of neighbours.
 UMAP_COMPONENTS = 50
 # Number of neighbours in UMAP, its default.
 UMAP_NEIGHBOURS = 15
-# Steps of a coordinate in a page, finer than any screen.
+# Coordinates in a page are integers up to this number, finer than any screen.
 STEPS = 2**16 - 1
-# Most characters of the id of a row or group in a page.
+# Maximum characters of the id of a row or group in a page.
 NAME_LIMIT = 80
 # Code of an unknown probability in percent.
 UNKNOWN = 255
@@ -71,7 +71,7 @@ def map_embeddings(
     if method == "umap":
         umap = load_extra("umap", "umap", "maps by UMAP")
         near = min(UMAP_NEIGHBOURS, len(chosen) - 1)
-        # One thread, because several threads give another map each time.
+        # With several threads, the map would differ in each run.
         model = umap.UMAP(n_neighbors=near, random_state=0, n_jobs=1)
         coordinates = np.asarray(model.fit_transform(coordinates), dtype=np.float64)
     flat = np.zeros((len(chosen), 2))  # one feature gives one component
@@ -81,7 +81,7 @@ def map_embeddings(
 
 
 def _mapped_rows(flagged: BoolArray, most_rows: int) -> IntArray:
-    """Return the rows of a map: all, or the flagged ones and at least half as many others."""
+    """Return the rows of a map: all rows, or the flagged rows and a random sample of others."""
     if len(flagged) <= most_rows:
         return np.arange(len(flagged))
     others = np.flatnonzero(~flagged)
@@ -91,17 +91,17 @@ def _mapped_rows(flagged: BoolArray, most_rows: int) -> IntArray:
 
 
 def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
-    """Return the leading principal components as rows, and the share of variance of the first two.
+    """Return the leading principal components as rows, and the variance share of two of them.
 
     The largest entry of each component is positive, to fix its sign.
     """
-    # Here, so that `import twohot` does not load it.
+    # Imported here, so that `import twohot` does not load it.
     from sklearn.decomposition import PCA  # noqa: PLC0415
 
     n_rows = min(rows.n_samples, SAMPLE_ROWS, max(2, SAMPLE_ENTRIES // rows.n_columns))
     sample = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_rows, replace=False))
     n_found = min(n_components, rows.n_columns, n_rows)
-    with np.errstate(invalid="ignore"):  # equal rows have no variance
+    with np.errstate(invalid="ignore"):  # if all rows are equal, there is no variance
         pca = PCA(n_found, random_state=0).fit(rows.in_memory(sample).X)
     return pca.components_, float(pca.explained_variance_ratio_[:2].sum())
 
@@ -129,7 +129,7 @@ def map_columns(
     groups: Any = None
     group: str | None = None
     if found.groups is not None:
-        # As objects: numpy text would take the width of the longest name, and lose NUL at its end.
+        # As objects: fixed-width text has the width of the longest name, and loses NUL at its end.
         names = np.array([_cut(name) for name in found.groups], dtype=object)
         groups, codes = np.unique(names, return_inverse=True)
         group = _packed(codes + 1, len(groups))
@@ -142,7 +142,7 @@ def map_columns(
         else ["" if row in in_page else name for row, name in zip(places, ids, strict=True)],
         "x": _packed(x, STEPS),
         "y": _packed(y, STEPS),
-        # From 1: 0 is no label.
+        # Codes start at 1; 0 means no label.
         "given": _packed(rows.given_labels[found.rows] + 1, n_classes),
         "suggested": _packed(rows.suggested_labels[found.rows] + 1, n_classes),
         "wrong": _packed(np.where(np.isnan(percent), UNKNOWN, percent), UNKNOWN),

@@ -102,7 +102,7 @@ class OwnCsv:
             yield raw, record.end
 
     def _quoted(self, cell: str, like: str) -> str:
-        """Return a cell, in quotes if it needs them or if the old cell has them."""
+        """Return a cell; it gets quotes if necessary, or if the old cell has quotes."""
         if like.startswith('"') or any(mark in cell for mark in ('"', "\r", "\n", self.delimiter)):
             return '"' + cell.replace('"', '""') + '"'
         return cell
@@ -150,7 +150,7 @@ class OwnParquet:
         write_part(str(target), [changed.filter(kept)])
 
     def _typed(self, name: str, cells: Sequence[str | None]) -> Any:
-        """Return cells in the type of a column: 7, not "7"."""
+        """Convert cells to the type of a column: 7, not "7"."""
         arrow, field = load_extra("pyarrow", "parquet", "Parquet files"), self.schema.field(name)
         values = arrow.array([cell or None for cell in cells], arrow.string())
         holds = f"has type {field.type} in its column {name!r}"
@@ -167,7 +167,7 @@ class OwnParquet:
 
 
 # A table, or a part of one, that can be copied with other labels. `candidates` are the columns that
-# may hold labels. `write` leaves out the rows whose cell is None.
+# may contain labels. `write` omits the rows whose cell is None.
 OwnFile: TypeAlias = OwnCsv | OwnParquet
 
 
@@ -216,7 +216,7 @@ def _are_whole(column: Any) -> bool:
 
 
 def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
-    r"""Yield the records of a CSV text; joined, they give the text again.
+    r"""Yield the records of a CSV text without any change; joined, they equal the text.
 
     Examples
     --------

@@ -66,14 +66,14 @@ STORED = SCRIPTS.index("storage")
 NOTEBOOK_SCRIPTS = (*SCRIPTS[:STORED], "notebook", *SCRIPTS[STORED:])
 # Modules of the verdict page.
 VERDICT_SCRIPTS = ("state", "decision_file", "storage", "elements", "certificate", "verdicts")
-# Columns that would show a reviewer how suspicious a label is.
+# Columns that are not in verdict pages, because they show how suspicious a label is.
 DOUBTS = ("wrong", "confidence", "secondConfidence", "undecided")
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export ", re.MULTILINE)
-# Characters that could end the element with the JSON, or break a line of it.
+# Characters that are escaped, because they could end the HTML element or a line of the script.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
-# The next step for the report of `twohot audit`.
+# The command shown in reports of `twohot audit`.
 APPLY_COMMAND = (
     "twohot apply {file} --audit <folder of this report> --to <your file or folder> -o <a new one>"
 )
@@ -101,8 +101,8 @@ def write_review(
     image_root : path, default=None
         Folder that picture paths are relative to; None is the current folder.
     embed_limit : int, default=2000
-        Number of pictures to embed, of the most suspicious rows, and as many small ones of their
-        nearest rows. Other pictures are linked.
+        Number of embedded pictures of the most suspicious rows, and of embedded small pictures of
+        their nearest rows. Other pictures are linked.
     next_step : str
         Command that the page shows for its decisions, `{file}`.
 
@@ -254,7 +254,7 @@ def _rendered(
 
 def _write_page(target: Path, text: str) -> None:
     with whole_file(target) as file:
-        # A lone surrogate is written as its escape, which JSON reads.
+        # Lone surrogates are escaped, and JSON reads the escapes.
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
@@ -291,7 +291,7 @@ def read_template(name: str) -> str:
 
 
 def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
-    """Return the headline and sentences of the overview: how many labels are wrong and flagged."""
+    """Return the headline of the overview, and sentences on wrong and flagged labels."""
     if summary.verdicts:
         disagree = "Reviewers disagree on the labels of these rows. Your decision here is final."
         return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
@@ -311,7 +311,7 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
     close = f", including {_number(counts.n_undecided, 'close call')}" * bool(counts.n_undecided)
     said.append(f"The audit flags {flagged}{close}.")
-    # With counts, the page has only some rows.
+    # If the summary has counts, the page has only some of the rows.
     if counts.n_flagged and summary.counts is None and is_known:
         expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
         missed = n_wrong - expected

@@ -26,24 +26,24 @@ from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, Row
 from twohot.review.thumbnails import link, thumbnail
 
 EMBED_LIMIT = 2000
-# In pixels: nearly sharp on a card, also on a screen with two dots per pixel.
+# In pixels: sharp enough on a card, also on a screen with two dots per pixel.
 THUMBNAIL_SIZE = 192
-# Most characters of a text on a card; issues.csv has the whole text.
+# Maximum characters of a text on a card; issues.csv has the whole text.
 TEXT_LIMIT = 2000
-# Most characters of a neighbour's text.
+# Maximum characters of a neighbour's text.
 NEIGHBOUR_TEXT_LIMIT = 300
 # In pixels: three neighbours fit in a line.
 NEIGHBOUR_SIZE = 96
-# Most rows per finding in a page; findings.csv has all rows.
+# Maximum rows per finding in a page; findings.csv has all rows.
 MOST_SHOWN = 1000
 
-# Rows, by position in the data, and their neighbours: position, and cosine in hundredths if known.
+# From position of a row to its neighbours: their positions, and cosines in hundredths or None.
 Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 
 @dataclass(frozen=True)
 class PictureFiles:
-    """Where pictures are, and how many a page embeds."""
+    """Folders and sizes of pictures, and the number of embedded pictures."""
 
     folder: Path | None  # of the page, to which links are relative; None for no links
     root: Path  # folder that picture paths are relative to
@@ -56,7 +56,7 @@ def rows_of_page(
 ) -> IntArray:
     """Return the rows of a page: the flagged ones, then those of other findings.
 
-    Rows without a label are left out: they have nothing to keep or correct.
+    Rows without a label are omitted, because they have no label to review.
     """
     rows = (finding.rows[labelled[finding.rows]][:MOST_SHOWN] for finding in findings)
     found = (row for part in rows for row in part.tolist())
@@ -153,7 +153,7 @@ def neighbour_columns(
         return {"neighbours": None}
     others = np.fromiter(number, np.intp, len(number))
     small = replace(files, size=min(files.size, NEIGHBOUR_SIZE))
-    pictures, _ = row_pictures(rows, others, small)  # messages were returned for the rows
+    pictures, _ = row_pictures(rows, others, small)  # `row_pictures` has returned the same messages
     items = _items(rows, others, NEIGHBOUR_TEXT_LIMIT) if rows.item_kind != "image" else None
     labels = rows.given_labels[others]
     neighbours = {"id": _ids(rows, others), "label": labels, "items": items}
@@ -168,7 +168,7 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
             "name": finding.name,
             "meaning": finding.meaning,
             "total": len(finding.rows),
-            # A row beyond the limit may be in the page for another reason.
+            # A row after the limit may be in the page because of another finding.
             "rows": [place[row] for row in finding.rows.tolist() if row in place],
         }
         for finding in findings

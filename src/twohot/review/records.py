@@ -27,7 +27,7 @@ from twohot.tables import RowIds
 
 NO_ROW = -1  # instead of a row's position, if there is no row
 ITEM_KINDS = ("image", "text", "")
-# Digits of the hash in a report's name: 80 bits, so that two reports never share a name.
+# Digits of the hash in a report's name: with 80 bits, names of different reports differ.
 ID_DIGITS = 20
 
 
@@ -39,7 +39,7 @@ class RowCounts:
     n_unlabelled: int
     n_flagged: int
     n_undecided: int  # flagged rows that are a close call
-    full_table: str = ""  # folder with all rows, next to a page that has only some
+    full_table: str = ""  # folder with all rows, if the page has only some
     class_sizes: tuple[int, ...] = ()  # (n_classes,), rows with each given label
 
 
@@ -59,7 +59,7 @@ class ReviewRows:
     is_undecided: NDArray[np.bool_]  # (n_rows,), a close call between two candidates
     items: Sequence[str] | None = None  # (n_rows,), image path or text of each row
     item_kind: str = ""  # "image" (items are paths), "text", or "" if unknown
-    report: str = ""  # name of the report that these rows were taken from
+    report: str = ""  # name of the report of all rows, if these are some of them
     # Spellings in the user's data that were merged when it was read, and their classes.
     spellings: Mapping[str, str] = field(default_factory=dict)
 
@@ -119,7 +119,7 @@ class ReviewRows:
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
     def take(self, positions: IntArray) -> "ReviewRows":
-        """Return some of the rows, with the name of the same report."""
+        """Return some of the rows; the name of the report stays the same."""
         columns = {
             each.name: getattr(self, each.name)[positions]
             for each in fields(self)
@@ -173,7 +173,7 @@ class ReviewRows:
             np.flatnonzero(self.is_label_issue).tolist(),
             None if self.items is None else [self.item(i) for i in range(self.n_rows)],
         ]
-        # The letter in front prevents spreadsheets from reading the name as a number.
+        # The first letter prevents that spreadsheets read the name as a number.
         return "r" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:ID_DIGITS]
 
     def given_labels_digest(self) -> str:
@@ -238,7 +238,7 @@ class RowFinding:
     """Rows with one kind of issue."""
 
     name: str  # name of the issue
-    meaning: str  # what it is, and what the score is
+    meaning: str  # description of the issue and of the score
     rows: IntArray  # (n_found,), positions in the data, most suspicious first
     scores: FloatArray  # (n_found,), scores as described in `meaning`
     related: tuple[IntArray, ...] = ()  # (n_found,) related rows, such as copies; or empty
@@ -251,7 +251,7 @@ class AlikeClasses:
 
     first: int  # positions in the classes
     second: int
-    mixing: float  # neighbours across them, relative to one class split at random
+    mixing: float  # neighbour pairs across them, relative to a random split of one class
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +295,7 @@ class ReviewSummary:
     label_shares: tuple[WrongShare, ...] = ()  # by given label, largest share first
     group_shares: tuple[WrongShare, ...] = ()  # by group, if there are groups
     evidence: Evidence | None = None  # nearest rows of the flagged rows
-    findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
+    findings: tuple[RowFinding, ...] = ()  # rows with other issues
     alike_classes: tuple[AlikeClasses, ...] = ()  # pairs of overlapping classes
     embedding_map: EmbeddingMap | None = None  # all rows, or a sample of many
     # Decisions of reviewers who disagree: from the position of a row to pairs of reviewer and label

@@ -1,4 +1,4 @@
-"""Decisions of several reviewers: merge them, measure agreement, list rows to settle.
+"""Merge decisions of several reviewers, measure agreement, list rows without agreement.
 
 A decision is applied if all reviewers who decided the row chose the same label. Otherwise the row
 keeps its label until a final decision settles it.
@@ -44,7 +44,7 @@ class Agreement:
 
     reviewers: tuple[str, ...]
     n_rows: int  # rows decided by two or more
-    n_agreeing: int  # of these, rows with the same label from all of them
+    n_agreeing: int  # of these, rows with the same label from all their reviewers
     kappa: float  # Cohen's kappa; for more than two reviewers, the weighted mean over pairs
     interval: tuple[float, float]  # 95 % confidence interval; NaN if undefined, like kappa
 
@@ -71,7 +71,7 @@ class MergedReviews:
     """Merged decisions of several reviewers, and the rows on which they disagree."""
 
     decisions: tuple[Decision, ...]  # to apply: undisputed and final decisions, spellings and notes
-    disputed: Verdicts  # rows to settle, in the order of the data
+    disputed: Verdicts  # rows without agreement, in the order of the data
     settled: Verdicts  # settled rows on which reviewers disagree, likewise
     agreement: Agreement
 
@@ -79,9 +79,9 @@ class MergedReviews:
 def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -> MergedReviews:
     """Merge the decisions of several reviewers on the same audit.
 
-    Decisions are applied if all reviewers of a row agree. Disputed rows are not applied, unless the
-    files include decisions of the page that settles them. Such decisions are final, and do not
-    count in the agreement.
+    The decision on a row is applied if all its reviewers agree. The page of `write_settle_page`
+    collects final decisions on the other rows. Final decisions are applied too, and do not count
+    in the agreement.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def merge_reviews(rows: ReviewRows, reviews: Mapping[str, Sequence[Decision]]) -
     # An error names the file if there are several.
     path = {file: [Path(file)] if len(reviews) > 1 else [] for file in reviews}
     names, found = _names(reviews), _Found({}, {}, {}, {})
-    spelt: dict[str, str] = {}  # a name as it is compared → as it is first written
+    spelt: dict[str, str] = {}  # normalised name → name as first written
     with errors_named(*(each for paths in path.values() for each in paths)):
         reader = DecisionReader(rows, [decision for _, decision in decisions])
     for file, decision in decisions:
@@ -155,7 +155,7 @@ class _Found:
     """Labels chosen by reviewers, collected decision by decision."""
 
     verdicts: dict[int, dict[str, str | None]]  # position of a row → reviewer → label
-    final: dict[int, dict[str, str | None]]  # likewise of settled rows, with reviewer ""
+    final: dict[int, dict[str, str | None]]  # the same for final decisions, with reviewer ""
     files: dict[tuple[int, str], str]  # (row, reviewer) → first file
     of_files: dict[tuple[int, str], str | None]  # (row, file) → label
 
@@ -213,7 +213,7 @@ def _agreement(verdicts: Verdicts) -> Agreement:
         if not np.isnan(estimate[0]):
             found.append(estimate)
             weights.append(len(pairs))
-    # The mean of the bounds is at least as wide as the interval of the mean.
+    # The mean of the intervals is conservative: at least as wide as the interval of the mean.
     kappa, low, high = np.average(found, axis=0, weights=weights) if found else [np.nan] * 3
     return Agreement(reviewers, len(shared), n_agreeing, float(kappa), (float(low), float(high)))
 
@@ -221,11 +221,11 @@ def _agreement(verdicts: Verdicts) -> Agreement:
 def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
     """Return Cohen's kappa of two labels per row, and its 95 % interval; NaN if undefined.
 
-    The interval uses the full variance of kappa (Fleiss, Cohen and Everitt, 1969) and a quantile q
-    of Student's t. As Agresti and Coull do for a share, it counts q^2 more rows, half of them
-    agreeing, spread evenly over the labels. It has positive width even if the reviewers agree on
-    all rows, or on none. Kappa is undefined without rows, and if both reviewers gave one label to
-    all rows.
+    The interval uses the variance of kappa (Fleiss, Cohen and Everitt, 1969) and a quantile q of
+    Student's t. As in Agresti and Coull's interval of a share, q^2 artificial rows are added,
+    spread evenly over the labels: half with equal labels, half with different ones. So the width is
+    positive even if the reviewers agree on all rows, or on none. Kappa is undefined without rows,
+    and if both reviewers gave one label to all rows.
 
     Examples
     --------
@@ -269,7 +269,7 @@ DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", 
 def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews) -> None:
     """Write a table of disputed rows with the label from each reviewer; empty if excluded.
 
-    It holds text of several people, so it is always safe for spreadsheets.
+    Cells are always guarded for spreadsheets, because several people wrote the text.
     """
     ids, lines = rows.id_texts(), []
     for row, verdicts in merged.disputed.items():
@@ -287,8 +287,8 @@ def write_settle_page(
 ) -> str:
     """Write a review page of the rows on which reviewers disagree, with their decisions.
 
-    It includes rows that are settled already. The browser in which they were settled still has
-    these decisions, so its next export is complete and replaces the earlier one.
+    It includes rows with a final decision. The browser stores final decisions, so that its next
+    export has all of them and replaces the earlier export.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def write_settle_page(
     left_out = f"Not shown: {counted(n_others, 'row')} without a given label. Add a line for each."
     messages = (str(merged.agreement), *[left_out] * bool(n_others))
     shown = replace(shown, report=report, is_label_issue=is_shown)
-    # The frequency of a spelling is counted in all rows.
+    # Count spellings in all rows.
     counts = replace(shown.counts(), class_sizes=rows.counts().class_sizes)
     title = "Rows to settle"
     summary = ReviewSummary(title=title, counts=counts, verdicts=verdicts, messages=messages)

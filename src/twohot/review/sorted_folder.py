@@ -1,8 +1,8 @@
 """A folder of images sorted by their corrected classes.
 
-An image in the folder of its given class, at any depth, moves to the same depth in the folder of
-its corrected class. Images are hard links, which take no space and survive the deletion of the
-source folder. If links are impossible, images are copied.
+An image at any depth in the folder of its given class is moved to the same path in the folder of
+its corrected class. Images are hard links, which take no space and stay after the source folder is
+deleted. If links are impossible, images are copied.
 """
 
 import os
@@ -78,7 +78,7 @@ def write_sorted_folder(
     labels = applied.labels
     moved = labels != rows.given_labels
     folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
-    # From a key that is unique on any disk to the place of an image and its name.
+    # From a normalised path, unique on any file system, to the target path and the image.
     places: dict[str, tuple[PurePosixPath, str]] = {}
     # Images that stay in their class keep their names; moved images are renamed if necessary.
     for row in np.argsort(moved, kind="stable").tolist():
@@ -87,7 +87,7 @@ def write_sorted_folder(
             within = _within_class(names[row], before, rows.spellings)
             place = _free_place(places, folders[after], within, before)
             places[_told_apart(place)] = place, names[row]
-    # Written under another name and renamed, so that the folder is complete or does not exist.
+    # Write under another name and rename, so that the folder is complete or does not exist.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:KEPT]}.") as made:
         n_copied = 0
         whole = Path(made) / "whole"
@@ -127,7 +127,7 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
 
 
 def _left_out(source: Path, taken: Iterable[str]) -> tuple[str, ...]:
-    """Return the files of a folder that were not taken, without hidden files."""
+    """Return the files of the source that are not in the new folder, without hidden files."""
     files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
     seen = {path.as_posix() for path in files if not path.name.startswith(".")}
     return tuple(sorted(seen - set(taken)))
@@ -148,7 +148,7 @@ def _class_folders(classes: Iterable[str]) -> dict[str, str]:
 
 
 def _folder_name(name: str) -> str:
-    """Return the name of a class if it is a valid name of a folder that is read again."""
+    """Return the folder name of a class; raise if it would not be read as the same class."""
     is_long = len(os.fsencode(name)) > NAME_BYTES
     if is_long or name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
         problem = "cannot be the name of a folder"
@@ -173,7 +173,7 @@ def _fails_on_windows(name: str) -> bool:
 
 
 def _told_apart(path: PurePosixPath | str) -> str:
-    """Return a key that is equal for paths that are the same on some file system."""
+    """Return a normalised path, equal for two paths if some file system identifies them."""
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
@@ -187,7 +187,7 @@ def _within_class(name: str, given: str, spellings: Mapping[str, str]) -> PurePo
 def _free_place(
     taken: Container[str], folder: str, within: PurePosixPath, before: str
 ) -> PurePosixPath:
-    """Return a path that no other image has, because two classes may have images of one name."""
+    """Return a path that no other image has; images of two classes may have the same name."""
     place, number = PurePosixPath(folder) / within, 1
     while _told_apart(place) in taken:
         mark = before if number == 1 and "/" not in before else number
@@ -203,7 +203,7 @@ def _put(source: Path, target: Path) -> bool:
         os.link(real, target)
     except FileExistsError:  # a copy would overwrite another image through its link
         raise
-    except OSError:  # on another disk, or on one without hard links
+    except OSError:  # the target is on another disk, or the disk has no hard links
         with real.open("rb") as image, target.open("xb") as made:
             shutil.copyfileobj(image, made)
         shutil.copystat(real, target)

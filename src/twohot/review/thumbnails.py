@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 from twohot.base import load_extra, on_other_host
 
-# Pictures up to this size are stored without loss, because blur would destroy them.
+# Pictures up to this size are stored without loss, because compression would blur them.
 LOSSLESS_SIDE = 64
-# Of WebP, 0 to 100. With less, text in pictures is hard to read; with more, files grow fast.
+# Quality of WebP, 0 to 100. Lower: text in pictures is hard to read. Higher: files are large.
 QUALITY = 75
 
 
@@ -70,5 +70,5 @@ def link(item: str, image_root: Path, folder: Path) -> str:
     try:
         relative = Path(os.path.relpath(path, folder.absolute()))
         return quote(relative.as_posix().encode("utf-8", "surrogateescape"))
-    except ValueError:  # on another drive, or an invalid name
+    except ValueError:  # the path is on another drive, or invalid
         return ""

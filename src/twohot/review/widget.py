@@ -1,7 +1,7 @@
 """The review in a notebook: the page as a widget, with its decisions available in Python.
 
-The page is in a frame without an origin, which can access neither the notebook nor its server. It
-sends decisions as the text of a decision file, which is checked like a file.
+The page is in a sandboxed frame, which can access neither the notebook nor its server. It sends
+decisions as the text of a decision file, which is checked like a file.
 """
 
 from importlib import import_module
@@ -15,10 +15,10 @@ from twohot.review.page import read_template, review_page
 from twohot.review.page_data import PictureFiles
 from twohot.review.records import ReviewRows, ReviewSummary
 
-# In pixels: fits a screen below the notebook's own bars.
+# In pixels: fits on a screen below the notebook's bars.
 HEIGHT = 760
 LEAST_HEIGHT = 300
-# The next step that the page shows, for a widget named `review`.
+# The command that the page shows, for a widget named `review`.
 NEXT_STEP = "issues.apply(review.decisions)"
 
 

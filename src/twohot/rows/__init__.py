@@ -1,4 +1,4 @@
-"""`Rows`, the container of features: blocks of prepared rows, wherever the rows are stored."""
+"""`Rows`: features as blocks of prepared rows, from any container."""
 
 from twohot.rows.coordinates import Coordinates as Coordinates
 from twohot.rows.coordinates import prepare as prepare

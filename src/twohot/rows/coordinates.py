@@ -1,4 +1,4 @@
-"""The coordinates a fit is solved in: principal axes, or the span of the rows if they are few.
+"""Coordinates for a fit: principal axes, or the span of the rows if there are few rows.
 
 Coefficients are converted back to the user's features in steps: from axes to the features of the
 rows, and, if the rows themselves were written in other coordinates, from there to the original.
@@ -16,9 +16,9 @@ from twohot.rows.preparation import AS_THEY_ARE, Preparation
 from twohot.rows.principal_axes import NEGLIGIBLE_VARIANCE, PrincipalAxes, measure_axes
 from twohot.rows.rows import Block, Rows, Terms
 
-# Fewer samples than features: the same fit on N coordinates instead of d --------------------------
-# Coefficients at the optimum are combinations of the rows, so nothing is lost by writing the rows
-# in coordinates of the space they span. With G = X Xᵀ and V the row weights,
+# Fewer samples than features: the same fit in N coordinates instead of d --------------------------
+# Coefficients at the optimum are linear combinations of the rows. So a fit in coordinates of the
+# span of the rows has the same optimum. With G = X Xᵀ and V the row weights,
 #
 #     √V G √V = U S² Uᵀ,      A = Xᵀ √V U / S  (d, rank),  AᵀA = I,
 #
@@ -29,7 +29,7 @@ from twohot.rows.rows import Block, Rows, Terms
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Rows in coordinates of the space they span, and the conversion back."""
+    """Rows in coordinates of their span, and the conversion of coefficients."""
 
     rows: Rows  # (N, rank), with the intercept of the original rows
     axes: PrincipalAxes
@@ -37,14 +37,14 @@ class Span:
     combination: FloatArray  # (N, rank), √V U / S: the axes as combinations of the rows
 
     def to_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the original features (K, d), in one read of them."""
+        """Read the rows once and return coefficients (K, d) on the original features."""
         rank = self.combination.shape[1]
         self.original.attach("share", self.combination @ coef[:, :rank].T)
         (lifted,) = self.original.sum(shared_rows)
         return np.hstack([lifted, coef[:, rank:]])
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the coordinates: their component in the span of the rows."""
+        """Return coefficients on the coordinates: a projection on the span of the rows."""
         slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
         logits = np.concatenate(list(self.original.map(products_with, slopes)))
         return np.hstack([logits.T @ self.combination, intercept])
@@ -67,7 +67,7 @@ def span_of(rows: Rows) -> Span:
         weights=rows.given_weights,
         intercept=rows.intercept,
         n_jobs=rows.n_jobs,
-        keep_small=True,  # a fit reads these, and the original rows only a few times
+        keep_small=True,  # a fit reads these rows, and the original rows only a few times
     )
     variances, mean_row = squares[kept] / rows.n_samples, (weights @ coordinates) / rows.n_samples
     axes = PrincipalAxes(
@@ -80,7 +80,7 @@ def span_of(rows: Rows) -> Span:
 
 
 def gram_matrix(rows: Rows) -> FloatArray:
-    """Return X Xᵀ in float64, computed in blocks of columns; each product is computed once."""
+    """Return X Xᵀ in float64, computed by blocks; each product of two rows is computed once."""
     gram = np.zeros((rows.n_samples, rows.n_samples))
     for first in range(0, rows.n_samples, rows.block_rows):
         columns = np.arange(first, min(first + rows.block_rows, rows.n_samples))
@@ -103,17 +103,17 @@ def shared_rows(block: Block) -> Terms:
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """The rows that a fit reads, their principal axes, and the conversion to user's features."""
+    """Rows for a fit, their principal axes, and the conversion to the user's features."""
 
     rows: Rows  # the rows that passes read
     axes: PrincipalAxes  # of these rows
-    # Where these rows come from, unless they are the user's.
+    # Conversion to the user's rows; None if these are the user's rows.
     origin: "Coordinates | Narrowed | Span | None" = None
 
     @property
     def unit_penalty(self) -> float:
         """The l2 that equals ridge 1 for these rows."""
-        # If all rows are zero, there is no scale and nothing to penalise.
+        # If all rows are zero, any penalty works.
         square = self.axes.mean_square or 1.0
         return square / (self.rows.n_classes * self.rows.total_weight)
 
@@ -122,16 +122,16 @@ class Coordinates:
         return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
 
     def along_axes(self, moment: FloatArray) -> FloatArray:
-        """Return a moment along the axes, computed from one on the features of the rows."""
+        """Convert a moment on the features of the rows to a moment along the axes."""
         return self.axes.from_rows(moment, self.rows.n_jobs)
 
     def to_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the user's features, computed from those along the axes."""
+        """Convert coefficients along the axes to coefficients on the user's features."""
         on_rows = self.axes.to_rows(coef, self.rows.n_jobs)
         return on_rows if self.origin is None else self.origin.to_features(on_rows)
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes, without the components outside the rows or axes."""
+        """Return coefficients along the axes: a projection on the axes."""
         on_rows = coef if self.origin is None else self.origin.from_features(coef)
         return self.axes.project(on_rows, self.rows.n_jobs)
 
@@ -142,8 +142,7 @@ class Coordinates:
     def leading(self, most: int | None = None) -> "Coordinates":
         """Return the same rows along their leading axes only.
 
-        If the rows are stored along their axes, this is a view: nothing is copied, no coordinates
-        are converted.
+        If the rows are stored along their axes, the result is a view without a copy.
         """
         intercept = self.rows.intercept
         axes = self.axes.leading(intercept=intercept, most=most)
@@ -157,11 +156,11 @@ class Coordinates:
         return replace(self, axes=self.axes.half_whitened(intercept=self.rows.intercept))
 
     def in_axes(self, index: IntArray | None = None) -> "Coordinates":
-        """Return all or some rows in memory along their axes: passes then convert no coordinates.
+        """Return rows stored along their axes in memory, so that passes convert no coordinates.
 
-        This needs memory of one number per row and axis. It pays if many fits use rows that are not
-        many times as many as their features: a conversion of coordinates costs a pass over
-        2 · n_features rows.
+        This takes memory for one number per row and axis. It saves time in many fits on rows that
+        are not many times as many as the features: otherwise each conversion of coordinates takes
+        as long as a pass over 2 · n_features rows.
         """
         axes = self.axes
         if axes.basis is None:
@@ -183,12 +182,12 @@ class Narrowed:
         return self.whole.to_features(self.whole.axes.extend(coef))
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes, without the components outside them."""
+        """Return coefficients along the axes: a projection on the axes."""
         return self.whole.from_features(coef)[:, -self.n_axes :]
 
 
 def choose_coordinates(rows: Rows, *, exact: bool = True) -> Coordinates:
-    """Return the coordinates for these rows: at most as many as rows, and as features.
+    """Return coordinates for these rows; their number is at most that of rows and of features.
 
     Axes need not be exact if they only speed up a fit.
     """
@@ -208,7 +207,7 @@ def prepare(
     exact_axes: bool = True,
     **options: Any,
 ) -> tuple[Preparation, Coordinates]:
-    """Return the preparation of rows, and the coordinates that a fit on them is solved in.
+    """Return the preparation of rows, and the coordinates for a fit on them.
 
     Axes need not be exact if they only speed up a fit. The other options are those of `Rows`.
     """
@@ -220,6 +219,6 @@ def prepare(
         n_jobs=n_jobs,
         dtype=options.get("dtype"),
     )
-    options["keep_small"] = True  # a fit takes many passes
+    options["keep_small"] = True  # because a fit takes many passes
     rows = open_rows(X, preparation, weights=weights, n_jobs=n_jobs, **options)
     return preparation, choose_coordinates(rows, exact=exact_axes)

@@ -1,4 +1,4 @@
-"""Features in the chunks of a Dask collection, kept where Dask computed them.
+"""Features in the chunks of a Dask collection; chunks stay on the workers.
 
 A chunk holds consecutive rows. Columns derived from rows keep the same chunks; labels, weights and
 results are in memory.
@@ -28,7 +28,7 @@ def is_dask(data: Any) -> bool:
 
 
 def check_collection(X: Any) -> None:
-    """Raise unless a Dask array or frame holds rows of numbers, by its metadata."""
+    """Raise unless a Dask array or frame has rows of numbers, according to its metadata."""
     if getattr(X, "ndim", 0) != 2:
         problem = f"has {counted(getattr(X, 'ndim', 0), 'dimension')}"
         raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
@@ -42,13 +42,13 @@ def check_collection(X: Any) -> None:
 
 
 def precision_of(X: Any) -> np.dtype[Any]:
-    """Return the precision that Dask rows are kept in: their own if supported, or the default."""
+    """Return the precision for Dask rows: their own if supported, else the default."""
     dtype = X.dtype if hasattr(X, "dtype") else np.result_type(*X.dtypes)
     return np.dtype(dtype if dtype in STORED else STORED[0])
 
 
 def column_here(name: str, values: Any) -> Any:
-    """Return a Dask array or series computed; return anything else unchanged."""
+    """Compute a Dask array or series; return anything else unchanged."""
     if not is_dask(values):
         return values
     tasks = active_tasks()
@@ -57,11 +57,11 @@ def column_here(name: str, values: Any) -> Any:
 
 
 class Chunk:
-    """Rows of features where they are stored, and how they were last read."""
+    """Features of one chunk on a worker, with caches of their last reading."""
 
     def __init__(self, x: Matrix) -> None:
         self.x = x
-        self.opened: Any = None  # the norms of rows and the buffer for a block are made once
+        self.opened: Any = None  # norms of rows and a buffer for a block, made at the first reading
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -70,7 +70,7 @@ class Chunk:
         return Chunk(SelectedRows(self.x, rows))
 
     def __sizeof__(self) -> int:
-        # The size that Dask's workers count.
+        # The size in bytes that Dask's workers count.
         return int(getattr(self.x, "nbytes", 0)) + object.__sizeof__(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedColumn:
-    """Values that belong to rows, in the chunks of the rows."""
+    """A column of values of the rows, divided into the same chunks as the rows."""
 
     tasks: Tasks
     chunks: Sequence[Handle]
@@ -127,7 +127,7 @@ class ChunkedFeatures(GatheredRows):
 
 
 def open_chunks(X: Any) -> ChunkedFeatures:
-    """Return the chunks of a Dask array or frame, computed where they will stay."""
+    """Return the chunks of a Dask array or frame; workers compute and keep them."""
     dtype, tasks = precision_of(X), active_tasks()
     whole = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
     delayed = list(np.ravel(whole.to_delayed()))
@@ -167,7 +167,7 @@ class ReadAgain(Sequence[Handle]):
 
 
 def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]:
-    """Return the chunks that contain the given rows (sorted), each with the positions in the chunk.
+    """Return pairs of a chunk and positions in it, for sorted row numbers.
 
     Examples
     --------
@@ -188,9 +188,9 @@ def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]
 
 
 def as_rows(chunk: Any, dtype: np.dtype[Any], n_features: int, number: int) -> Chunk:
-    """Return a chunk of features, an array or a frame, as rows.
+    """Return a chunk, an array or a frame, as `Chunk`; raise if it is invalid.
 
-    A chunk may differ from what its collection declares: Dask does not check it.
+    Dask does not check that a chunk has the declared type and shape.
     """
     rows, where = np.asanyarray(chunk), f" in chunk {number}"
     check_real("X", rows, where)

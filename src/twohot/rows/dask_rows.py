@@ -1,8 +1,8 @@
-"""Rows in the chunks of a Dask array: kernels are sent to the chunks, and sums are returned.
+"""Rows in the chunks of a Dask array: workers run kernels on chunks and return sums.
 
-A worker reads its chunk as an array is read in memory, block by block. Workers add the sums of
-several chunks at a time, so that a single sum returns, however many chunks there are. Columns
-derived from rows stay with their chunk; labels and weights are sent to it once.
+A worker reads its chunk block by block, like an array in memory. Workers add the sums of several
+chunks, so that a single sum is returned. Columns derived from rows stay on the worker of the chunk;
+labels and weights are sent once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Block, Kernel, Rows, Terms, run_kernel, stack
 from twohot.rows.threads import one_blas_thread
 
-# Tasks that Dask runs: kernels on the blocks of one chunk, where the chunk is ---------------------
-# A chunk is read as an array in memory is.
+# Tasks that Dask runs: kernels on the blocks of one chunk -----------------------------------------
+# A chunk is read like an array in memory.
 
-WEIGHTS = "weight"  # of each row, with mean one over all of them
+WEIGHTS = "weight"  # weights of the rows, with mean one over all chunks
 
 Place: TypeAlias = tuple[int, int]  # number of a chunk, and of its first row
-# How a chunk is read: the preparation of its rows, and the options of `Rows`.
+# The preparation of rows, and options of `Rows`, for reading a chunk.
 Reading: TypeAlias = tuple[Preparation | None, dict[str, Any]]
 
 
@@ -72,21 +72,21 @@ def add_sums(sums: list[ChunkSum]) -> ChunkSum:
 
 
 def add_up(sums: list[ChunkSum]) -> ChunkSum:
-    """Return the sum of all sums in the precision of the kernel; more digits need not be sent."""
+    """Return the sum of all sums, in the kernel's precision to send fewer bytes."""
     total = add_sums(sums)
     pairs = zip(total.terms, total.dtypes, strict=True)
     return ChunkSum(tuple(np.asarray(t, dtype=dtype) for t, dtype in pairs), total.row_products)
 
 
 def map_chunk(kernel: Kernel, place: Place, *where: Any) -> list[tuple[Any, int]]:
-    """Return the result of a kernel for each block of a chunk, with rows times products."""
+    """Return for each block of a chunk the kernel's result and the number of its row products."""
     with _opened(place, *where) as (rows, shared), one_blas_thread():
         blocks = map(rows.block, range(rows.n_blocks))
         return [run_kernel(kernel, block, shared) for block in blocks]
 
 
 def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
-    """Return the result of a kernel for the rows of a chunk, with rows times products."""
+    """Return the kernel's result for the rows of a chunk, and the number of its row products."""
     results = map_chunk(kernel, place, *where)
     return stack([made for made, _ in results]), sum(count for _, count in results)
 
@@ -100,7 +100,7 @@ def _opened(
     values: list[Matrix],
     *shared: Any,
 ) -> Iterator[tuple[Rows, tuple[Any, ...]]]:
-    """Pass the rows of a chunk, with their columns, to a task; an error in it names the chunk."""
+    """Open the rows of a chunk with their columns; errors name the chunk."""
     number, first = place
     try:
         if chunk.opened is None or chunk.opened[0] is not reading:
@@ -117,17 +117,17 @@ def _opened(
         raise ChunkError(f"chunk {number} ({place_of}) failed: {error!r}") from error
 
 
-# Sums that one task adds up. More would wait for the slowest of many; fewer make a deeper tree.
+# Number of sums that one task adds. A larger number waits for more chunks; a smaller one makes the
+# tree of tasks deeper.
 FAN_IN = 8
-# Chunks whose results are in this process at once, if the results of all rows are requested.
+# Maximum number of chunks whose results are in this process at once.
 CHUNKS_AHEAD = 4
-# Coefficients of a pass, targets, and the other arguments of a kernel: enough to send the targets
-# of a whole fit only once.
+# Number of shared arguments that stay on the workers, so that the targets of a fit are sent once.
 MOST_SHARED = 4
 
 
 class DaskRows(Rows):
-    """The rows of a Dask array, with the columns that belong to them, where Dask keeps them."""
+    """The rows of a Dask array, with their columns, on the workers."""
 
     is_here = False
 
@@ -138,7 +138,7 @@ class DaskRows(Rows):
         self.tasks = X.tasks
         of_chunks = self.options | {"n_jobs": 1, "keep_small": False}
         self._reading = self.tasks.share((preparation, of_chunks))
-        # The arguments of the last pass, to send them only once.
+        # Arguments that were sent for recent passes.
         self._shared: list[tuple[Any, Handle]] = []
         self._beside: dict[str, ChunkedColumn] = {}  # columns and weights, in the chunks of X
         if self.weights is not None:
@@ -153,7 +153,7 @@ class DaskRows(Rows):
         return self._add_up(self._run(sum_groups_of_chunk, kernel, (n_groups, *shared)))
 
     def _add_up(self, sums: list[Handle]) -> Terms:
-        """Return the sum over all chunks: a tree on the workers; only its last sum returns here."""
+        """Return the sum over all chunks; workers add the sums of chunks in a tree of tasks."""
         level = sums
         while len(level) > FAN_IN:
             groups = [(level[first : first + FAN_IN],) for first in range(0, len(level), FAN_IN)]
@@ -164,19 +164,19 @@ class DaskRows(Rows):
         return tuple(np.asarray(term, dtype=np.float64) for term in total.terms)
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield the result of a kernel for each block, in order; a few chunks' results are held."""
+        """Yield the result of a kernel for each block, in order; at most a few chunks ahead."""
         for first in range(0, len(self.X.column.chunks), CHUNKS_AHEAD):
             some = range(first, min(first + CHUNKS_AHEAD, len(self.X.column.chunks)))
             for results in self.tasks.results(self._run(map_chunk, kernel, shared, some)):
                 yield from self._counted(results)
 
     def attach(self, name: str, values: Matrix | ChunkedColumn) -> None:
-        """Store one value, or one row of values, with each row."""
+        """Store a column: one value, or one row of values, for each row."""
         self.columns[name] = values
         self._beside[name] = self._in_chunks(values)
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
-        """Store the result of a kernel for each row, where the row is."""
+        """Store the result of a kernel for each row, on the worker of the row."""
         made = self.tasks.keep(self._run(derive_chunk, kernel, shared))
         counts = self.tasks.run(getitem, [(handle, 1) for handle in made])
         self.n_row_products += sum(self.tasks.results(counts))
@@ -184,7 +184,7 @@ class DaskRows(Rows):
         self.attach(name, ChunkedColumn(self.tasks, chunks, self.X.column.sizes))
 
     def take(self, index: IntArray, preparation: Preparation | None = None) -> Rows:
-        """Return some of the rows, in their order, where they are."""
+        """Return some of the rows, in their order; they stay on their workers."""
         prepared = self.preparation if preparation is None else preparation
         return self._like(DaskRows, self.X.take(index), prepared, index)
 
@@ -197,7 +197,7 @@ class DaskRows(Rows):
         return rows
 
     def _in_chunks(self, values: Matrix | ChunkedColumn) -> ChunkedColumn:
-        """Return values that belong to rows in the chunks of these rows."""
+        """Split values of rows into the chunks of these rows."""
         if isinstance(values, ChunkedColumn):
             return values
         bounds = pairwise(self.X.column.bounds.tolist())
@@ -225,7 +225,7 @@ class DaskRows(Rows):
         return self.tasks.run(task, calls)
 
     def _send(self, value: Any) -> Any:
-        """Return a handle for a shared argument; small values are sent with each task."""
+        """Return a handle for a shared argument; return small values, which are sent with tasks."""
         if isinstance(value, int | float | str | tuple | np.dtype | None):
             return value
         for known, handle in self._shared:
@@ -236,7 +236,7 @@ class DaskRows(Rows):
         return handle
 
 
-# One result per row of a Dask collection, computed when it is requested ---------------------------
+# Lazy results per row of a Dask collection --------------------------------------------------------
 
 
 def map_lazily(
@@ -246,7 +246,7 @@ def map_lazily(
     like: NDArray[Any],
     options: dict[str, Any],
 ) -> Any:
-    """Return a lazy Dask array of a kernel's results for the rows of X, in the chunks of X.
+    """Return a lazy Dask array of a kernel's result for each row of X.
 
     `like` is the kernel's result for zero rows.
     """
@@ -257,7 +257,7 @@ def map_lazily(
     if like.ndim == 1:
         about["drop_axis"] = 1
     stored, n_features = precision_of(whole), whole.shape[1]
-    # A separate step: before a step that drops an axis, Dask joins chunks along it.
+    # Check chunks in a separate step, because Dask joins chunks before a step that drops an axis.
     checked = whole.map_blocks(
         checked_chunk,
         stored=stored,

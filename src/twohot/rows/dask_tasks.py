@@ -1,4 +1,4 @@
-"""Tasks where Dask runs them: on a cluster if a client is active, else on threads or processes.
+"""Run tasks with Dask: on a cluster if a client is active, else in threads or processes.
 
 The result of a task stays where it was computed. A handle refers to it: a future of the cluster,
 or a delayed object that has been computed. Handles can be arguments of other tasks.
@@ -18,15 +18,15 @@ from twohot.base import ArgumentError, load_extra
 
 
 class ChunkError(RuntimeError):
-    """An error while a chunk was processed."""
+    """Error while a chunk was processed."""
 
 
 class ClusterLostError(ArgumentError):
-    """A cluster that was lost, or lost its data, during the work."""
+    """Error if a cluster, or its data, is lost during the work."""
 
 
 def cluster_lost(address: str, cause: str) -> ClusterLostError:
-    """Return an error that names the lost cluster, the cause, and how to resume.
+    """Return the error for a lost cluster, with the cause and advice how to resume.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def cluster_lost(address: str, cause: str) -> ClusterLostError:
 
 
 def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterLostError:
-    """Return the error of work that stores its finished steps in a file."""
+    """Return the error of a lost cluster, with advice how to resume from a file."""
     kept = "finished steps are stored there" if is_kept else "no step was finished"
     advice = f"start a cluster and run this again with {{checkpoint}} to resume: {kept}."
     return ClusterLostError("", error.problem, advice, checkpoint=path)
@@ -51,17 +51,17 @@ def lost_after(error: ClusterLostError, path: str, *, is_kept: bool) -> ClusterL
 
 Handle = Any
 
-# Dask's own message says neither why workers usually die nor what to do.
+# Dask's own message has neither the usual cause nor advice.
 KILLED = (
     "every worker that computed it died, usually because the chunk needs more memory than a worker "
     "has: make the chunks smaller, or give the workers more memory."
 )
-# Share of the workers' memory for features: computing on chunks needs memory too.
+# Share of the workers' memory for features; the rest is for computing.
 FEATURE_SHARE = 0.6
 
 
 class Tasks:
-    """Tasks on threads or processes of this machine, as Dask is configured."""
+    """Tasks in threads or processes of this machine, depending on Dask's configuration."""
 
     def __init__(self) -> None:
         self._dask = load_extra("dask", "dask", "Dask arrays and frames")
@@ -88,16 +88,16 @@ class Tasks:
         return list(self._dask.compute(*handles))
 
     def room(self) -> float:
-        """Return the bytes available for features where they are kept, as far as known."""
+        """Return the bytes available for features; infinity if unknown."""
         return float("inf")
 
     def first_failed(self, handles: Sequence[Handle]) -> int | None:  # noqa: ARG002 - as a cluster
-        """Return the position of the first task that failed, as far as known."""
+        """Return the position of the first failed task; None if unknown."""
         return None
 
     @contextmanager
     def naming_chunks(self, name: str, handles: Sequence[Handle]) -> Iterator[None]:
-        """Name the chunk that cannot be computed, as far as known; handles are one per chunk."""
+        """Make errors name the chunk that failed, if known; there is one handle per chunk."""
         try:
             yield
         except (ArgumentError, ChunkError):
@@ -118,13 +118,13 @@ class ClusterTasks(Tasks):
         check_workers(client)
 
     def share(self, value: Any) -> Any:
-        """Return a future of the value: a task, so that it is recomputed if its worker is lost."""
+        """Return a future of the value, made by a task so that Dask can recompute it."""
         return self.run(_same, [(value,)])[0]
 
     def room(self) -> float:
         """Return the bytes available for features in the memory of the workers."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        # Dask reports 0 for a worker without a limit. Workers that will join later are not counted.
+        # Dask reports 0 for a worker without a limit. Only present workers count.
         limits = [worker["memory_limit"] or float("inf") for worker in workers]
         return FEATURE_SHARE * float(sum(limits) or "inf")
 
@@ -137,7 +137,7 @@ class ClusterTasks(Tasks):
         """Return futures; the scheduler recomputes results that were lost with a worker."""
         name = f"twohot-{function.__name__.strip('_')}"
         with self._reaching_workers(), warnings.catch_warnings():
-            # Coefficients of many classes are large, and have to be sent.
+            # Suppress the warning about large arguments: coefficients of many classes are large.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return list(self.client.map(function, *zip(*calls, strict=True), key=name, pure=False))
 
@@ -157,7 +157,7 @@ class ClusterTasks(Tasks):
 
     @contextmanager
     def _reaching_workers(self, handles: Sequence[Handle] = ()) -> Iterator[None]:
-        """Raise an error that names the lost cluster if that is why something fails."""
+        """If the cluster is lost in this block, raise an error that names it."""
         try:
             yield
         except Exception as error:
@@ -177,7 +177,7 @@ def active_tasks() -> Tasks:
     """Return the active cluster, or the threads or processes of this machine."""
     try:
         client = import_module("distributed").get_client()
-    except (ImportError, ValueError):  # not installed, or not active
+    except (ImportError, ValueError):  # no cluster package, or no active client
         return Tasks()
     return ClusterTasks(client)
 
@@ -187,7 +187,7 @@ def check_workers(client: Any) -> None:
     ours = pkgutil.resolve_name("twohot:__version__")
     found = client.run(pkgutil.resolve_name, "twohot:__version__", on_error="return")
     for worker, version in found.items():
-        if version == ours or isinstance(version, OSError):  # a worker that is being lost
+        if version == ours or isinstance(version, OSError):  # this worker is about to be lost
             continue
         has = f"twohot {version}" if isinstance(version, str) else f"no twohot ({version})"
         problem = f"the Dask worker {worker} has {has}, and this process has {ours}"

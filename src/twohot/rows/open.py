@@ -1,6 +1,6 @@
-"""The store for the rows of a matrix, and checks of the rows before they are prepared.
+"""Open a matrix of any container as `Rows`, and check its rows before a fit.
 
-Only this module asks which container features are in. Every other module sees `Rows`.
+Only this module distinguishes containers. Every other module uses `Rows`.
 """
 
 import warnings
@@ -30,9 +30,9 @@ from twohot.rows.stored import PartedRows, in_parts, open_store
 
 
 def example_row(X: Any) -> Any:
-    """Return a row like those of X, with its column names; None to check X as a whole.
+    """Return one row of X with its column names, for checks; None if X is checked as a whole.
 
-    One row is enough for a container that is read in parts.
+    For a container that is read in parts, one row is enough for the checks.
     """
     if isinstance(X, SelectedRows) and is_dask(X.X):
         X = X.X
@@ -48,10 +48,10 @@ def example_row(X: Any) -> Any:
 
 
 def open_features(X: Any) -> Matrix:
-    """Return features of Dask or a store as a matrix that `Rows` reads; others stay unchanged.
+    """Return features of Dask or a store as a matrix that `Rows` can read.
 
-    The chunks of Dask are computed where they stay. If there are fewer rows than columns, the rows
-    are brought to this process: a fit would need them here anyway.
+    Other features stay unchanged. Dask's workers compute and keep their chunks. If there are fewer
+    rows than columns, the rows are loaded in this process, because a fit needs them here.
     """
     if isinstance(X, SelectedRows) and is_dask(X.X):
         X = X.X[X.index]
@@ -62,13 +62,13 @@ def open_features(X: Any) -> Matrix:
 
 
 def are_far_apart(X: Matrix) -> bool:
-    """Return whether gathering some rows of X means reading many others, or remote storage."""
+    """Return whether selecting some rows of X reads many other rows or remote storage."""
     stored = X.X if isinstance(X, SelectedRows) else X
     return isinstance(stored, PartedRows | ChunkedFeatures)
 
 
 def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
-    """Return the rows of X in the store that can read them; the options are those of `Rows`."""
+    """Return X as `Rows` or a subclass that can read its container; options are those of `Rows`."""
     if isinstance(X, SelectedRows) and isinstance(X.X, ChunkedFeatures):
         X = X.X.take(X.index)
     if isinstance(X, ChunkedFeatures):
@@ -77,7 +77,7 @@ def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any)
 
 
 def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options: Any) -> Any:
-    """Return the result of a kernel for each row of X as it is stored; a lazy array for Dask.
+    """Return the result of a kernel for each row of X, unprepared; a lazy array for Dask.
 
     `like` is the kernel's result for zero rows. Options are those of `Rows`.
     """
@@ -87,18 +87,19 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
     return np.concatenate([like, *rows.map(kernel, *shared)])
 
 
-# Size of the features and of their mean, and whether the squares of a fit are in range ------------
-# A mean is computed in two steps, offset + mean of (x - offset), so that a large common offset
-# costs no digits: sums are then only as large as the differences.
+# Checks of the size of features: the squares in a fit must be in the range of floats --------------
+# The mean is computed in two steps, offset + mean of (x - offset). So a large common offset causes
+# no rounding error, because sums are only as large as the differences.
 
-# Rounding error of a mean over many rows, relative to the distances between rows. A row that is no
-# further from it counts as the mean; scaling it would amplify rounding errors.
+# Rounding error of a mean over many rows, relative to the distances between rows. A row at a
+# smaller distance from the mean counts as the mean, because scaling would amplify its rounding
+# error.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
-# The common offset is large if it is this many times the differences: a smaller one costs a sum
-# one digit, and subtracting it costs half a read of the rows.
+# A common offset is large if it is this many times the differences. A smaller offset costs at most
+# one digit, and its subtraction would take half of the time of a read.
 LARGE_OFFSET = 8.0
-# Margin between the largest or smallest float and the norm of the rows: for norms, and for sums of
-# many products of two entries.
+# Factor between the norm of the rows and the largest or smallest float. Norms, and sums of many
+# products, must not overflow or underflow.
 NORM_ROOM, PRODUCT_ROOM = 2.0**4, 2.0**12
 
 
@@ -120,11 +121,11 @@ def large_offset(few: Matrix) -> FloatArray:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A row so far from the others that they are indistinguishable beside it."""
+    """A row so far from the others that rounding makes the others equal."""
 
     name: object  # name or position of the row
     norm: float
-    usual: float  # norm that half of the rows do not exceed
+    usual: float  # median norm of the rows
 
     def __str__(self) -> str:
         others = f"half of the rows have {self.usual:.1g} or less"
@@ -134,7 +135,7 @@ class Outlier:
 def check_size(
     size: float, dtype: DTypeLike | None, *, normalize: bool, outlier: Outlier | None = None
 ) -> None:
-    """Raise if the norm of the rows, or of an outlier, is too large or small for the precision."""
+    """Raise if squares of the rows' norm would overflow or underflow in a fit."""
     limits = np.finfo(np.dtype(dtype))
     least, most = NORM_ROOM * float(limits.tiny), float(limits.max) / NORM_ROOM
     if not normalize:
@@ -158,8 +159,8 @@ def safe_norm(vector: FloatArray) -> float:
     return largest * float(np.linalg.norm(vector / largest))
 
 
-# The size of rows is judged by this many rows, drawn at random: every n-th row might differ from
-# the others systematically.
+# The size of rows is estimated from this many random rows. Every n-th row could differ from the
+# others systematically.
 LOOK_ROWS = 200
 CORRECT_ROW = "correct or remove the row."
 
@@ -169,7 +170,7 @@ _names: ContextVar[tuple[Matrix, Any]] = ContextVar("names", default=(None, None
 
 @contextmanager
 def calling_rows(X: Matrix, names: Any) -> Iterator[None]:
-    """Make warnings and errors name the rows of X by these names, not by position."""
+    """Make warnings and errors use these names for rows of X, instead of positions."""
     before = _names.set((X, names))
     try:
         yield
@@ -186,12 +187,12 @@ def fit_preparation(
     n_jobs: int = 1,
     dtype: DTypeLike | None = None,
 ) -> Preparation:
-    """Read X once: find NaN and infinity, and return the preparation with the (weighted) mean row.
+    """Read X once; raise on NaN or infinity, and return the preparation with the mean row.
 
-    The norm of the rows must be in range for `dtype`, by default float64.
+    The mean is weighted. Norms must be in the range of `dtype`, by default float64.
     """
     rows = open_rows(X, weights=weights, n_jobs=n_jobs)
-    if isinstance(X, SelectedRows):  # an error names a row by its position among the user's
+    if isinstance(X, SelectedRows):  # errors name a row by its position in the user's data
         rows.attach("place", X.index)
     n_few = min(LOOK_ROWS, rows.n_samples)
     few = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_few, replace=False))
@@ -200,7 +201,7 @@ def fit_preparation(
     total, deviations = rows.sum(mean_terms, few, offset)
     shift, spread = total / rows.n_samples, deviations / n_few
     distances = np.sort(_distances(sample, offset))
-    # Rows that are only scaled do not depend on each other.
+    # If rows are only scaled, outliers have no effect on other rows.
     outlier = _outlier(rows, offset, shift, distances) if center or not normalize else None
     if outlier is not None:
         check_size(outlier.norm, dtype, normalize=normalize, outlier=outlier)
@@ -208,10 +209,10 @@ def fit_preparation(
     preparation = Preparation(None, normalize)
     if center:
         mean = offset + shift
-        # A column in which rows do not differ has an exact mean.
+        # The mean of a constant column is exact.
         eps = float(np.finfo(np.result_type(X.dtype, np.float32)).eps)  # precision of centring
         error = MEAN_ROUNDING * safe_norm(spread) + eps * safe_norm(mean[spread > 0])
-        # Without the furthest row, which alone distinguishes nothing.
+        # Omit the row with the largest distance.
         size = float(distances[:-1].mean()) if n_few > 1 else 0.0
         if 0 < size < 2 * error:
             raise _indistinguishable(size, mean, X.dtype, outlier)
@@ -221,7 +222,7 @@ def fit_preparation(
             f"X has {outlier}: beside it they are nearly indistinguishable. Correct or "
             "remove the row.",
             UserWarning,
-            stacklevel=1,  # one position, so that the warning is shown once
+            stacklevel=1,  # raised at one place in the code, so that the warning is shown once
         )
     return preparation
 
@@ -229,7 +230,7 @@ def fit_preparation(
 def _indistinguishable(
     size: float, mean: FloatArray, stored: np.dtype[Any], outlier: Outlier | None
 ) -> ArgumentError:
-    """Return the error for rows at distances from their mean below its rounding error."""
+    """Return the error for rows that differ by less than the rounding error of their mean."""
     if outlier is not None:
         problem = f"has {outlier}, so {stored} cannot distinguish the others"
         return ArgumentError("X", problem, CORRECT_ROW)
@@ -241,11 +242,11 @@ def _indistinguishable(
 def _outlier(
     rows: Rows, offset: FloatArray, shift: FloatArray, distances: FloatArray
 ) -> Outlier | None:
-    """Return a row that alone could move the mean further than half of the rows are from it.
+    """Return a row whose distance dominates the mean of all rows; None if there is none.
 
-    After centring by such a mean, or beside such a row, all others look alike. `distances` (sorted)
-    are those of a few rows from the offset; `shift` is the mean minus the offset. If the mean is no
-    further from the offset than half of these rows, there is no such row, and none is searched.
+    After centring by a mean with such a row, all other rows are nearly equal. `distances` (sorted)
+    are those of a few rows from the offset; `shift` is the mean minus the offset. If the mean is
+    nearer to the offset than half of these rows, no row is searched.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
@@ -256,7 +257,7 @@ def _outlier(
     X, names = _names.get()
     if names is None:
         return Outlier(place, far, usual)
-    # Dask has exactly the rows of X.
+    # For Dask, the rows stored are exactly the rows of X.
     is_selected = isinstance(X, SelectedRows) and rows.is_here
     name = names[int(np.flatnonzero(X.index == place)[0]) if is_selected else place]
     return Outlier(name, far, usual)
@@ -278,18 +279,18 @@ def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
 def _distances(x: Matrix, offset: FloatArray) -> FloatArray:
     """Return the distances of rows from an offset."""
     dense = x.toarray() if sp.issparse(x) else np.asarray(x)
-    with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are found elsewhere
+    with np.errstate(over="ignore", invalid="ignore"):  # another check finds NaN and infinity
         return row_norms(dense.astype(np.float64) - offset)
 
 
 def mean_terms(block: Block, few: IntArray, offset: FloatArray) -> Terms:
     """Return Σ v (x - offset), and Σ |x - offset| over a few rows. A kernel."""
     x, weights = block.x, block.weights
-    # If the sum is finite, so are its terms. If not, it may be an overflow: look at the terms.
+    # If the sum is finite, all values are. If not, the sum may have overflowed: check each value.
     with np.errstate(over="ignore", invalid="ignore"):
         if offset.any():
             x = (x.toarray() if sp.issparse(x) else x) - offset
-        # The product from the left also accumulates a sparse array in float64.
+        # The product from the left is accumulated in float64, also for a sparse array.
         plain = np.asarray(np.ones(len(block)) @ x)
         if not np.isfinite(plain).all():
             check_finite("X", block.x, block.first, block.columns.get("place"))

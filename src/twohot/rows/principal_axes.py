@@ -1,6 +1,6 @@
-"""Principal axes of the prepared rows: the coordinates in which a fit is solved.
+"""Principal axes of the prepared rows, which are the coordinates of a fit.
 
-In the coordinates of its own second moment X'X/N = Q diag(variances) Qᵀ, the curvature of the
+Let X'X/N = Q diag(variances) Qᵀ be the second moment. Along the axes Q, the curvature of the
 objective is nearly diagonal. Coefficients c in these coordinates are W = c Qᵀ on the features,
 and a moment M on the features is M Q in these coordinates. An intercept is its own axis. For many
 features only the leading axes are principal; the variances along the rest are taken to be equal.
@@ -26,24 +26,24 @@ from twohot.rows.rows import Block, Rows, Terms
 from twohot.rows.selected import RANGE, is_sampled
 from twohot.rows.threads import map_on_cores
 
-# How coordinates are changed: an orthonormal basis of the features, whole or by reflection --------
-# A basis of d axes costs a product with d × d numbers. If only the leading m axes A of rows with
-# many features are known, and any orthogonal axes serve as the rest, a block reflection is
-# cheaper. With the last m rows of A written U S Yᵀ (their singular values),
+# Orthonormal bases of the features: stored in full, or as a block reflection ----------------------
+# A conversion with d axes costs a product with a d × d matrix. If only the leading m axes A are
+# needed, and the other axes may be any orthogonal ones, a block reflection is cheaper. Let U S Yᵀ
+# be the singular value decomposition of the last m rows of A. Then
 #
 #     F = (A Y + E U) (1 + S)^(-1/2),     FᵀF = 2 I,     E the last m columns of I,
 #     Q = (I - F Fᵀ) diag(I, -U Yᵀ)       is orthogonal, and its last m columns are A:
 #
 # (I - F Fᵀ) E = E - (A Y + E U) Uᵀ = -A Y Uᵀ. Only F (d, m) and one m × m matrix are held.
 
-# Classes whose coefficients one thread converts at once; half as many take a quarter
+# Number of classes that one thread converts at once; with half as many it takes a quarter
 # longer.
 CHUNK_CLASSES = 64
 
 # Subspace iterations of `leading_axes`, and its extra axes. On image features the first nine tenths
 # of the axes are then exact to four digits; the last ones have nearly equal variances and are
-# arbitrary among each other. If one direction varies a hundred thousand times as much as the rest,
-# the others are less exact, and a fit takes more passes.
+# arbitrary. If the variance along one direction is 100,000 times that of the rest, the other axes
+# are less exact, and a fit takes more passes.
 ITERATIONS = 3
 OVERSAMPLED = 1 / 8
 
@@ -55,14 +55,14 @@ class WholeBasis:
     matrix: FloatArray
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ: coefficients on the features, computed from those along the axes.
+        """Return coef Qᵀ: convert coefficients along the axes to coefficients on the features.
 
-        Rounded only at the end, so that a fit with a small penalty takes fewer passes.
+        Only the result is rounded to `dtype`; otherwise fits with a small penalty take more passes.
         """
         return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q: a moment along the axes, computed from one on the features."""
+        """Return moment Q: convert a moment on the features to a moment along the axes."""
         return multiply(moment, self.matrix, n_jobs)
 
     def columns(self, first: int) -> FloatArray:
@@ -72,14 +72,14 @@ class WholeBasis:
 
 @dataclass(frozen=True, eq=False)
 class ReflectedBasis:
-    """d orthonormal axes, some of them given; an intercept, if any, is an axis of its own."""
+    """d orthonormal axes that include given ones; an intercept is one more axis."""
 
     factor: FloatArray  # (d, m), F; zero for an intercept
     turn: FloatArray  # (m, m), -U Yᵀ
     turned: slice  # the given axes
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ, computed in the requested precision."""
+        """Return coef Qᵀ in the given precision: coefficients on the features."""
         turned = coef.astype(dtype)
         turned[:, self.turned] = turned[:, self.turned] @ self.turn.T.astype(dtype)
         return self._reflect(turned, n_jobs)
@@ -103,7 +103,7 @@ Basis: TypeAlias = WholeBasis | ReflectedBasis
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
-    """Return an orthonormal basis whose last columns (before an intercept's) are the given axes."""
+    """Return an orthonormal basis whose last columns are the given axes and any intercept's."""
     d, m = axes.shape
     left, cosines, right = sl.svd(axes[d - m :])  # U, S, Yᵀ
     factor = np.zeros((d + intercept, m))
@@ -113,14 +113,14 @@ def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
 
 
 def leading_axes(moment: FloatArray, n_axes: int) -> tuple[FloatArray, FloatArray]:
-    """Return the largest eigenvalues of a second moment, ascending, and their vectors as columns.
+    """Return the largest eigenvalues of a second moment, ascending, and their eigenvectors.
 
-    Subspace iteration with a fixed start: a few products in float32, the last in the precision of
-    the moment.
+    The method is subspace iteration with a fixed start. It takes a few products in float32, the
+    last one in the precision of the moment.
     """
     n_tried = min(n_axes + int(n_axes * OVERSAMPLED), len(moment))
     start = np.random.default_rng(0).standard_normal((len(moment), n_tried))
-    # The scale is arbitrary: only directions matter until the last product.
+    # Until the last product only directions matter, so the scale is arbitrary.
     coarse = (moment / (np.trace(moment) or 1.0)).astype(np.float32, copy=False)
     vectors = start.astype(np.float32)
     for _ in range(ITERATIONS):
@@ -141,23 +141,23 @@ def multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
     return np.concatenate(list(map_on_cores(chunk, n_chunks, n_jobs)))
 
 
-# Approximate number of rows in the second moment. A tenth of the cost of all rows at the size of
-# CIFAR-100, it changes no number of passes, and the leading axes only slightly.
+# Approximate number of sampled rows in the second moment. On CIFAR-100 it takes a tenth of the time
+# of all rows; the number of passes is the same, and the leading axes change only slightly.
 MOMENT_ROWS = 10_000
 
-# Axes that are enough to compare candidates: with 512 of 2048 the choice and its accuracy were the
-# same as with all, with 256 up to 0.7 points lower. Fine-grained classes need all in the last fit.
+# Number of axes for comparing candidates. With 512 of 2048 axes, the choice and its accuracy were
+# the same as with all; with 256, accuracy was up to 0.7 points lower. The last fit uses all axes.
 LEADING_AXES = 512
 
-# Number of features above which only the leading axes are computed: all of them cost 20 passes.
+# With more features than this, only the leading axes are computed: all axes would take 20 passes.
 WIDE = 1024
 
-# Axes, and sampled rows, that are enough where axes only speed up a fit on many features: fits on
-# 2048 features take as many passes as with exact axes, within one or two, for two thirds of the
-# processor time. With 3,000 sampled rows one of them took eight passes more.
+# Number of axes and of sampled rows if axes only speed up a fit on many features. On 2048 features,
+# fits take one or two passes more than with exact axes, and two thirds of the processor time. With
+# 3,000 sampled rows, one of the fits took eight more passes.
 HELPFUL_AXES, HELPFUL_ROWS = 256, 4_000
 
-# Axes whose share of the largest variance is below this are rounding errors.
+# An axis is rounding error if its variance is below this share of the largest variance.
 NEGLIGIBLE_VARIANCE = 1e-13
 
 # Share of the mean variance added to each variance: axes of small variance are mostly noise.
@@ -173,27 +173,27 @@ class PrincipalAxes:
     mean_row: FloatArray  # (m,), mean of the rows along each axis
     mean_square: float  # mean squared norm of the rows, without the intercept
     scale: FloatArray | None = None  # (m,), factor of each axis; None: one
-    floor: float | None = None  # half-whitening's addition to variances, if axes were dropped
+    floor: float | None = None  # number added to variances by half-whitening, if axes were dropped
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coefficients on the features of the rows, computed from those along the axes."""
+        """Convert coefficients along the axes to coefficients on the features of the rows."""
         scaled = coef if self.scale is None else coef * self.scale
         if self.basis is None:
             return scaled.astype(dtype, copy=False)
         return self.basis.to_rows(scaled, n_jobs, dtype)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moments along the axes, computed from those on the features."""
+        """Convert moments on the features to moments along the axes."""
         along = moment if self.basis is None else self.basis.from_rows(moment, n_jobs)
         return along if self.scale is None else along * self.scale
 
     def project(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Return coefficients along the axes, computed from those on the features: a projection."""
+        """Project coefficients on the features to coefficients along the axes."""
         along = coef if self.basis is None else self.basis.from_rows(coef, n_jobs)
         return along if self.scale is None else along / self.scale
 
     def extend(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along these axes, computed from those along the leading ones."""
+        """Convert coefficients along the leading axes to coefficients along all of these axes."""
         return np.pad(coef, ((0, 0), (len(self.variances) - coef.shape[1], 0)))
 
     def reading(self, *, intercept: bool) -> FloatArray:
@@ -206,7 +206,7 @@ class PrincipalAxes:
         return scaled[: len(basis) - intercept, : len(self.variances) - intercept]
 
     def leading(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
-        """Return the leading axes, except those of rounding-level variance, and an intercept's.
+        """Return the leading axes and any intercept's, without axes of rounding-level variance.
 
         The mean squared norm stays that of all axes, so that a ridge means the same penalty. The
         floor of their whitening stays too.
@@ -224,7 +224,7 @@ class PrincipalAxes:
         )
 
     def half_whitened(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
-        """Return the leading axes of plain ones half-whitened, and an intercept's unchanged."""
+        """Return the leading axes, half-whitened; an intercept's axis stays unchanged."""
         axes = self.leading(intercept=intercept, most=most)
         n_axes = len(axes.variances) - intercept
         variances = axes.variances[:n_axes]
@@ -234,9 +234,9 @@ class PrincipalAxes:
         return axes.scaled_by(scale, float(variances @ scale[:n_axes] ** 2))
 
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
-        """Return the axes times one power of two, so that rows along them have a norm of about one.
+        """Return the axes times a power of two that gives rows along them a norm near one.
 
-        Fits along them are then identical, to the last bit, for rows times any power of two.
+        So fits are identical, to the last bit, if all rows are multiplied by a power of two.
         """
         _, exponent = np.frexp(self.mean_square)
         factor = 2.0 ** -(int(exponent) // 2)
@@ -247,7 +247,7 @@ class PrincipalAxes:
         return replace(self.scaled_by(scale, self.mean_square * factor**2), floor=floor)
 
     def scaled_by(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
-        """Return each axis times its scale, along which rows have a given mean square."""
+        """Return each axis times its scale, with the mean square of the rows along them."""
         return replace(
             self,
             variances=self.variances * scale**2,
@@ -262,7 +262,7 @@ class PrincipalAxes:
         return np.eye(n_axes)[:, first:] if self.basis is None else self.basis.columns(first)
 
     def _first(self, most: int | None, *, intercept: bool) -> int:
-        """Return the first axis whose variance exceeds rounding, or the first of the last ones."""
+        """Return the first axis to keep: among the last `most`, with variance above rounding."""
         n_axes = len(self.variances) - intercept
         rounding = NEGLIGIBLE_VARIANCE * self.variances[:n_axes].max(initial=0)
         n_negligible = int(np.count_nonzero(self.variances[:n_axes] <= rounding))
@@ -283,7 +283,7 @@ def _floor_of(variances: FloatArray) -> float:
 def measure_axes(rows: Rows, *, exact: bool = True) -> PrincipalAxes:
     """Read the rows once and return their principal axes.
 
-    They need not be exact if they only speed up a fit and are no part of the model.
+    Pass `exact=False` if the axes only speed up a fit and are not part of the model.
     """
     is_wide = rows.n_columns > max(WIDE, LEADING_AXES)
     measure = _whole_moment if exact or not is_wide else _sampled_moment
@@ -309,10 +309,10 @@ def _whole_moment(rows: Rows) -> Terms:
 
 
 def _sampled_moment(rows: Rows) -> Terms:
-    """Return the same with the second moment of sampled rows, gathered for one product.
+    """Return the same sums, with the second moment of sampled rows as one matrix product.
 
-    Adding up a moment per block would take longer than computing it. The moment keeps the
-    precision of the rows.
+    Adding a moment per block would take longer than one product of all sampled rows. The moment
+    has the precision of the rows.
     """
     below = RANGE * min(HELPFUL_ROWS, rows.n_samples) // rows.n_samples
     totals, squares, samples, weights = zip(*rows.map(sample_terms, below), strict=True)
@@ -348,7 +348,7 @@ def moment_terms(block: Block, below: int) -> Terms:
 def sample_terms(block: Block, below: int) -> Terms:
     """Return Σ v x and Σ v ‖x‖²; the sampled rows times √v, and their Σ v. A kernel.
 
-    A row is sampled if its position in RANGE is below a number.
+    A row is sampled if `is_sampled(row, below)`.
     """
     x, weights = block.prepared(), block.weights
     weighted = x if weights is None else x * weights

@@ -10,7 +10,7 @@ All code that reads rows is a kernel: a function of a block and of small shared 
 Sums are identical, to the last bit, for any number of threads. The rows count how often they are
 multiplied by dense matrices: a pass is two such products over all rows.
 
-Another store of rows is a subclass with its own `map`; see `twohot.rows.open`.
+Rows in other containers are subclasses with their own `map`; see `twohot.rows.open`.
 """
 
 import threading
@@ -27,14 +27,14 @@ from twohot.rows.preparation import AS_THEY_ARE, Preparation
 from twohot.rows.selected import SelectedRows
 from twohot.rows.threads import map_on_cores
 
-# Block: some rows, and the columns that belong to them; kernels see nothing else ------------------
+# Block: some rows with their columns; kernels read nothing else -----------------------------------
 # A kernel is a function of a block and a few small shared arrays, defined at module level. It can
-# therefore be sent to wherever a block is stored.
+# therefore be sent to the process that has the block.
 
 
 @dataclass(eq=False)
 class Block:
-    """Rows ready for the two products of a pass.
+    """A block of rows, prepared for the two products of a pass.
 
     The factors that scale rows to unit norm are applied to the smaller side of a product:
 
@@ -56,7 +56,7 @@ class Block:
         return int(self.x.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        # A new buffer is allocated where the block is sent.
+        # The buffer is not sent with the block, but allocated again.
         return self.__dict__ | {"logits": None}
 
     def prepared(self) -> FloatArray:
@@ -78,7 +78,7 @@ class Block:
         return logits
 
     def gather(self, e: Matrix) -> FloatArray:
-        """Return eᵀφ(x) (K, d), e being (rows, K), CSR or dense (and then overwritten)."""
+        """Return eᵀφ(x) (K, d) for e (rows, K), which is CSR, or dense and then overwritten."""
         self.row_products += 0 if sp.issparse(e) else len(self)
         total = e.sum(axis=0) if self.intercept else None
         if self.scale is not None:
@@ -99,25 +99,25 @@ def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
 Kernel: TypeAlias = Callable[..., Any]
 Terms: TypeAlias = tuple[FloatArray, ...]
 
-# Entries of a block of features: large enough for an efficient matrix product and for a low cost
-# of adding up sums; small enough (2 MB in float32) that a block stays in cache from its preparation
-# to the second product. With half of this, 2048 features took 6 % longer and 512 features equally
-# long; on busy cores both took a sixth longer.
+# Entries of a block of features. Blocks are large enough for efficient matrix products and for a
+# low cost of adding sums. They are small enough (2 MB in float32) to stay in cache during a pass.
+# Half of this took 6 % longer for 2048 features, and equally long for 512; on busy cores, both took
+# a sixth longer.
 BLOCK_ENTRIES = 2**19
 LEAST_BLOCK_ROWS = 64
-# With thousands of classes, adding K × d numbers to a sum after every block takes as long as the
-# products of 64 rows, and a quarter as long as those of 256.
+# Minimum rows of a block with thousands of classes. Adding K × d numbers after every block takes
+# as long as the products of 64 rows, a quarter of the products of 256 rows.
 LEAST_CLASS_ROWS = 256
 
-# Rows that are read many times are prepared once and cached if they take at most this many bytes
-# in all: gathering and centring is a tenth of a pass.
+# Rows that are read many times are prepared once and cached, if they take at most this many bytes.
+# This saves a tenth of each pass.
 KEPT_BYTES = 2**26
 
 
 class Rows:
     """The rows of X, block by block, each with its weight and other columns."""
 
-    is_here = True  # whether the columns of rows are in this process, in `columns`
+    is_here = True  # whether `columns` has the columns of rows in this process
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Rows:
         self.weights = None if weights is None else weights * unit
         self.given_weights: Any = weights
         self.columns: dict[str, Matrix] = {}
-        # Options for other rows that are read in the same way.
+        # Options for `Rows` that are read in the same way.
         self.options: dict[str, Any] = {"dtype": self.dtype, "n_classes": n_classes}
         self.options |= {"intercept": intercept, "n_jobs": n_jobs}
         self.options |= {"keep_small": keep_small, "block_rows": block_rows}
@@ -159,14 +159,14 @@ class Rows:
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
         self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
         self._kept: dict[int, FloatArray] = {}  # prepared rows, cached when a block is first read
-        self._scales: dict[int, FloatArray] = {}  # 1/norm, cached likewise, for rows that are not
+        self._scales: dict[int, FloatArray] = {}  # 1/norm, if rows are not cached
         self._buffers = threading.local()
         self.n_row_products = 0  # rows times products with dense matrices, so far
         self.first_row = 0  # number of the first row, if these rows are part of others
 
     @property
     def n_passes(self) -> float:
-        """Products over all rows so far, divided by two: a gradient takes two."""
+        """Number of products over all rows so far, divided by two: a gradient takes two."""
         return float(self.n_row_products / (2 * self.n_samples))
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
@@ -191,7 +191,7 @@ class Rows:
         return total
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield the result of a kernel for each block, in order; each thread holds at most two."""
+        """Yield the result of a kernel for each block, in order; keep at most two per thread."""
 
         def run(number: int) -> tuple[Any, int]:
             return run_kernel(kernel, self.block(number), shared)
@@ -204,7 +204,7 @@ class Rows:
             yield result
 
     def attach(self, name: str, values: Matrix) -> None:
-        """Store one value, or one row of values, with each row; replace a column of the same name.
+        """Store a column: one value, or one row of values, for each row; replace an equal name.
 
         A kernel finds those of its block in `block.columns[name]`.
         """
@@ -230,7 +230,7 @@ class Rows:
         return self._like(Rows, rotated, AS_THEY_ARE, np.arange(self.n_samples))
 
     def last_columns(self, n_columns: int) -> "Rows":
-        """Return the rows with their last columns only, if stored in the form they are read."""
+        """Return the rows with their last columns only; they must be stored as they are read."""
         everything = np.arange(self.n_samples)
         return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
 
@@ -241,7 +241,7 @@ class Rows:
         preparation: Preparation | None,
         index: IntArray,
     ) -> "Rows":
-        """Return rows X in a store of this kind, with the columns of these rows."""
+        """Return X as `Rows` of this kind, with the labels and other columns of these rows."""
         weights = self.given_weights
         some = None if weights is None else weights[index]
         rows = kind(X, preparation, weights=some, **self.options)
@@ -250,7 +250,7 @@ class Rows:
         return rows
 
     def block(self, number: int) -> Block:
-        """Return a block of rows, centred, with the factors that complete their preparation."""
+        """Return a block of centred rows, with the factors that scale them to unit norm."""
         first = number * self.block_rows
         rows = slice(first, min(first + self.block_rows, self.n_samples))
         n_rows = rows.stop - first
@@ -303,7 +303,7 @@ def _suited_rows(n_samples: int, n_columns: int, n_classes: int) -> int:
 
 
 def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:
-    """Return the result of a kernel for a block, and its rows times products."""
+    """Return the result of a kernel for a block, and the number of its row products."""
     result = kernel(block, *shared)
     return result, block.row_products
 

@@ -1,4 +1,4 @@
-"""A selection of rows of X, gathered when they are read; X is never copied whole."""
+"""A selection of rows of X, which are copied only when they are read."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -11,7 +11,7 @@ from twohot.base import BoolArray, IntArray, Matrix
 
 
 class GatheredRows(ABC):
-    """A matrix whose rows are gathered when they are indexed; an array of it is a copy."""
+    """A matrix whose rows are read when they are indexed; `np.asarray` makes a copy."""
 
     ndim = 2
     shape: tuple[int, int]
@@ -53,7 +53,7 @@ class SelectedRows(GatheredRows):
     """
 
     def __init__(self, X: Matrix, index: IntArray) -> None:
-        # A selection of a selection refers to the same X: nothing is gathered twice.
+        # A selection of a selection refers to the original X.
         nested = isinstance(X, SelectedRows)
         stored = X.X if nested else X
         is_other = sp.issparse(stored) and not isinstance(stored, sp.csr_array)
@@ -66,15 +66,15 @@ class SelectedRows(GatheredRows):
         return self.X[self.index[rows]]
 
 
-# Rows sampled evenly, the same ones wherever the rows are stored and for any size of blocks -------
+# Even samples of rows, which depend neither on the container nor on the size of blocks ------------
 
-# Multiples of this, 2³² over the golden ratio, are spread evenly modulo 2³². So are those of every
-# second or hundredth row: no order of the rows makes the sample one-sided.
+# Multiples of this number, 2³² over the golden ratio, are spread evenly modulo 2³². So are those of
+# every second or hundredth row, so that a periodic order of rows does not bias the sample.
 SPREAD, RANGE = 2_654_435_769, 2**32
 
 
 def is_sampled(numbers: IntArray, below: int) -> BoolArray:
-    """Return which row numbers have a position in RANGE below a number.
+    """Return which row numbers are in a sample of a share `below` / RANGE of all rows.
 
     Examples
     --------
@@ -85,11 +85,10 @@ def is_sampled(numbers: IntArray, below: int) -> BoolArray:
     return np.asarray(places < np.uint64(below))
 
 
-# Number of rows of each label, if all rows are too many -------------------------------------------
-# Each label keeps its share of the rows, and at least two rows: one to fit on and one to be scored
-# on, or one pair.
+# Number of sampled rows of each label -------------------------------------------------------------
+# Each label keeps its share of the rows, and at least two rows: one to fit on and one to score.
 
-FEWEST = 2  # rows of a label, if it has this many
+FEWEST = 2  # minimum rows of a label that has so many
 
 
 def shares_of_labels(sizes: IntArray, n_rows: int) -> IntArray:

@@ -1,7 +1,7 @@
-"""Rows that are slow to read, read in parts: a thread reads the next part during the work on one.
+"""Rows on disk, read in parts: a thread reads the next part while one is processed.
 
-Blocks are cut from parts, and do not depend on the size of the parts: a fit reads the same numbers,
-the same order, as if all rows were in memory. At most three parts are held.
+Blocks do not depend on the size of the parts: a fit reads the same numbers in the same order as for
+rows in memory. At most three parts are in memory.
 """
 
 import mmap
@@ -19,8 +19,8 @@ from twohot.base import ArgumentError, IntArray, Matrix, check_real
 from twohot.rows.selected import GatheredRows, SelectedRows
 from twohot.rows.threads import submitted
 
-# Bytes that are read at once: enough for any disk. With many more, the system allocates memory
-# again for each part, which costs a tenth of a pass.
+# Bytes of a part, enough for an efficient read. For much larger parts, the system allocates memory
+# each time, which takes a tenth of a pass.
 PART_BYTES = 2**21
 # The current part, the next one, and the last one, which another thread may still use.
 MOST_HELD = 3
@@ -65,7 +65,7 @@ class PartedRows(GatheredRows):
         return self._gather(np.atleast_1d(np.arange(len(self))[rows]))
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy in another process opens its own readers.
+        # Readers are not sent: a copy in another process opens its own.
         return self.__dict__ | {"_held": OrderedDict(), "_lock": None, "_reader": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -100,7 +100,7 @@ class PartedRows(GatheredRows):
         """Return the rows of a part, and start to read the next one."""
         with self._lock:
             part = self._begin(number)
-            # After the last part comes the first: most work passes over all rows many times.
+            # After the last part, read the first: most work passes over all rows many times.
             self._begin((number + 1) % self.n_parts)
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)
@@ -146,12 +146,12 @@ class SlicedRows(PartedRows):
         return rows
 
     def _gather(self, index: IntArray) -> NDArray[Any]:
-        # A memory map finds any row without reading others.
+        # A memory map can read any row without reading others.
         return super()._gather(index) if self._map is None else np.asarray(self.X[index])
 
 
 def in_parts(X: Matrix) -> Matrix:
-    """Return a matrix on disk as one that is read in parts; others stay unchanged.
+    """Return a matrix on disk as `PartedRows`; other matrices stay unchanged.
 
     A matrix no larger than one part stays unchanged too.
 
@@ -194,7 +194,7 @@ def mapped_file(X: Any) -> mmap.mmap | None:
 
 
 def place_in_map(file: mmap.mmap, part: NDArray[Any]) -> int:
-    """Return the byte position in a memory map of an array that is a view of it."""
+    """Return the byte position of an array in the memory map that it is a view of."""
     return int(part.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data)
 
 
@@ -208,7 +208,7 @@ def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
     if not part.flags.c_contiguous:
         return
     start = place_in_map(file, part)
-    # Only whole pages: a page shared with the next part would have to be read again.
+    # Release whole pages only: a page shared with the next part would be read again.
     first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
     if length > 0:

@@ -1,4 +1,4 @@
-"""Work on all cores: results in order, one BLAS thread per thread.
+"""Run functions in threads, with results in order and one BLAS thread per thread.
 
 Each thread of a pass uses one BLAS thread. The softmax between the two matrix products of a pass
 then uses as many cores as the products do.
@@ -25,7 +25,7 @@ def ordered_map(
 ) -> Iterator[Result]:
     """Yield function(0), function(1), … in order; at most `n_ahead` finished results are held.
 
-    If `n_ahead` is 0, none is held and the calling thread does all the work.
+    If `n_ahead` is 0, the calling thread computes each result when it is requested.
     """
     if n_ahead == 0:
         yield from map(function, range(n_items))
@@ -49,7 +49,7 @@ def submitted(
     """Return the future of a result; if no thread can be started, it is computed here."""
     try:
         return pool.submit(function, item)
-    except RuntimeError:  # no memory for a thread, or the user's limit is reached
+    except RuntimeError:  # there is no memory for a thread, or the user's limit is reached
         done: Future[Result] = Future()
         try:
             done.set_result(function(item))
@@ -68,13 +68,13 @@ def map_on_cores(
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads: for None all cores, or inside a joblib worker its share.
+    """Return the number of threads. None means all cores, or the share of a joblib worker.
 
     -1 means all cores, -2 all but one, and so on.
     """
     if n_jobs is None:
         backend, configured = get_active_backend()
-        # A joblib worker: more threads than its share would compete with those of other workers.
+        # In a joblib worker, more threads than its share would compete with other workers.
         if backend.nesting_level or configured is not None:
             return int(effective_n_jobs(None))
         return int(cpu_count())
@@ -92,16 +92,16 @@ def _blas() -> ThreadpoolController:
 
 
 class _SharedLimit:
-    """One BLAS thread, requested by any number of threads.
+    """A context with one BLAS thread, which many threads may enter at once.
 
     The limit applies to the process, and some BLAS libraries remove it only in the thread that set
-    it. So the first thread that enters owns it until it leaves; the others find it set.
+    it. So the first thread that enters sets the limit, and removes it when it leaves.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owner: int | None = None
-        self._depth = 0  # how often the owner has entered
+        self._depth = 0  # number of nested contexts of the owner
         self._limit: Any = None
 
     def __enter__(self) -> None:

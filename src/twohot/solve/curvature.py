@@ -72,25 +72,25 @@ def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | Non
     )
 
 
-# The curvature measured by past steps, for all classes together and for each class ----------------
+# Curvature measured by past steps, for all classes together and for each class --------------------
 # Each step s measures the curvature along it, y ≈ H s. Every pair (s, y) is used twice.
 #
 # Class by class: with the metrics D_k above, H is nearly block diagonal. Inside a block there
 # remain about a dozen directions that D_k does not model, in which the rows of the class differ. A
 # pair (s, y) contains a pair (s_k, y_k) for every class. So the two-loop recursion of L-BFGS, with
-# inner products per class, learns these directions in all K blocks from the same few passes. Over
-# all classes together there are K dozens of them, more than a history can hold.
+# inner products per class, learns these directions in all K blocks from the same few passes. For
+# all classes together there would be K dozens of them, more than a history can hold.
 #
-# Over all classes: the usual recursion on the last few pairs is wrapped around it and corrects for
-# the coupling between classes.
+# Over all classes: the usual recursion on the last few pairs calls the class-wise recursion, and
+# corrects for the coupling between classes.
 #
 # Adding the same vector to the coefficients of all classes changes no output. Projections before
 # and after keep the recursion in the space where classes sum to zero, and keep it symmetric.
 
-CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little and cost memory
+CLASS_PAIRS = 30  # maximum pairs of the class-wise recursion; more pairs gain little
 OVERALL_PAIRS = 10  # pairs of the overall recursion
 
-MOST_CLASSES = 0.9  # share of classes from which on a pair counts as used by all
+MOST_CLASSES = 0.9  # if this share of the classes uses a pair, it counts as used by all
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Pair:
 
 @dataclass(eq=False)
 class History:
-    """The last pairs. The next fit on the same rows and penalty may reuse those of each class.
+    """The last pairs. The next fit with the same rows and penalty may reuse class-wise pairs.
 
     Directions are computed in the precision of the passes, because they need not be exact.
     """
@@ -116,15 +116,15 @@ class History:
     dtype: np.dtype[Any]
     pairs: deque[Pair] = field(default_factory=lambda: deque(maxlen=CLASS_PAIRS))
     n_overall: int = 0  # number of the newest pairs that belong to this fit
-    pause: int = 0  # steps until the pairs of each class are used again
+    pause: int = 0  # number of steps before class-wise pairs are used again
 
     def add(
         self, step: FloatArray, change: FloatArray, metrics: ClassMetrics, least: float
     ) -> None:
         """Store a pair if the curvature along it is positive.
 
-        A class uses its own pair if the curvature along it exceeds `least` times the curvature by
-        its metric.
+        A class uses its own part of the pair if its measured curvature exceeds `least` times the
+        curvature in its metric.
         """
         length = float(np.linalg.norm(step))
         if length == 0:
@@ -140,7 +140,7 @@ class History:
         self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
 
     def forget(self) -> None:
-        """Drop all pairs, because their directions failed."""
+        """Delete all pairs, because their directions did not decrease the objective."""
         self.pairs.clear()
         self.n_overall = 0
 
@@ -162,10 +162,10 @@ class History:
         return _centred(solution.astype(np.float64)) * length
 
     def _scale(self, metrics: ClassMetrics) -> FloatArray:
-        """Return the factor by which the class-wise solution is wrong along the newest step.
+        """Return the factor that corrects the class-wise solution along the newest step.
 
-        It is exact for every class that uses the newest pair. If nearly all do, the factor is one
-        without a computation.
+        The class-wise solution is exact for classes that use the newest pair. If nearly all
+        classes do, the factor is set to one.
         """
         if self.n_overall == 0:
             return np.ones((), self.dtype)

@@ -1,8 +1,8 @@
-"""The first step of a cross-entropy fit from zero; a sample of the rows gives its length.
+"""The first step of a cross-entropy fit from zero, with a length estimated on a sample.
 
-At zero all outputs are uniform, and Newton's step by the metric there is known without a pass. It
-is too long, mostly by a factor of two to four, because classes then compete for rows. Along it, at
-coefficients t · W, the slope of the objective is
+At zero all outputs are uniform, so that Newton's step W is computed without a pass. This step is
+too long, mostly by a factor of two to four, because it ignores that classes compete for rows. At
+coefficients t · W, the slope of the objective with respect to t is
 
     mean_i v_i Σ_k (p_ik(t z_i) - 1/K) z_ik - ⟨W, B⟩ + t · Σ l2 W²,    z_i = W x_i,
 
@@ -20,20 +20,18 @@ from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.loss_kernels import deviation
 from twohot.solve.objective import FitProblem
 
-# With many rows a share of them is read, up to a maximum: the length need not be exact. With few
-# rows all are read, so that a row of weight two counts exactly as two rows, and one of weight zero
-# not at all. With very many classes fewer rows are read, because every row has one number per
-# class.
+# If there are many rows, the sample is a share of them, up to a maximum: the length need not be
+# exact. If there are few rows, the sample has all rows, so that a row of weight two counts exactly
+# as two rows. If there are very many classes, the sample is smaller, to save memory.
 SAMPLED_ROWS, SAMPLED_SHARE = 1_000, 0.1
 SAMPLED_CELLS, LEAST_ROWS = 200_000, 100
 FEW_ROWS, FEW_CELLS = 2_000, 1_000_000
 
 # If the root mean square of the logits is smaller, outputs are nearly uniform: Newton's step is
-# right, and a sample of the rows cannot improve it. This happens in late rounds with large
-# penalties.
+# accurate, and a sample cannot improve it. This happens in late rounds with large penalties.
 TINY_LOGITS = 0.1
 
-LONGEST = 2.0  # multiple of Newton's step
+LONGEST = 2.0  # maximum multiple of Newton's step
 PRECISION = 0.02
 
 

@@ -15,22 +15,22 @@ from twohot.solve.first_step import first_coef
 from twohot.solve.objective import Evaluation, Objective
 from twohot.solve.steps import KEPT_LOGITS, choose_steps
 
-# After a step had to be shortened, the class-wise pairs are not used for this many steps, because
-# the curvature changes too fast for them. Without this, fits at a small penalty stall.
+# After a shortened step, class-wise pairs are not used for this many steps, because the curvature
+# changes too fast for them. Without this, fits at a small penalty stall.
 PAUSE = 3
 
-# Below this relative gradient, only rounding may be left. A fit stops after PATIENCE steps there
-# without a clearly smaller gradient.
+# Below this relative gradient, the rest may be rounding error. There, a fit stops after PATIENCE
+# steps without a clearly smaller gradient.
 FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 PATIENCE = 12
 
 MOST_TRIALS = 25  # lengths tried per step, each shorter; 0.1²⁵ of a step is negligible
-FEW_TRIALS = 4  # if only rounding may be left
+FEW_TRIALS = 4  # lengths tried if the rest may be rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The end of a fit, and whether it is the optimum."""
+    """The result of a fit, and whether it reached the tolerance."""
 
     evaluation: Evaluation  # at the end
     n_iter: int  # number of directions

@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from twohot.base import FloatArray, IntArray, Matrix
 from twohot.rows import Block, Terms, scale_rows
 
-# Below this, use exp(z) - 1, which costs ten times as much as exp(z).
+# If all logits are below this, exp(z) - 1 is used. It takes ten times as long as exp(z).
 SMALL_LOGIT = 0.1
 
-# Beyond this, exp(z) may overflow or underflow in float32.
+# If a logit is beyond this, exp(z) may overflow or underflow in float32.
 LARGE_LOGIT = 60.0
 
-LOGITS = "logits"  # name of stored logits
+LOGITS = "logits"  # name of the column with stored logits
 
 
 class Targets(Protocol):
@@ -78,7 +78,7 @@ def column_sums(matrix: FloatArray) -> FloatArray:
 
 
 def logits_of(block: Block, coef: FloatArray | None) -> FloatArray:
-    """Return the logits of a block, which may be overwritten; stored ones if `coef` is None."""
+    """Return the logits of a block, stored ones if `coef` is None; callers may overwrite them."""
     return block.columns[LOGITS].copy() if coef is None else block.project(coef)
 
 
@@ -142,7 +142,7 @@ CHANGE = "logit change"
 
 
 def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
-    """Return Σ v logsumexp and its slopes by the length of each class; at order 2 its curvature.
+    """Return Σ v logsumexp and its derivatives by the length of each class, up to `order`.
 
     With outputs p and changes c, the slope is Σ v p∘c, and the curvature
     diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ, whose first term is also returned alone.
@@ -164,7 +164,7 @@ def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
 def generalized_along(
     block: Block, lengths: FloatArray, order: int, targets: Targets, power: float
 ) -> Terms:
-    """Return -Σ v a/q and its slopes by the length of each class; at order 2 its curvature.
+    """Return -Σ v a/q and its derivatives by the length of each class, up to `order`.
 
     With r = t∘p^q of a row and a = Σ r, the second derivative by its logits is
     a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). Σ v a p∘c² is also returned alone.

@@ -54,13 +54,13 @@ class Loss(ABC):
 
     name: ClassVar[str]
     is_robust: ClassVar[bool]  # whether the loss of one wrong label is bounded
-    is_usual: ClassVar[bool] = False  # omitted from the names of recipes
-    default_ridge: ClassVar[float]  # best for one fit on many noisy sets of embeddings
-    # Tolerances for comparing candidates, on given labels and on a teacher's outputs. Tighter ones
-    # change no comparison: on real features test accuracy changes by about 0.1 points.
+    is_usual: ClassVar[bool] = False  # whether names of recipes omit this loss
+    default_ridge: ClassVar[float]  # this ridge was best for single fits on many noisy datasets
+    # Tolerances for comparing candidates fitted to given labels, and to a teacher's outputs. With
+    # tighter tolerances, test accuracy on real features changes by only about 0.1 points.
     coarse_tol: ClassVar[float]
     coarse_student_tol: ClassVar[float]
-    starts_from: ClassVar["Loss | None"] = None  # the loss whose fit is the start; None: convex
+    starts_from: ClassVar["Loss | None"] = None  # its fit is the start; None if convex
 
     @property
     def is_convex(self) -> bool:
@@ -71,7 +71,7 @@ class Loss(ABC):
     def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
 
-        It takes half a pass if `kept` says that the logits are stored with the rows.
+        It takes half a pass if `kept` is true: the logits are then stored with the rows.
         """
 
     def scale_at_zero(self, n_classes: int) -> float:  # noqa: ARG002
@@ -85,13 +85,14 @@ class Loss(ABC):
 
     @abstractmethod
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return the kernel along a direction (solve.loss_kernels) and its other shared arguments.
+        """Return the kernel for the loss along a direction, and arguments of the kernel.
 
-        None if the loss of a row depends on more than its logits and stored columns.
+        The kernel is in `solve.loss_kernels`. Return None if the loss of a row depends on more than
+        its logits and stored columns.
         """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
-        """Return the evaluation at a point known for other targets, if this takes no pass."""
+        """Return an evaluation converted to these targets; None if this would take a pass."""
         return None
 
     def to_json(self) -> dict[str, Any]:
@@ -108,7 +109,7 @@ class CrossEntropy(Loss):
     is_usual = True
     default_ridge = 50.0
     coarse_tol = 3e-2
-    coarse_student_tol = 1e-2  # students differ little from their teacher
+    coarse_student_tol = 1e-2  # tight, because students differ little from their teacher
 
     def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows, or half of one."""
@@ -131,7 +132,7 @@ class CrossEntropy(Loss):
         return self._with_targets(problem, known, moment)
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:
-        """Return the evaluation at a point known for other targets, without a pass."""
+        """Return an evaluation for other targets, converted to these targets without a pass."""
         return None if known.moment is None else self._with_targets(problem, known, known.moment)
 
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:  # noqa: ARG002
@@ -170,7 +171,7 @@ class GeneralizedCrossEntropy(Loss):
         sums = rows.sum(generalized_terms, on_rows, problem.targets, self.gce_power)
         agreement, moment, curvature, mass, *credited = (term / rows.n_samples for term in sums)
         moment = coordinates.along_axes(moment)
-        means = problem.means  # dense targets cannot improve them
+        means = problem.means  # not computed for dense targets
         if credited:
             means = _class_means(moment + coordinates.along_axes(credited[0]), mass)
         return Evaluation(
@@ -182,7 +183,7 @@ class GeneralizedCrossEntropy(Loss):
         )
 
     def scale_at_zero(self, n_classes: int) -> float:
-        """Return p^q for uniform outputs p = 1/K, the factor by which the gradient is smaller."""
+        """Return p^q at uniform outputs p = 1/K: the gradient there, relative to cross-entropy."""
         return float(n_classes**-self.gce_power)
 
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:

@@ -4,7 +4,7 @@ Conventions
 -----------
 Coefficients, moments and gradients (K, d) are along the d principal axes of the rows that are kept
 (see rows.principal_axes). All moments are those of the deviation from the uniform output,
-(P - 1/K)ᵀ V X / N. In late rounds P - 1/K is so small that the rounding of 1/K would exceed it.
+(P - 1/K)ᵀ V X / N. In late rounds P - 1/K is smaller than the rounding error of P.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from twohot.solve.losses import Loss
 
 
-# Rounding error of a sum over all rows, in roundings of its largest term.
+# Rounding error of a sum over all rows, as a multiple of the rounding error of its largest term.
 MOMENT_ROUNDING = 10
 
 
@@ -32,7 +32,7 @@ class FitProblem:
     targets: Targets
     target_moment: FloatArray  # (K, d), of the targets' deviation from uniform
     penalty: FloatArray  # (d,), l2, or zero for an intercept
-    means: FloatArray | None = None  # (K, d), mean row of each class at the start, if known
+    means: FloatArray | None = None  # (K, d), mean row of each class at the start; None if unknown
 
     @property
     def rows(self) -> Rows:
@@ -84,23 +84,23 @@ class Objective:
 def pose(
     coordinates: Coordinates, targets: Targets, l2: float, last: Evaluation | None
 ) -> FitProblem:
-    """Return the problem of a round, given the end of the previous round, if any."""
+    """Return the problem of a round; `last` is the end of the previous round, if any."""
     rows = coordinates.rows
     penalty = np.full(len(coordinates.axes.variances), l2)
     if rows.intercept:
         penalty[-1] = 0
     if targets.name == "outputs" and last is not None and last.moment is not None:
-        moment = last.moment  # known from their own fit
+        moment = last.moment  # the fit that made these outputs has computed it
     else:
         moment = target_moment(coordinates, targets)
     return FitProblem(coordinates, targets, moment, penalty, None if last is None else last.means)
 
 
 def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
-    """Return (T - 1/K)ᵀ V X / N along the axes, in one read of the rows.
+    """Read the rows once and return (T - 1/K)ᵀ V X / N along the axes.
 
-    If rows sum to one only up to rounding, all classes share a part of the moment that no
-    coefficients can fit. It is subtracted, and a moment of the size of rounding is set to zero.
+    Targets sum to one only up to rounding. This adds an equal part to the moments of all classes,
+    which no coefficients can fit, so it is subtracted. Moments of the size of rounding become zero.
     """
     rows = coordinates.rows
     (total,) = rows.sum(target_terms, targets, rows.dtype)

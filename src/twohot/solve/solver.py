@@ -1,4 +1,4 @@
-"""A sequence of fits on the same rows: their starts and settings."""
+"""Run a sequence of fits on the same rows, with shared settings and warm starts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,8 +14,9 @@ from twohot.solve.losses import Loss
 from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.steps import KEPT_LOGITS
 
-# Tolerance of a fit that is only the start for another loss. The other fit then ends at the same
-# point as from the optimum, after fewer passes in total.
+# Tolerance of a fit that is only the start for a fit with another loss. With this tolerance, the
+# second fit ends at the same point as from the exact optimum, and the total number of passes is
+# smaller.
 START_TOLERANCE = 3e-2
 
 
@@ -23,9 +24,9 @@ START_TOLERANCE = 3e-2
 class Settings:
     """The settings of all fits of an estimator."""
 
-    tol: float  # of the gradient, relative to its norm at zero
+    tol: float  # tolerance of the gradient, relative to its norm at zero
     max_iter: int
-    start: str | FloatArray = "teacher"  # for non-convex losses; or "zero", or coefficients
+    start: str | FloatArray = "teacher"  # "teacher", "zero" or coefficients; non-convex
     min_iter: int = 0  # minimum steps, even if the start is within the tolerance
     kept_logits: int = KEPT_LOGITS  # maximum bytes for storing the logits of all rows
 
@@ -54,7 +55,7 @@ class Solver:
         if loss.starts_from is None:
             return self._fit_convex(Objective(problem, loss), l2, last)
         if last is None and _is(self.settings.start, "teacher"):
-            # This fit is only a start.
+            # This fit only gives the start of the next one.
             coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
             solver = Solver(self.coordinates, coarse)
             convex = Objective(problem, loss.starts_from)

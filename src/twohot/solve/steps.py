@@ -18,8 +18,8 @@ from twohot.solve.curvature import class_inner
 from twohot.solve.loss_kernels import CHANGE, LOGITS
 from twohot.solve.objective import Evaluation, Objective
 
-# A step is too long if the slope at its end is steeper than this share of the slope at its start.
-# This is looser than in a line search: a second pass costs more than a longer step loses.
+# A step is too long if the slope at its end exceeds this share of the slope at its start. A line
+# search would be stricter, but another trial costs a pass, which is more than it gains.
 STEEPEST_END = 0.9
 
 # Directions ignore that classes compete for rows, so steps of a convex fit overshoot by a factor
@@ -29,7 +29,7 @@ STEEPEST_END = 0.9
 # below SMALL_LOGITS, outputs are nearly uniform and classes do not compete.
 FIRST_LENGTH, NEWEST = 0.5, 0.3
 SMALL_LOGITS = 0.5
-SHORTEST = 0.3  # smallest factor after one bad step
+SHORTEST = 0.3  # smallest factor for the next length after one bad step
 
 # Relative differences of objective values below this may be rounding.
 VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
@@ -37,13 +37,13 @@ VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
 @dataclass(eq=False)
 class WholeSteps:
-    """One length for all classes: that of the last steps, shortened if the objective rises."""
+    """One length for all classes: that of recent steps, shortened if the objective increases."""
 
     objective: Objective
-    # A class uses its own pair from this share of the curvature of its metric on. Smaller values
-    # come from the coupling to other classes, and would lead to too large steps.
+    # A class uses its own pair if its measured curvature is at least this share of the curvature in
+    # its metric. Smaller values result from coupling to other classes, and give too long steps.
     least_class_curvature: float = 0.3
-    usual_length: float | None = None  # tried first; None before the first step
+    usual_length: float | None = None  # first trial length; None before the first step
 
     def begin(self, coef: FloatArray) -> Evaluation:
         """Return the evaluation at the start."""
@@ -74,19 +74,19 @@ class WholeSteps:
         return None, True
 
     def _first_length(self, end: FloatArray) -> float:
-        """Return the first trial length of a step that would end at `end`."""
+        """Return the first trial length of a step; at length one, it would end at `end`."""
         logits = np.sqrt(np.sum(self.objective.problem.axes.variances * end**2) / len(end))
         competing = self.objective.loss.is_convex and logits > SMALL_LOGITS
         return FIRST_LENGTH if competing else 1.0
 
     def _learn(self, usual: float, suited: float) -> None:
-        """Update the first trial length by the length that would have been right."""
+        """Update the first trial length, given the length that would have suited the last step."""
         if self.objective.loss.is_convex:
             self.usual_length = min(max(usual + NEWEST * (suited - usual), SHORTEST), 1.0)
 
 
 # One length per class along a direction: Newton's method on K lengths -----------------------------
-# As a function of the lengths t, and less a constant, the objective is
+# As a function of the lengths t, and up to a constant, the objective is
 #
 #     loss(t) + fixed · t + ½ Σ_k bend_k t_k²,
 #
@@ -95,7 +95,7 @@ class WholeSteps:
 MOST_LOOKS = 6  # evaluations along a direction; one is usually enough
 MOST_SHORTER = 25  # evaluations until the objective decreases; 0.4²⁵ of a step is negligible
 GOOD_SLOPE = 0.2  # remaining share of the slopes at which the search ends
-SHORTER = 0.4  # factor of a step that increases the objective
+SHORTER = 0.4  # factor that shortens a step which increases the objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,13 +162,13 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 # takes as much again.
 KEPT_LOGITS = 2**24
 
-# Features per class from which on the search for lengths is cheap. It takes a fifth of a pass for
-# 20 features per class, and four fifths for 5, which is more than it saves.
+# With at least this many features per class, the search for lengths is cheap. With 20 features per
+# class it takes a fifth of a pass; with 5, four fifths, which is more than it saves.
 LEAST_FEATURES = 10
 
-# The same for the end of a fit that is not convex, below this relative gradient: with 4 features
-# per class it saves a fifth of the passes there, for about the same processor time. Above it the
-# steps are those of other fits, because the results of coarse fits must not change.
+# The same limit for the end of a non-convex fit, below the relative gradient of the next constant.
+# With 4 features per class, the search saves a fifth of the passes there, for about the same
+# processor time. Above that gradient, one length is used, so that coarse fits stay the same.
 LEAST_LATE_FEATURES = 3
 LATE_GRADIENT = 0.03
 
@@ -176,15 +176,15 @@ LATE_GRADIENT = 0.03
 # the objective is convex; otherwise it limits steps to where the curvature is valid.
 LEAST_BEND = {"convex": 1e-4, "other": 0.03}
 
-# Maximum change of a logit by a step: the intercept of a class without rows would decrease until
-# rounding stops it, and beyond this the class has no probability left. And the maximum length of a
-# class whose logits change little.
+# Maximum change of a logit by a step. Without it, the intercept of a class without rows would
+# decrease until rounding stops it. The second number is the maximum length of a class whose logits
+# change little.
 MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
 
 
 @contextmanager
 def choose_steps(objective: Objective, most_bytes: int, tol: float) -> "Iterator[Steps]":
-    """Yield the kind of steps: a length per class if logits can be stored, else one length for all.
+    """Yield the steps for a fit: a length per class if logits can be stored, else one length.
 
     `tol` is the relative gradient that the fit is to reach.
     """

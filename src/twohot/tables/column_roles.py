@@ -1,4 +1,4 @@
-"""The rule that decides which columns of a table are features, label, id, item and split.
+"""The rule that assigns roles to columns of a table: features, label, id, item and split.
 
 * A column that the user names has that role. Features may be named by patterns, "e*".
   Groups have no default name: their column must be named.
@@ -9,8 +9,8 @@
   of data frames, "Unnamed: 0", and columns named as ids are never features.
 * All other columns are not used.
 
-If two columns could have the same role, or a column numbers the rows under another name, an error
-explains the choice.
+If two columns could have the same role, or a column under another name numbers the rows, an error
+asks the user to name the columns.
 """
 
 import re
@@ -44,7 +44,7 @@ ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
 # Kinds of dtypes that count as numbers in a frame.
 NUMBERS = (Real, Decimal, np.bool_)
-# In fewer rows, numbers may count up by chance.
+# With fewer rows, a column may have the numbers 0, 1, 2, … by chance.
 FEWEST_COUNTED = 10
 
 
@@ -52,21 +52,21 @@ FEWEST_COUNTED = 10
 class ColumnChoice:
     """The columns that the user names; None: use a default name."""
 
-    features: str | Sequence[str] | None = None  # of lists, or numeric ones; patterns too
+    features: str | Sequence[str] | None = None  # column of lists, numeric columns, or patterns
     label: str | None = None
     true_label: str | None = None
     split: str | None = None
     item: str | None = None
-    group: str | None = None  # rows that belong together; there is no default name
+    group: str | None = None  # groups of rows; there is no default name
     id: str | None = None  # "": none, rows are identified by position
 
     @property
     def patterns(self) -> Sequence[str]:
-        """Names or patterns of the features that the user named."""
+        """Names or patterns of feature columns that the user passed."""
         return [self.features] if isinstance(self.features, str) else self.features or ()
 
     def is_text(self, name: str) -> bool:
-        """Return whether the name of a column alone rules it out as a feature."""
+        """Return whether a column of this name cannot be a feature, so that it is read as text."""
         if self.features is not None and name in self.patterns:
             return False
         if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
@@ -87,10 +87,10 @@ class ColumnRoles:
     group: str | None = None
     id: str | None = None  # None: rows are identified by position
     unused: tuple[str, ...] = ()
-    repeating: tuple[str, ...] = ()  # columns named as ids that have repeated or empty values
+    repeating: tuple[str, ...] = ()  # columns named like ids with repeated or empty values
 
     def in_words(self) -> str:
-        """Return the roles in one line."""
+        """Return the roles of all columns as one line of text."""
         position = "position of the row"
         if self.repeating:
             columns = first_few(self.repeating, write=str)
@@ -109,7 +109,7 @@ class ColumnRoles:
 
     @property
     def names(self) -> dict[str, str]:
-        """Names of the columns that files beside the table also have."""
+        """Names of the columns with a role, for other files of the same data."""
         found = {"label_column": self.label, "item_column": self.item}
         return {key: name for key, name in found.items() if name is not None}
 
@@ -123,8 +123,8 @@ def assign_roles(
 ) -> ColumnRoles:
     """Return the role of every column, by the rule above.
 
-    Without features, in a list of texts for instance, numeric columns are not used. Labels are
-    found by the default names `labels`.
+    If not `with_features`, for a list of texts for instance, numeric columns are not used.
+    `labels` are the default names of the column of labels.
     """
     found = {
         role: pick(f"{role}_column", getattr(choice, role), usual, columns)
@@ -135,7 +135,7 @@ def assign_roles(
         advice = "remove it from {feature_column}: a group is not a feature."
         problem = "is also chosen as a feature"
         raise ArgumentError({"group_column": choice.group}, problem, advice, feature_column=...)
-    taken = {*features, *found.values()}  # a set: there may be 100,000 columns
+    taken = {*features, *found.values()}  # a set, because there may be 100,000 columns
     free = {name: cells for name, cells in columns.items() if name not in taken}
     found["id"] = _pick_id(columns, free, choice.id)
     taken = {*features, *found.values()}
@@ -146,7 +146,7 @@ def assign_roles(
 
 
 def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Columns) -> str | None:
-    """Return the column that the user named, else the one with a default name, else None."""
+    """Return the column that the user named, else the column with a default name, else None."""
     if chosen is not None:
         if chosen not in columns:
             known = f"the columns are {first_few(columns)}."
@@ -159,7 +159,7 @@ def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Colum
 
 
 def both_meant(argument: str, one: str, other: str) -> ArgumentError:
-    """Return the error for an argument that could mean either of two columns."""
+    """Return the error that an argument is required, because two columns could be meant."""
     problem = f"{one!r} and {other!r} could both have this role"
     return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
 
@@ -187,7 +187,7 @@ def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
 
 
 def _check_doubtful(free: Columns, numbers: tuple[str, ...]) -> None:
-    """Raise if it is unclear whether a column is a feature: the user must decide."""
+    """Raise if it is unclear whether a column is a feature; the user must name the features."""
     for name in free.keys() - set(numbers):
         cells = free[name].tolist() if free[name].dtype == object else []
         words = [cell for cell in cells if not (isinstance(cell, NUMBERS) or is_missing(cell))]
@@ -204,7 +204,7 @@ def _check_doubtful(free: Columns, numbers: tuple[str, ...]) -> None:
 
 
 def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]:
-    """Return the column of this name, else those that match the pattern and may be features."""
+    """Return the column of this name, else all possible features that match the pattern."""
     free = (name for name in columns if not choice.is_text(name))
     matching = [name for name in free if fnmatchcase(name, pattern)]
     if pattern in columns or not matching:
@@ -213,7 +213,7 @@ def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]
 
 
 def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
-    """Return the column of ids: named by the user or "id", or ending so with distinct values."""
+    """Return the id column: the user's, "id", or a name that ends so with distinct values."""
     if chosen is not None:
         return pick("id_column", chosen, (), columns) if chosen else None
     differing = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
@@ -237,7 +237,7 @@ def _all_differ(cells: NDArray[Any]) -> bool:
 
 
 def _counts_rows(cells: NDArray[Any]) -> bool:
-    """Return whether a column contains each number from 0 or 1 on exactly once, in any order."""
+    """Return whether a column is a permutation of 0 … n - 1 or 1 … n."""
     if len(cells) < FEWEST_COUNTED or cells.dtype.kind not in "fiu":
         return False
     ordered = np.sort(cells)
@@ -253,14 +253,14 @@ def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
 
 # Numeric columns that may have become features by mistake: an amount, an age ----------------------
 # Features are usually a series of columns with a common prefix and a number: e0, e1, e2. If nearly
-# all columns are in such a series, a column outside may not be a feature. Nor may a column with a
-# far larger spread than the others: it would dominate every distance.
+# all columns are in such a series, a column outside may be no feature. The same holds for a column
+# with a far larger spread than the others, which would dominate every distance.
 
 
 NUMBERED = re.compile(r"(.*?)\d+", re.DOTALL)
-# Two numbered columns may occur by chance: "age_1", "age_2".
+# Minimum columns of a series, because "age_1" and "age_2" are no series.
 SHORTEST_SERIES = 3
-# Maximum share of columns outside a series. With more, the table is of another kind.
+# Maximum share of columns outside a series. With more, names tell nothing about features.
 MOST_STRAYS = 0.25
 # Spread, relative to the median spread of the others, above which a column dominates them.
 FAR_WIDER = 1_000.0
@@ -269,7 +269,7 @@ SAMPLE_ROWS = 10_000
 
 
 def stray_note(names: Sequence[str], features: FloatArray) -> str:
-    """Return a note on columns of features (n_rows, n_names) that may not be features.
+    """Return a note on columns of `features` (n_rows, n_names) that may be no features.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def outside_series(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def listed_columns(names: Sequence[str]) -> str:
-    """Return the names of feature columns in short; only a series is written as a range.
+    """Return a short text with the names of feature columns; a series is written as a range.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def _in_series(names: Sequence[str]) -> list[str]:
 def _far_wider(names: Sequence[str], features: FloatArray) -> tuple[str, ...]:
     """Return the columns with a far larger spread than most; constant columns are not counted."""
     step = max(1, len(features) // SAMPLE_ROWS)
-    with np.errstate(all="ignore"):  # numbers that are not finite raise an error later
+    with np.errstate(all="ignore"):  # non-finite numbers raise an error later
         spread = features[::step].std(axis=0, dtype=np.float64)
         varying = spread[spread > 0]
         far = spread > FAR_WIDER * np.median(varying) if varying.size else np.zeros(0)

@@ -1,4 +1,4 @@
-"""Tables from columns of a frame, a CSV file or an archive of arrays.
+"""Make a feature table from the columns of a frame, a CSV file or an archive of arrays.
 
 A column is an array of shape (n_rows,), or (n_rows, n_features) if a cell contains a list of
 numbers. `column_roles` decides the role of each column.
@@ -27,7 +27,7 @@ from twohot.base import (
 from twohot.tables.column_roles import LABELS, ColumnRoles, Columns, holds_features
 from twohot.tables.table import FeatureTable, code_given_and_true
 
-# The kind of items, by the default names of their column.
+# The kind of items for each default name of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}
 # These splits come first, in this order; other splits follow.
 SPLIT_ORDER = {"train": 0, "val": 1, "test": 2}
@@ -45,8 +45,8 @@ def table_from_columns(
 ) -> FeatureTable:
     """Return the table of features with the columns in their roles.
 
-    Labels are required unless `labelled` is false. With `extend`, they may contain classes beyond
-    the given ones.
+    Labels are required unless `labelled` is false. If `extend`, labels may have classes that are
+    not in `classes`.
     """
     label, split, item = roles.label, roles.split, roles.item
     if label is None and not labelled:
@@ -77,7 +77,7 @@ def table_from_columns(
 
 
 def item_kind(column: str | None, items: Collection[str]) -> str:
-    """Return the kind of items, by the name of their column, or else by their content."""
+    """Return the kind of items from the name of their column, else from their content."""
     if column is None or column in ITEM_KINDS:
         return ITEM_KINDS.get(column or "", "")
     types = (mimetypes.guess_type(item)[0] or "" for item in items if item)
@@ -107,13 +107,13 @@ def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
     if column.dtype.kind == "f" and column.dtype.itemsize <= 8:
         return column
     if column.dtype == object and holds_features(column):
-        # A null becomes NaN, which raises an error when the features are read.
+        # A null becomes NaN, and reading the features then raises an error.
         cells = [np.nan if is_missing(cell) else float(cell) for cell in column.tolist()]
         return np.array(cells)
     if column.dtype.kind not in "fiub":
         advice = "choose other columns by {feature_column}."
         raise ArgumentError(f"column {name!r}", "holds no numbers", advice, feature_column=...)
-    # Integers of at most two bytes, pixels for instance, are exact in float32.
+    # Integers of at most two bytes, such as pixels, are exact in float32.
     return column.astype(np.float32 if column.dtype.itemsize <= 2 else np.float64)
 
 
@@ -122,7 +122,7 @@ def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
 
 def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     """Return the columns of a pandas, polars or pyarrow table, or a Hugging Face Dataset."""
-    if hasattr(frame, "with_format") and hasattr(frame, "features"):  # a Dataset of Hugging Face
+    if hasattr(frame, "with_format") and hasattr(frame, "features"):  # a Hugging Face Dataset
         frame = frame.with_format("arrow")[:]
     if is_polars_frame(frame):
         frame = frame.lazy().collect()
@@ -134,7 +134,7 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     except TypeError as error:
         advice = "pass a path, or a table of pandas, polars or pyarrow."
         raise ArgumentError("source", f"is a {type(frame).__name__}", advice) from error
-    # Names may be numbers, pandas' default.
+    # Names may be numbers, which pandas uses by default.
     return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
 
 
@@ -150,11 +150,11 @@ def counts_up(index: Any) -> bool:
 
 
 def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
-    """Raise if a pandas argument `data` has another index than the rows of its owner.
+    """Raise if a pandas argument `data` has another index than the rows it belongs to.
 
-    `index` is the index of the rows, if they have one, and `owner` a Python expression for them. A
-    default index is ignored if the rows have other names. If they have the same numbers in another
-    order, it is an error.
+    `index` is the index of these rows, if any, and `owner` a Python expression for the rows. A
+    default index of `data` is ignored if the rows have other names. It is an error if the rows have
+    the same numbers in another order.
     """
     own = pandas_index(data)
     if own is None or index is None or own.equals(index):

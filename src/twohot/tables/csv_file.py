@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 
 from twohot.base import LOOKS_MISSING, ArgumentError, check_regular, counted, whole_file
 
-# Cells that a spreadsheet would execute get an apostrophe, which reading removes ------------------
-# Spreadsheets execute a cell that looks like a formula, `=cmd…` for instance, from any source. A
-# guarded cell starts with one apostrophe more than before; removing it restores the text. A
-# guarded file is recognised by its last column, SAFE_COLUMN: in other files, an apostrophe belongs
-# to the text.
+# Guards: an apostrophe before cells that a spreadsheet would execute ------------------------------
+# Spreadsheets execute any cell that looks like a formula, `=cmd…` for instance. A guarded cell has
+# one more apostrophe at its start; readers remove it. A guarded file has the last column
+# SAFE_COLUMN. In other files, apostrophes belong to the text.
 
 
 SAFE_COLUMN = "spreadsheet_safe"
@@ -36,7 +35,7 @@ PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def guarded(cell: str) -> str:
-    """Return a cell that no spreadsheet executes.
+    """Return the cell with a guard if a spreadsheet might execute it.
 
     Examples
     --------
@@ -52,12 +51,12 @@ def unguarded(cell: str) -> str:
     return cell[1:] if HAS_GUARD.match(cell) else cell
 
 
-# Characters that require quotes. A reader drops a byte order mark at the start.
+# Cells with these characters are quoted. A reader would remove a byte order mark at the start.
 QUOTED = re.compile('[",\r\n\ufeff]')
 
-# In order of preference if two fit equally well.
+# Delimiters, in order of preference if two fit equally well.
 DELIMITERS = (",", ";", "\t")
-DECIMAL = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")  # not a column name
+DECIMAL = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")  # a number, which is no column name
 LOOK_LINES = 50  # lines used to find the delimiter
 
 
@@ -69,7 +68,7 @@ def csv_line(fields: Iterable[str]) -> str:
     line = ",".join(
         '"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field for field in fields
     )
-    # A line with a single empty field would look blank.
+    # Without quotes, a line with a single empty field would be blank.
     return (line or '""') + "\n"
 
 
@@ -82,7 +81,7 @@ def write_csv(
 ) -> None:
     """Write a CSV file with a header, completely or not at all.
 
-    In a file that is safe for spreadsheets, cells are guarded; reading removes the guards.
+    If `spreadsheet_safe`, cells are guarded; `read_csv` removes the guards.
     """
     header = [*columns, SAFE_COLUMN] if spreadsheet_safe else columns
     with whole_file(path) as file:
@@ -97,7 +96,7 @@ def read_csv(
 ) -> list[list[str]]:
     """Return the lines of a CSV file, the header first, without blank lines.
 
-    `is_guarded`: every cell is guarded, as in a file that a review exports.
+    `is_guarded` means that cells are guarded, as in a file that a review page exports.
     """
     with _opened(Path(path), delimiter, is_guarded=is_guarded) as lines:
         return [line for line in lines if line]
@@ -111,10 +110,10 @@ def csv_columns(
 ) -> dict[str, NDArray[Any]]:
     r"""Return the columns of a CSV file, whose first line names them.
 
-    Columns for which `is_text` is true are text, by default all. The others are numbers: NaN where
-    a cell is empty or "NA", and with decimal commas unless commas separate cells. An unrequested
-    column of words contains None in every row. With `has_header` the names in the first line may
-    be numbers.
+    Columns for which `is_text(name)` is true are text, by default all. Other columns are numbers:
+    NaN if a cell is empty or "NA". Decimal commas are allowed unless commas separate cells. If such
+    a column has words, it is None in every row. With `has_header`, names in the first line may be
+    numbers.
 
     Examples
     --------
@@ -157,15 +156,15 @@ def csv_header(path: Path) -> list[str]:
 def find_delimiter(path: Path) -> str:
     """Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
-    It is the delimiter of the names in the header. If two are possible, it is the tab in a `.tsv`
-    file, else the one that gives the first lines as many cells as the header.
+    It separates the names in the header. If there are two candidates, it is the tab in a `.tsv`
+    file, else the delimiter with as many cells in the first lines as in the header.
     """
     found = {}
     for delimiter in DELIMITERS:
         try:
             with _opened(path, delimiter) as lines:
                 widths = [len(line) for line in islice(lines, LOOK_LINES) if line]
-        except ValueError:  # another delimiter may fit
+        except ValueError:  # try the next delimiter
             continue
         if widths and widths[0] > 1:
             is_said = path.suffix == ".tsv" and delimiter == "\t"
@@ -179,7 +178,7 @@ def _opened(
 ) -> Iterator[Iterator[list[str]]]:
     """Open a CSV file for reading line by line, or raise if it is not a CSV file."""
     check_regular(path)
-    # A long text exceeds the csv module's limit, which applies to the process.
+    # Long texts exceed the csv module's limit, which is set for the whole process.
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         # A spreadsheet may have written a byte order mark at the start.
@@ -197,7 +196,7 @@ def _opened(
 
 
 def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterator[list[str]]:
-    """Yield the lines of a file, with guards removed if it is guarded."""
+    """Yield the lines of a file; remove guards if it is guarded."""
     is_safe = False
     for number, line in enumerate(reader):
         is_safe = is_safe or (number == 0 and not is_guarded and line[-1:] == [SAFE_COLUMN])
@@ -207,7 +206,7 @@ def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterat
 
 def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iterator[list[str]]:
     """Yield the cells of each row."""
-    # A blank line is an empty cell if there is one column; otherwise it is skipped.
+    # A blank line is an empty cell of a file with one column; in other files it is skipped.
     rows = filter(None, (line or [""] * (len(header) == 1) for line in lines))
     for row, cells in enumerate(rows):
         if len(cells) != len(header):
@@ -221,7 +220,7 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
     """Return the column names, or raise if the first line does not name the columns."""
     if not header:
         raise ValueError(f"{path} is empty: a CSV file must begin with a line of column names.")
-    # Default names are counted from 0, by pandas for instance; years may be names too.
+    # Names may be numbers: pandas' default names 0, 1, …, or years.
     counts = header == [str(place) for place in range(len(header))]
     fraction = any(DECIMAL.fullmatch(name) for name in header)
     if not (has_header or counts) and (fraction or as_numbers(header) is not None):
@@ -234,33 +233,33 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
 
 
 # Numeric columns from cells of text that are read row by row --------------------------------------
-# An empty cell or "NA" is a missing number. A cell that is not a number makes the column one of
-# words, not a feature. But if most of its cells are numbers, an error asks the user.
+# An empty cell or "NA" is a missing number. A column with a cell that is not a number has words,
+# and is no feature. If most cells of such a column are numbers, an error asks the user.
 
 
-TRUTH = {"true": 1.0, "false": 0.0}  # as data frames write truth values
+TRUTH = {"true": 1.0, "false": 0.0}  # truth values in files of data frames
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
-# A column with this many words and no number is not read any further.
+# After this many words and no number, other cells of a column are not read.
 WORDS = 100
 
 
 class NumberCells:
-    """The cells of one column, as far as read."""
+    """The cells of one column that were read so far."""
 
     def __init__(self, place: str, *, decimal_comma: bool) -> None:
-        self.place = place  # for errors
+        self.place = place  # for error messages
         self.decimal_comma = decimal_comma
         self.numbers = array("d")
         self.n_words = 0
-        self.is_words = False  # decided: later cells are not read
-        self.first_word = ""  # with its row
+        self.is_words = False  # whether the column has words: later cells are not read
+        self.first_word = ""  # first word, with its row
         self.first_truth = ""  # the first cell that is true or false, with its row
-        # Of each kind of cell with a comma: whether it may separate thousands.
+        # Kinds of cells with a comma: whether the comma may separate thousands.
         self.may_be_thousands: set[bool] = set()
 
     def number(self, cell: str) -> float:
-        """Return a cell as a number (NaN if it is not one), and count cells of words."""
+        """Return a cell as a number, or NaN; count the words."""
         if self.decimal_comma and "," in cell and WITH_COMMA.fullmatch(cell):
             self.may_be_thousands.add(THOUSANDS.fullmatch(cell) is not None)
             return float(cell.replace(",", "."))
@@ -280,7 +279,7 @@ class NumberCells:
         return np.nan
 
     def column(self, n_rows: int) -> NDArray[Any]:
-        """Return the numbers; None in every row if the column has words or no cells."""
+        """Return the numbers; if the column has words or no cells, None in every row."""
         numbers = np.array(self.numbers)
         n_numbers = np.count_nonzero(~np.isnan(numbers))
         found = ""
@@ -299,7 +298,7 @@ class NumberCells:
 
 def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> None:
     """Append the cells of a row to the columns at their positions; drop columns of words."""
-    # Usually all of them are numbers.
+    # Usually all cells are numbers.
     row = as_numbers([cells[place] for place in columns])
     if row is None:
         row = [column.number(cells[place]) for place, column in columns.items()]
@@ -312,7 +311,7 @@ def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> Non
 
 def as_numbers(cells: Sequence[str]) -> list[float] | None:
     """Return cells as numbers, None if one of them is not a number."""
-    if "_" in "".join(cells):  # float() accepts it between digits
+    if "_" in "".join(cells):  # float() accepts "_" between digits
         return None
     try:
         return list(map(float, cells))

@@ -1,4 +1,4 @@
-"""Feature files: a feature table as safetensors, with everything except the arrays as JSON.
+"""Feature files: a feature table as a safetensors file, with all other fields as JSON.
 
     metadata   {"twohot.features": JSON of format_version, classes, superclass_names, split_names,
                item_kind, id_kind, id_column, provenance}
@@ -55,17 +55,17 @@ DTYPES: dict[str, np.dtype[Any]] = {
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # The header entry that does not describe a tensor.
 METADATA = "__metadata__"
-# The data start at a multiple of this many bytes, the width of a cache line.
+# The data start at a multiple of this many bytes, the size of a cache line.
 ALIGNMENT = 64
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedTensor:
-    """A tensor whose type and shape are known before its numbers."""
+    """A tensor that is written block by block; type and shape are known in advance."""
 
     dtype: np.dtype[Any]  # one of DTYPES
     shape: tuple[int, ...]
-    blocks: Callable[[], Iterable[NDArray[Any]]]  # its numbers in order, C-contiguous, of this type
+    blocks: Callable[[], Iterable[NDArray[Any]]]  # its numbers in order, C-contiguous
 
 
 def streamed(array: NDArray[Any], dtype: np.dtype[Any]) -> StreamedTensor:
@@ -77,7 +77,7 @@ def write_tensors(
     file: BinaryIO, tensors: Mapping[str, StreamedTensor], metadata: Mapping[str, str]
 ) -> None:
     """Write a safetensors file, one block after the other."""
-    # The widest type first, as safetensors does: each tensor is aligned to its width.
+    # Sort by width, widest type first, as safetensors does, so that each tensor is aligned.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
     entries: dict[str, Any] = {METADATA: dict(metadata)}
     end = 0
@@ -86,7 +86,7 @@ def write_tensors(
         start, end = end, end + dtype.itemsize * math.prod(shape)
         entries[name] = {"dtype": DTYPE_NAMES[dtype], "shape": shape, "data_offsets": [start, end]}
     header = json.dumps(entries, separators=(",", ":")).encode()
-    # The format allows spaces at the end of a header.
+    # Pad the header with spaces, which the format allows.
     header += b" " * (-(len(header) + 8) % ALIGNMENT)
     file.write(len(header).to_bytes(8, "little") + header)
     for name in order:
@@ -112,7 +112,7 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     data = 8 + int.from_bytes(content[:8].tobytes(), "little")
     tensors = {}
     for name, entry in json.loads(content[8:data].tobytes()).items():
-        # Metadata may have any names, also a "dtype" without a tensor.
+        # Metadata may have any names, also "dtype".
         if name != METADATA and entry["dtype"] in DTYPES:
             start, end = entry["data_offsets"]
             flat = content[data + start : data + end].view(DTYPES[entry["dtype"]])
@@ -124,14 +124,14 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
 # string i = text[offsets[i] : offsets[i + 1]], in UTF-8
 
 
-# A path may contain bytes that are not UTF-8; Python stores them as surrogates, which are kept.
+# Bytes of a path that are not UTF-8 are surrogates in Python; this handler keeps them.
 ENCODING_ERRORS = "surrogateescape"
 
 
 class Items(Sequence[str]):
     """Strings stored one after the other; each is decoded when it is indexed.
 
-    `text` is all strings in UTF-8, `offsets` the start of each string and the end of the last.
+    `text` has all strings in UTF-8. `offsets` has the start of each string and the end of the last.
     """
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
@@ -176,16 +176,16 @@ class Items(Sequence[str]):
         return self.text[start:stop].tobytes().decode(errors=ENCODING_ERRORS)
 
 
-# Features block by block: as they arrive, or as slices of stored features -------------------------
+# Features block by block: from an iterator, or as slices of stored features -----------------------
 
 
-# Memory used while features are copied: enough that the disk is the limit.
+# Bytes of a block while features are copied; with this size, the disk limits the speed.
 BLOCK_BYTES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlocks:
-    """Features that arrive block by block, as the `features` of a table to be written.
+    """Features from an iterator of blocks, as the `features` of a table that is written.
 
     Examples
     --------
@@ -203,7 +203,7 @@ class FeatureBlocks:
 
 
 def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Yield all rows in blocks of one type, C-contiguous; raise if they do not fit the shape."""
+    """Yield all rows in C-contiguous blocks of a type; raise if their shape is wrong."""
     n_rows, n_features = features.shape
     n_block = max(1, BLOCK_BYTES // (dtype.itemsize * n_features))
     slices = (features[start : start + n_block] for start in range(0, n_rows, n_block))
@@ -215,7 +215,7 @@ def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[An
             whole = f"{(n_rows, n_features)}: pass blocks of complete rows."
             raise ValueError(f"{place}, which does not fit {whole}")
         try:
-            with np.errstate(over="raise"):  # finite numbers must not become infinite
+            with np.errstate(over="raise"):  # float16 must not turn finite numbers into infinity
                 stored = np.ascontiguousarray(block, dtype=dtype)
         except FloatingPointError as error:
             problem = f"features from row {row} on are too large for {dtype.name}"
@@ -326,7 +326,7 @@ def _stored_dtype(features: Matrix) -> np.dtype[Any]:
 
 
 def _description(table: FeatureTable) -> str:
-    """Return everything of a table except the arrays, as JSON in a fixed order."""
+    """Return all fields of a table except the arrays, as JSON in a fixed order."""
     parts = {"format_version": FORMAT_VERSION, "provenance": dict(table.provenance)}
     parts |= {name: getattr(table, name) for name in (*NAMES, "item_kind")}
     parts |= {"id_kind": table.ids.kind, "id_column": table.ids.column}
@@ -339,10 +339,10 @@ def _description(table: FeatureTable) -> str:
 
 
 def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureTable:
-    """Return the table of a header and its tensors; an invalid one may raise any error."""
+    """Return the table of a header and its tensors; invalid ones may raise any error."""
     features = tensors["features"]
     _stored_dtype(features)
-    # Codes and items are also memory-mapped, but look like other arrays.
+    # Codes and items stay memory-mapped too, but as plain arrays.
     arrays = {name: np.asarray(tensor) for name, tensor in tensors.items() if name != "features"}
     parts: dict[str, Any] = {name: arrays[name] for name in CODES if name in arrays}
     parts |= {name: tuple(header[name]) for name in NAMES}

@@ -1,4 +1,4 @@
-"""The file formats of tables: one record each.
+"""The file formats of tables.
 
 To add a format, write a module that reads it and add a record to FORMATS, from which all messages
 and helps list the endings.
@@ -24,7 +24,7 @@ from twohot.tables.parquet_files import (
 )
 from twohot.tables.table import FeatureTable
 
-# Up to this size a Parquet file is read whole; the features of larger files are read in parts.
+# Parquet files up to this size are read as a whole; features of larger files are read in parts.
 WHOLE_BYTES = 2**28
 # Arrays in an archive that describe classes, not rows.
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
@@ -34,7 +34,7 @@ Source: TypeAlias = tuple[Columns, ColumnChoice, Columns]
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """How files with an ending are read; None for what they cannot be used as."""
+    """Readers for the files with one ending; None for uses that the format does not support."""
 
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
@@ -99,7 +99,7 @@ def format_of(path: Path) -> Format | None:
 def read_source(source: Any, choice: ColumnChoice) -> FeatureTable | Source:
     """Return the columns of a source, their roles, and the arrays that describe classes.
 
-    A file that contains the roles of its columns is returned as its table.
+    A feature file, which contains the roles of its columns, is returned as a table.
     """
     if isinstance(source, list | tuple):
         return *parquet_parts(source, choice), {}
@@ -129,7 +129,7 @@ def _format_of(path: Path) -> Format:
 
 
 def table_header(sources: Sequence[Path]) -> dict[str, bool]:
-    """Return the columns of a table, and whether each contains lists of numbers; no cell is read.
+    """Read only the header; return for each column whether it contains lists of numbers.
 
     Only CSV and Parquet files have a header with column names; other formats return none.
     """
@@ -141,7 +141,7 @@ def table_header(sources: Sequence[Path]) -> dict[str, bool]:
 
 
 def file_cells(source: str | os.PathLike[str]) -> Columns:
-    """Return the columns of a label file or a list of items, with cells as they are in the file.
+    """Return the columns of a label file or a list of items, with unchanged cells.
 
     A file with an unknown ending is read as a CSV file.
     """

@@ -1,10 +1,10 @@
-"""Labels that are stored separately from the features: an array, or a label file.
+"""Join labels to features: labels from an array, or from a label file.
 
 A label file is joined to the features by row ids, in any order. Rows that it does not list keep
-their own label, if they have one. Its column of ids is the one the features were made with, else
-"id", as in the files of an audit; a column "row" contains positions. Features without ids of their
-own, a plain array, take those of the label file. Without ids, a label file has one line per row, in
-order, including the rows that were skipped when the features were extracted.
+their label, if any. Its column of ids has the name of the features' id column, or is "id", as in
+the files of an audit. A column "row" contains positions. Features without ids, such as a plain
+array, get the ids of the label file. A label file without ids has one line per row, in order,
+including rows that were skipped in the extraction.
 """
 
 import os
@@ -44,17 +44,17 @@ ROW = "row"
 
 @dataclass(frozen=True, eq=False)
 class JoinedLabels:
-    """What a label file contains for every row of the features."""
+    """The labels, and other columns of a label file, for every row of the features."""
 
-    columns: Columns  # (n_rows,) each: the label, and other columns with a role
+    columns: Columns  # arrays (n_rows,): the labels, and other columns with a role
     roles: ColumnRoles
-    ids: RowIds  # of the features, or of the label file if the features have none
-    words: str  # the file and its columns with their roles; empty for an array
+    ids: RowIds  # ids of the features, or of the label file if the features have none
+    words: str  # text on the file and the roles of its columns; empty for an array
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelFile:
-    """Labels as passed."""
+    """The labels that a user passed, with other columns of their file."""
 
     origin: str  # for errors
     columns: Columns
@@ -72,13 +72,13 @@ def join_labels(
 ) -> JoinedLabels:
     """Return labels in the order of the features.
 
-    The user's rows that are missing in the features have the ids `skipped`. `own` returns the
-    labels of the features, from a column `own_name`: a label file may use that name too.
+    `skipped` are the ids of the user's rows that the features lack. `own` returns the labels of
+    the features, from their column `own_name`; a label file may use this name too.
     """
     _check_order(labels, ids)
     file = _opened(labels)
     columns = file.columns
-    # The only column contains the labels, whatever its name.
+    # If there is one column, it has the labels.
     usual = tuple(columns)
     if len(columns) > 1:
         usual = tuple(dict.fromkeys(filter(None, [*LABELS, own_name])))
@@ -89,7 +89,7 @@ def join_labels(
         problem = f"{file.origin} has the columns {first_few(columns)}"
         raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
     if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
-        roles = replace(roles, item=None)  # as in the files of an audit without items
+        roles = replace(roles, item=None)  # a file of an audit without items has "row"
     places, ids = _places(file, roles, ids, skipped)
     found = {}
     for name in (label, roles.true_label, roles.split, roles.item, roles.group):
@@ -121,8 +121,8 @@ def _check_order(labels: Any, ids: RowIds) -> None:
 def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
     """Raise if a label file has the items of the features, in another order.
 
-    Labels without ids belong to the rows at their positions, unless the items beside them disagree:
-    after sorting the file, every row would get the label of another.
+    Labels without ids belong to the rows at their positions. If the file was sorted, every row
+    would get the label of another row; its items show this.
     """
     item = joined.roles.item
     if item is not None and _is_reordered(joined.columns[item].tolist(), items):
@@ -132,13 +132,13 @@ def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
 
 
 def _is_reordered(found: Iterable[Any], expected: Iterable[Any]) -> bool:
-    """Return whether cells are the expected ones in another order."""
+    """Return whether cells have the expected values in another order."""
     theirs, ours = list(map(as_text, found)), list(map(as_text, expected))
     return theirs != ours and sorted(theirs) == sorted(ours)
 
 
 def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the choice of columns that the features do not have; ids may be in both."""
+    """Return the chosen columns that are not in the features; ids may be in both files."""
     chosen = ("true_label", "split", "item", "group")
     there = [name for name in chosen if getattr(choice, name) in columns]
     return replace(choice, **dict.fromkeys(there))
@@ -147,11 +147,11 @@ def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
 def with_labels(
     columns: Columns, roles: ColumnRoles, joined: JoinedLabels, labels: Any
 ) -> tuple[Columns, ColumnRoles]:
-    """Return the columns of the features with those of the label file for missing roles."""
+    """Return the columns of the features; columns of the label file are added for missing roles."""
     found: dict[str, Any] = {"label": joined.roles.label}
     for role in ("true_label", "split", "item", "group"):
         ours, theirs = getattr(roles, role), getattr(joined.roles, role)
-        if ours and theirs and role != "item":  # an audit's files repeat the items
+        if ours and theirs and role != "item":  # files of an audit have the items too
             problem = f"and the features both have a column {theirs!r}"
             raise ArgumentError({"labels": labels}, problem, "rename one.")
         found[role] = ours or theirs
@@ -173,7 +173,7 @@ def _opened(labels: Any) -> _LabelFile:
             "the folder by `twohot extract`."
         )
         raise ArgumentError({"labels": path}, "is a folder", advice)
-    # An array names neither its rows nor its column.
+    # An array has neither ids nor a column name.
     return _LabelFile(str(labels), file_cells(labels), is_file=path.suffix != ".npy")
 
 
@@ -190,7 +190,7 @@ def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | Non
 def _places(
     file: _LabelFile, roles: ColumnRoles, ids: RowIds, skipped: Collection[str]
 ) -> tuple[IntArray, RowIds]:
-    """Return the row of the features for each label (-1 for none), and the ids of the rows."""
+    """Return for each label its row of the features (-1 for none), and the ids of these rows."""
     named = roles.id or (ROW if ROW in file.columns and ids.kind == POSITION else None)
     if named is None:
         return _places_in_order(file, ids, skipped), ids
@@ -202,7 +202,7 @@ def _places(
     if known.issuperset(wanted):
         places = ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped)
         rows = places[places >= 0]
-        # A permutation may be ids that count from 0 by chance.
+        # A permutation of 0, 1, … may be ids.
         if len(rows) == len(ids) and np.any(np.diff(rows) < 0):
             problem = f"{file.origin} has the positions of rows as ids {named!r}, in another order"
             advice = f"rename the column to {ROW!r} if it has positions, else pass {{id_column}}."
@@ -214,7 +214,7 @@ def _places(
 
 
 def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) -> IntArray:
-    """Return the positions of labels without ids: each at its position in the user's file."""
+    """Return the rows of labels without ids; labels are in the order of the user's file."""
     n_labels = len(next(iter(file.columns.values())))
     if n_labels == len(ids) and (not file.is_file or isinstance(ids.values, range)):
         return np.arange(n_labels)
@@ -243,13 +243,13 @@ def of_feature_file(
     *,
     classes: Any,
 ) -> FeatureTable:
-    """Return the table of a feature file; `labels` replace its own."""
+    """Return the table of a feature file; `labels`, if given, replace its labels."""
     beside = replace(choice, label=None, id=None, item=None, group=None)
     if beside != ColumnChoice() or classes is not None:
         problem = "the source is a feature file, which contains the roles of its columns"
         advice = "remove {classes} and the names of columns."
         raise ArgumentError("", problem, advice, classes=...)
-    # A text that meant no label when the file was made is no class.
+    # A text that meant no label when the file was written is no class.
     new = [text for text in missing_texts(missing) if text not in table.missing]
     if labels is not None:
         new = [text for text in new if text not in {*map(as_text, table.classes)}]
@@ -263,7 +263,7 @@ def of_feature_file(
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
     """Return a table without the classes whose names mean a missing label.
 
-    The texts that meant a missing label when the table was made still do.
+    Texts that meant a missing label when the table was made still mean a missing label.
     """
     texts = list(dict.fromkeys((*table.missing, *missing_texts(missing))))
     if not texts:
@@ -274,7 +274,7 @@ def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTa
 
 
 def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
-    """Raise if the user names another column than the feature file was made from."""
+    """Raise if the user names other columns than those from which the feature file was made."""
     for role, chosen, known in (
         ("label", choice.label, table.label_column),
         ("id", choice.id, table.ids.column),
@@ -291,9 +291,9 @@ def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
 def _relabelled(
     table: FeatureTable, labels: Any, choice: ColumnChoice, missing: Iterable[str]
 ) -> FeatureTable:
-    """Return a table with the labels of a label file instead of its own.
+    """Return a table whose labels are replaced by those of a label file.
 
-    Warns of a text in `missing` that does not occur among them.
+    Warn of a text in `missing` that does not occur in the label file.
     """
     known = table.ids, table.skipped_ids, lambda: table.coded
     joined = join_labels(labels, choice, *known, own_name=table.label_column)
@@ -322,7 +322,7 @@ def _relabelled(
 def with_used_classes(table: FeatureTable) -> FeatureTable:
     """Return a table without the classes that have neither a given nor a true label.
 
-    Classes of the source need not occur in the label file, but an audit would offer them all.
+    Some classes of the features may not occur in the label file. An audit would suggest them.
     """
     named = table.all_labels
     used = np.bincount(named[named != NO_LABEL], minlength=len(table.classes)) > 0

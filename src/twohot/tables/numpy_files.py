@@ -1,4 +1,4 @@
-"""`.npy` and `.npz` files as columns.
+"""Read `.npy` and `.npz` files as columns.
 
 An archive contains features and labels, `X` and `y` for instance, or separate arrays per split, as
 in `X_train`, `y_train`, `X_test`, `y_test`, which are concatenated. It may also contain
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from twohot.base import SURELY_HELD, ArgumentError, check_regular, memory_limit
 from twohot.tables.column_roles import FEATURES, LABELS, ColumnChoice, Columns, both_meant, pick
 
-# An array in numpy's format: its header is checked against the file size before allocation --------
+# Check of the header of an array against the file size, before memory is allocated ----------------
 # A header may claim any shape: numpy would allocate that much memory before it finds that the
 # numbers are missing. Arrays of Python objects are refused, because loading them could execute
 # any code.
@@ -35,7 +35,7 @@ KINDS = "biufcSUMm"
 
 
 def check_array_header(name: str, file: BinaryIO, n_bytes: int) -> None:
-    """Raise unless an open file of `n_bytes` begins with a valid header of the array in it."""
+    """Raise unless an open file of `n_bytes` starts with the valid header of an array."""
     if file.read(len(npy_format.MAGIC_PREFIX)) != npy_format.MAGIC_PREFIX:
         raise ValueError(f"{name} is not an array")
     file.seek(0)
@@ -101,7 +101,7 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _too_large(path: Path, unpacked: int) -> ArgumentError:
-    """Return the error for an archive that exceeds the memory; a small one may expand to that."""
+    """Return the error for an archive whose uncompressed arrays exceed the memory."""
     sizes = f"{unpacked:,} bytes unpacked, but this process may use {memory_limit():,} in total"
     problem = f"{path} contains arrays of {sizes}"
     return ArgumentError("", problem, "write them by np.save, which is read in parts.")
@@ -118,23 +118,23 @@ def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArr
 
 @contextmanager
 def _friendly(path: Path) -> Iterator[None]:
-    """Raise an error that names the file if it cannot be read, for any reason."""
+    """Convert all errors in reading a file to errors that name the file."""
     try:
         yield
     except ArgumentError:
         raise
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None:
-            raise  # an error of the system, which names the file
+            raise  # errors of the operating system already name the file
         problem = f"{path} is truncated, or not of plain arrays of numbers and strings ({error})"
         raise ValueError(f"{problem}: write it again by np.save or np.savez.") from error
 
 
 def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:
-    """Return the columns of an archive and their roles, with its splits concatenated.
+    """Return the columns of an archive, with splits concatenated, and the choice of columns.
 
-    The user may name an array of one split: `y_train_human` for the labels means `y_test_human` in
-    the split `test`, and `y_test` if that does not exist.
+    The user may name an array of one split. If the labels are `y_train_human`, then those of the
+    split `test` are `y_test_human`, or `y_test` if that does not exist.
 
     Examples
     --------

@@ -2,9 +2,9 @@
 
 Paths may be any that fsspec reads: local paths, or URLs such as s3://bucket/folder.
 
-Decoding a row group takes at least as long as a pass over it. It is therefore done once: the
-features are stored in a scratch file, from which later passes read them. If there is no space for
-the file, row groups are decoded in every pass.
+Decoding a row group takes at least as long as a pass over it. So each row group is decoded once,
+and its features are stored in a scratch file for later passes. If there is no space for this file,
+row groups are decoded in every pass.
 """
 
 import hashlib
@@ -41,12 +41,12 @@ from twohot.tables.column_roles import ColumnChoice, assign_roles, choice_among,
 from twohot.tables.columns import frame_columns, stack_features
 
 SUFFIX = ".parquet"
-# Record in a folder that twohot writes in parts: the run that wrote it, and the number of parts.
+# Name of the record in a folder that twohot writes in parts: the run and the number of parts.
 RECORD = "_twohot.json"
-# Bytes of a part, which is read, processed and written as a unit: row groups of one file are
-# combined up to this size, and larger ones are a part each.
+# Bytes of a part, which is read, processed and written as a unit. Row groups of one file are
+# combined up to this size. A larger row group is a part.
 PART_BYTES = 2**26
-# Rows that are read to know the columns; the rest is read when needed.
+# Number of first rows that are read to assign roles to the columns.
 HEAD_ROWS = 64
 
 
@@ -72,7 +72,7 @@ class ParquetFiles:
 
     @cached_property
     def parts(self) -> list[range]:
-        """Row groups of one file that are read together, in order; every row is in exactly one."""
+        """Parts in order: ranges of row groups that are read together; each row group is in one."""
         found: list[range] = []
         file_before, n_bytes = -1, 0
         for number, (file, group) in enumerate(self.groups):
@@ -86,9 +86,9 @@ class ParquetFiles:
         return found
 
     def digest(self) -> str:
-        """Return a digest of the rows: footers, and file versions of the file systems.
+        """Return a digest of the rows, from footers and from file versions (size, time or tag).
 
-        Footers alone do not change if rows are reordered.
+        Footers alone are not enough, because they may stay equal if rows are reordered.
         """
         known = hashlib.sha256()
         files = zip(self.filesystems, self.paths, self.footers, strict=True)
@@ -113,7 +113,7 @@ class ParquetFiles:
         """Return some or all columns of a row group, as a pyarrow table."""
         file, group = self.groups[number]
         with self._opened(file) as stored:
-            # One thread: other threads read and compute at the same time.
+            # One thread, because other threads read and compute at the same time.
             wanted = columns and list(columns)
             return stored.read_row_group(group, columns=wanted, use_threads=False)
 
@@ -129,7 +129,7 @@ class ParquetFiles:
         return _load("pyarrow").concat_tables(tables)
 
     def head(self) -> Any:
-        """Return some of the first rows, as a pyarrow table."""
+        """Return the first rows, as a pyarrow table."""
         for file, footer in enumerate(self.footers):
             if footer.num_rows:
                 with self._opened(file) as stored:
@@ -159,7 +159,7 @@ def _load(module: str) -> Any:
 
 
 def open_files(sources: Sequence[Any]) -> ParquetFiles:
-    """Return the Parquet files of some paths, or raise if one of them has other columns."""
+    """Return the Parquet files of some paths; raise unless all have the same columns."""
     _load("pyarrow.parquet")
     filesystems, paths, footers = [], [], []
     for filesystem, path in chain.from_iterable(_files_of(as_url(source)) for source in sources):
@@ -177,7 +177,7 @@ def parquet_columns(sources: Sequence[Any]) -> dict[str, NDArray[Any]]:
 
 
 def parquet_header(sources: Sequence[Any]) -> dict[str, bool]:
-    """Return the columns of Parquet files, and whether each contains lists; no cell is read."""
+    """Read only the schema; return for each column whether it contains lists."""
     kinds = _load("pyarrow").types
     lists = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list)
     schema = open_files(sources).schema
@@ -218,10 +218,10 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
         raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
     if is_file:
         return [(filesystem, path)]
-    if not is_folder:  # a pipe, where reading could wait forever
+    if not is_folder:  # reading a pipe could wait forever
         raise OSError(f"{source} is not a regular file: pass a regular file.")
     inside = map(PurePosixPath, found)
-    # Other files belong to the writer of the folder: _SUCCESS, _metadata, unfinished files.
+    # Skip files such as _SUCCESS, _metadata and unfinished files.
     kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
     paths = sorted(map(str, kept))
     if not paths:
@@ -235,10 +235,10 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
 
 
 def _version_of(filesystem: Any, path: str) -> list[Any]:
-    """Return what a file system reports of a file and changes with its content."""
+    """Return the attributes of a file that change with its content, such as size and time."""
     said = filesystem.info(path)
     version = [said.get(name) for name in ("size", "ETag", "etag")]
-    with suppress(NotImplementedError):  # a web server, for instance
+    with suppress(NotImplementedError):  # a web server, for instance, may report none
         version.append(filesystem.modified(path).isoformat())
     return version
 
@@ -257,7 +257,7 @@ def _named(path: str, problem: str) -> Iterator[None]:
         try:
             yield
         except (arrow, OSError) as error:
-            # If the content is unreadable, pyarrow raises an OSError without a number.
+            # For unreadable content, pyarrow raises an OSError without an error number.
             of_content = type(error) is OSError and not error.errno
             if isinstance(error, MemoryError) or not (isinstance(error, arrow) or of_content):
                 raise
@@ -267,9 +267,9 @@ def _named(path: str, problem: str) -> Iterator[None]:
 
 @contextmanager
 def _reached(path: str) -> Iterator[None]:
-    """Raise an error that names a file that cannot be reached; local errors already name it.
+    """Convert errors in reaching a file to errors that name it; local errors already do.
 
-    Clients of object stores have their own errors, which need not be OSErrors.
+    Clients of object stores may raise errors that are no OSErrors.
     """
     try:
         yield
@@ -318,12 +318,12 @@ class ParquetFeatures(PartedRows):
         super().__init__(files.bounds, n_features, dtype)
         self.files = files
         self.columns = tuple(columns)
-        self._decoded = np.zeros(self.n_parts, dtype=bool)  # stored in the scratch file
-        self._scratch: IO[bytes] | None = None  # a file without a name
-        self._turn = Lock()  # for the position in that file
+        self._decoded = np.zeros(self.n_parts, dtype=bool)  # whether a part is in the scratch file
+        self._scratch: IO[bytes] | None = None  # the scratch file, which has no name
+        self._turn = Lock()  # lock for the position in the scratch file
 
     def read_part(self, number: int) -> NDArray[Any]:
-        """Return the rows of a row group: decoded at first, then read from the scratch file."""
+        """Return the rows of a part: decode them the first time, then read the scratch file."""
         shape = int(self.bounds[number + 1] - self.bounds[number]), self.shape[1]
         if shape[0] == 0:
             return np.empty(shape, self.dtype)
@@ -339,10 +339,10 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def decode(self, number: int) -> NDArray[Any]:
-        """Return the rows of a row group that will not be read again."""
+        """Decode and return the rows of a part, without storing them."""
         table, place = self.files.read_group(number, self.columns), self.files.place_of(number)
         names: Sequence[str] = ()
-        if len(self.columns) == 1:  # of lists
+        if len(self.columns) == 1:  # a column of lists
             lists = list_rows(table.column(0), self.shape[1], place)
             rows = np.ascontiguousarray(lists, dtype=self.dtype)
         else:
@@ -356,7 +356,7 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process uses a scratch file of its own.
+        # The scratch file is not sent: another process makes its own.
         forgotten = {"_decoded": np.zeros(self.n_parts, dtype=bool), "_scratch": None}
         return super().__getstate__() | forgotten | {"_turn": None}
 
@@ -398,9 +398,9 @@ def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
 def parquet_parts(
     sources: Sequence[Any], choice: ColumnChoice
 ) -> tuple[dict[str, Any], ColumnChoice]:
-    """Return the columns of Parquet files, with the features as one matrix that is read in parts.
+    """Return the columns of Parquet files; features are one matrix that is read in parts.
 
-    The returned choice has the features' name in these columns.
+    Also return the choice of columns, with the name of that matrix.
     """
     files = open_files(sources)
     head = frame_columns(files.head())

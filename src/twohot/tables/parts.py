@@ -1,10 +1,10 @@
-"""A folder of Parquet files, one per part of a source, which a stopped run resumes.
+"""Write a folder of Parquet files, one per part of a source; an interrupted run can resume.
 
     _twohot.json        the record of the run, and the number of parts; written first
     part-00000.parquet  the rows of a part; a file exists only when it is complete
 
-Readers of Parquet folders ignore names that begin with `_`. A folder of another run, or with files
-of the user, is refused.
+Readers of Parquet folders ignore names that begin with `_`. Writing to a folder of another run, or
+with files of the user, is an error.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 PART = re.compile(rf"part-\d{{5,}}{re.escape(SUFFIX)}")
-# Parts that wait for each thread of the workers, so that no thread is idle.
+# Number of queued parts per thread of the workers, so that no thread is idle.
 AHEAD = 2
 
 
@@ -71,7 +71,7 @@ class PartFolder:
 def begin_parts(
     folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
 ) -> PartFolder:
-    """Return a folder for the parts of a run: a new one, or the unfinished one of the same run.
+    """Return a folder for the parts of a run; an unfinished folder of the same run is reused.
 
     The folder is any path that fsspec writes. `about` is JSON that identifies the run, besides the
     version of twohot. With `force`, parts of another run are replaced. Errors name the folder by
@@ -91,7 +91,7 @@ def begin_parts(
 def check_parts(
     folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
 ) -> None:
-    """Raise if `begin_parts` would, without changing the folder."""
+    """Raise in the cases in which `begin_parts` raises, without changing the folder."""
     filesystem, path, names = _content(folder)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
@@ -112,11 +112,11 @@ def remove_parts(folder: Any) -> None:
         return
     filesystem, path, names = _content(folder)
     parts = [name for name in names if PART.fullmatch(name)]
-    # The record is removed last: while it exists, the other files are known to be unfinished parts.
+    # Remove the record last: while it exists, the other files are known to be parts of a run.
     for name in (*parts, RECORD):
         filesystem.rm_file(f"{path}/{name}")
     if len(names) == len(parts) + 1:
-        with suppress(OSError):  # the next writer removes unfinished files of a dead process
+        with suppress(OSError):  # the folder may have unfinished files
             filesystem.rmdir(path)
 
 
@@ -125,8 +125,8 @@ def write_part(url: str, tables: Iterable[Any]) -> str:
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
     waiting = iter(tables)
     with whole_stored_file(url) as file:
-        first = next(waiting)  # it may be empty, but there is one
-        # Closed before its file, even if a table fails.
+        first = next(waiting)  # there is at least one table, which may be empty
+        # Close the writer before the file, even after an error.
         with parquet.ParquetWriter(file, first.schema) as writer:
             for table in chain([first], waiting):
                 writer.write_table(table)
@@ -139,10 +139,10 @@ def write_parts(
     tasks: ClusterTasks | None,
     done: Callable[[], None],
 ) -> None:
-    """Call a function that writes a part for each of the arguments; call `done` after each.
+    """Call a function that writes a part for each item of `calls`; call `done` after each.
 
-    On a cluster the workers write, and a part lost with a worker is written again. Arguments are
-    sent shortly before a worker needs them.
+    On a cluster, workers write the parts; a part that is lost with its worker is written again.
+    Arguments are sent shortly before they are needed.
     """
     if tasks is None:
         for call in calls:
@@ -162,14 +162,14 @@ def write_parts(
 
 
 def parts_in_words(folder: PartFolder, n_written: int) -> str:
-    """Return the number of parts, and how many of them existed before."""
+    """Return text on the number of parts, and on how many existed before."""
     before = folder.n_parts - n_written
     there = f", {before} of them already there" if before else ""
     return f"{counted(folder.n_parts, 'part')}{there}"
 
 
 def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
-    """Return the record of a run, in the form in which it is read."""
+    """Return the record of a run as JSON types, as reading it returns."""
     record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
     return dict(json.loads(json.dumps(record)))
 
@@ -184,18 +184,18 @@ def _content(folder: Any) -> tuple[Any, str, list[str]]:
     return filesystem, path, sorted(name for name in names if not name.startswith("."))
 
 
-# The rows of a table in the parts of its source: results are written in the same parts ------------
+# Rows of a table, divided as the parts of its source; results are written in the same parts -------
 # A part is some row groups of one Parquet file, or a block of rows of any other source. Parts do
 # not depend on which rows of the source are used, so a part may be empty.
 
 
-# Rows that are read at once for the digest of a source.
+# Number of rows read at once for the digest of a source.
 BLOCK_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class SourceParts:
-    """Selected rows of a source, in its parts."""
+    """Selected rows of a source, and their division into parts."""
 
     stored: Matrix  # all rows of the source
     index: IntArray  # (n_rows,), the selected rows, in order
@@ -228,9 +228,9 @@ class SourceParts:
 
 
 def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
-    """Return the rows of a table, in the order of their source, in its parts.
+    """Return the rows of a table, divided as the parts of their source.
 
-    There are at least `n_least` parts, unless there are too few row groups: these are not divided.
+    There are at least `n_least` parts, unless there are fewer row groups, which are not divided.
     """
     selected = isinstance(features, SelectedRows)
     stored = features.X if selected else features
@@ -276,15 +276,15 @@ def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
             yield decoded[own[first : first + size]]
 
 
-# Features of a table as a Dask array whose chunks the workers read themselves ---------------------
+# Features of a table as a Dask array; workers read the chunks -------------------------------------
 
 
 def as_dask(features: Matrix, *, n_workers: int = 1, parts: SourceParts | None = None) -> Any:
     """Return features as a Dask array with one chunk per part of their source.
 
-    Workers read memory-mapped features and Parquet files when needed, by a path that all workers
-    must reach; other features are sent. Unless the parts are given, there is at least one chunk per
-    worker; but a row group of a Parquet file is never divided.
+    Workers read memory-mapped features and Parquet files when needed. All workers must have access
+    to their paths. Other features are sent. Without `parts`, there is at least one chunk per
+    worker, but a row group of a Parquet file is never divided.
     """
     dask = load_extra("dask", "dask", "clusters")
     array = load_extra("dask.array", "dask", "clusters")

@@ -1,4 +1,4 @@
-"""Reading tables: one function for all formats."""
+"""`read_table`: read a feature table from a file or frame of any format."""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -70,9 +70,9 @@ def read_table(
     item_column : str, optional
         Column of paths or texts; by default "path", "text" or "item", if it exists.
     id_column : str, optional
-        Column of row ids; by default "id", or a column whose name ends with it and whose values all
-        differ, else the index of a data frame, else the position of the row, from 0.
-        Pass "" to use positions in any case.
+        Column of row ids. By default "id", or a column whose name ends with "id" and whose values
+        all differ; else the index of a data frame; else the position of the row, from 0. Pass "" to
+        use positions.
     group_column : str, optional
         Column of groups of rows: one patient, document or video. It is never a feature.
     classes : sequence or path, optional
@@ -82,7 +82,7 @@ def read_table(
         Texts that mean a missing label, "NA" for instance. None, NaN, null and blank text always
         do, and so do, in a feature file, the texts passed when it was made.
     labelled : bool, default=True
-        Whether labels are required. If not, a table without labels has -1 in every row.
+        Whether labels are required. If False, a table without labels has -1 in every row.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def read_table(
 
 @contextmanager
 def errors_named(*paths: Path) -> Iterator[None]:
-    """Add the names of the files to an error about their content, unless it names one itself.
+    """Add file names to errors about the content of files, unless the error names a file.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _table(
         return of_feature_file(found, labels, choice, missing, classes=classes)
     columns, own, about = found
     named = about.get("classes") if classes is None else _class_names(classes)
-    # With a label file, a column that the user named may be in either file.
+    # If there is a label file, each column that the user named may be in one of the two files.
     roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
     features = stack_features(columns, roles.features)
     ids = _row_ids(source, columns, roles, len(features))
@@ -166,7 +166,7 @@ def _table(
         )
         columns, roles = with_labels(columns, roles, joined, labels)
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
-    # A review may have created classes; if the user listed all classes, there are none.
+    # Labels may have new classes from a review, unless the user listed all classes.
     how = {"labelled": labelled, "extend": labels is not None and classes is None}
     table = table_from_columns(features, columns, roles, named, missing=missing, **how)
     if labels is not None and named is not None:
@@ -178,9 +178,9 @@ def _table(
         table = replace(
             table, superclass=groups.codes, superclass_names=tuple(groups.classes.tolist())
         )
-    # A column of lists has no names of features.
+    # Features in a column of lists have no names.
     names = list(roles.features) if columns[roles.features[0]].ndim == 1 else []
-    # If the user chose the features, there is no note on them.
+    # No note if the user named the features.
     note = stray_note(names, features) if names and choice.features is None else ""
     about_columns = {
         "read_from": Path(source).name if isinstance(source, str | os.PathLike) else "",

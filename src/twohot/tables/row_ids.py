@@ -1,4 +1,4 @@
-"""Row ids: the name of a row from the user's file to the corrected file.
+"""Row ids, which identify rows in all files, from the user's file to the corrected file.
 
 An id is the text of the user's id column, else the position of the row in the file (from 0,
 without the header), or the path of an image below its folder. If a row is left out, because it
@@ -42,9 +42,9 @@ class RowIds:
     (['0', '1', '2'], 'T7', ['T9', 'T4'])
     """
 
-    values: Any  # as passed: a sequence, array or index; their text is the id
-    kind: str = POSITION  # one of ID_KINDS: what the ids are
-    column: str = ""  # the user's column of the ids, if any
+    values: Any  # a sequence, array or index; the text of each entry is the id
+    kind: str = POSITION  # the kind of ids, one of ID_KINDS
+    column: str = ""  # name of the user's column of ids, if any
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, ID_KINDS)
@@ -56,9 +56,9 @@ class RowIds:
 
     @classmethod
     def of_column(cls, column: str, cells: Any, *, argument: str = "") -> "RowIds":
-        """Return the ids of a user's column; every row needs one, and they must differ.
+        """Return the ids in a user's column; raise if some are missing or equal.
 
-        An error names the argument that the ids were passed by, or else the column of a table.
+        Errors name `argument`, or else the column.
         """
         ids = cls(cells, COLUMN, column)
         check_named(ids.values, argument or f"column {column!r}")
@@ -99,13 +99,13 @@ class RowIds:
     def take(self, rows: Sequence[int] | IntArray) -> "RowIds":
         """Return the ids of some rows."""
         values: Any = self.values
-        # Arrays and indices are indexed as a whole, and keep their type.
+        # Index arrays and pandas indices directly, to keep their type.
         listed = isinstance(values, Sequence)
         taken = [values[row] for row in rows] if listed else values[np.asarray(rows)]
         return RowIds(taken, self.kind, self.column)
 
     def cells(self, rows: slice) -> Any:
-        """Return the ids of some rows for a file with typed columns: as numbers, or as text."""
+        """Return the ids of some rows as numbers if possible, else as text, for typed columns."""
         values = self.values[rows]
         if self.kind == POSITION:
             return np.asarray(values, dtype=np.int64)
@@ -116,7 +116,7 @@ class RowIds:
     def places_of(
         self, wanted: Iterable[str], origin: str, *, known: Collection[str] = ()
     ) -> IntArray:
-        """Return the position of each wanted id; -1 if it is in `known` only.
+        """Return the row with each wanted id; -1 for an id that only `known` contains.
 
         Raises
         ------

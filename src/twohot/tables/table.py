@@ -1,4 +1,4 @@
-"""The feature table: features, labels, and other information on both."""
+"""The feature table: features, labels, ids, splits and other columns of the same rows."""
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,9 +33,9 @@ from twohot.base import (
 from twohot.rows import GatheredRows, SelectedRows
 from twohot.tables.row_ids import RowIds
 
-ALL_ROWS = "all"  # means the rows of every split
+ALL_ROWS = "all"  # name that selects the rows of all splits
 TRAINING = "train"  # the default split
-# Means the ids of a table that was passed none: the positions of its rows.
+# Default of `ids`: the positions of the rows.
 POSITIONS = RowIds(())
 
 
@@ -119,7 +119,7 @@ class FeatureTable:
 
     @property
     def columns_in_words(self) -> str:
-        """The roles of the columns in the user's table, as far as known."""
+        """Text on the roles of the columns in the user's table; empty if unknown."""
         words = str(self.provenance.get("columns") or f"id: {self.ids.in_words()}")
         if words.startswith("features: "):
             return words
@@ -157,7 +157,7 @@ class FeatureTable:
 
     @property
     def coded(self) -> Labels:
-        """The given labels as codes and classes: the `y` of a probe, an audit or a forecast."""
+        """The given labels as a `Labels` record, which probes, audits and forecasts accept as y."""
         return Labels(self.labels.astype(np.intp), np.array(self.classes, dtype=object))
 
     @property
@@ -166,9 +166,9 @@ class FeatureTable:
         return self.coded.values
 
     def chosen_split(self, split: str | None = None) -> str | None:
-        """Return the split to use, None for all rows: by default "train", if it exists.
+        """Return the split to use: `split`, or by default "train" if it exists; None for all rows.
 
-        "all" means all rows, unless a split has that name.
+        "all" means all rows, unless a split has this name.
         """
         if split is None:
             return TRAINING if TRAINING in self.split_names else None
@@ -188,7 +188,7 @@ class FeatureTable:
 
     @property
     def spellings(self) -> dict[str, str]:
-        """Spellings in the data, with the class that each was merged into."""
+        """Merged spellings: from each spelling in the data to its class."""
         return dict(self.provenance.get("spellings", {}))
 
     def merge_spellings(self) -> "FeatureTable":
@@ -227,12 +227,12 @@ class FeatureTable:
     ) -> "FeatureTable":
         """Return the table with some of its classes; labels of the others become none.
 
-        With `merged_into` (n_classes,), they become the label of another class instead.
+        If `merged_into` (n_classes,) is given, they become the label of the class in it.
         """
         place = np.where(is_kept, np.cumsum(is_kept) - 1, NO_LABEL)
         if merged_into is not None:
             place = place[merged_into]
-        # The last entry is for rows without a label, code -1.
+        # Rows without a label have code -1, the last entry.
         place = np.append(place, NO_LABEL)
         return replace(
             self,
@@ -248,7 +248,7 @@ class FeatureTable:
         Features are not copied. Consecutive rows are a view of the same array or memory map; other
         rows, and those of a source that is read in parts, are gathered when they are read.
         """
-        # An empty list has no dtype.
+        # An empty list would become an array of floats.
         chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
         features = SelectedRows(self.features, chosen)
         if np.array_equal(chosen, np.arange(self.n_rows)):
@@ -277,10 +277,10 @@ def code_by_name(
 ) -> Labels:
     """Return labels with text as classes, whatever their type; otherwise like `code_labels`.
 
-    If no given class has a whole number as its name, whole numbers are positions in the classes,
-    and -1 means no label. This includes texts of whole numbers, as in a CSV file. With `extend`, an
-    unknown name becomes a new class after the given ones. If all labels are unknown, they belong to
-    other rows, and are refused.
+    If no class in `classes` is named by a whole number, whole numbers are positions in the classes,
+    and -1 means no label. This includes texts of whole numbers, as in a CSV file. If `extend`, an
+    unknown name becomes a new class after the others. If all labels are unknown, an error is
+    raised, because the labels probably belong to other rows.
 
     Examples
     --------
@@ -337,7 +337,7 @@ def code_given_and_true(
 
 
 def warn_of_unused(missing: Iterable[str], labels: Iterable[object], label: str) -> None:
-    """Warn of texts that mean no label but occur nowhere in a column; they may be misspelt."""
+    """Warn of texts in `missing` that do not occur in a column; they may be misspelt."""
     there = {as_text(cell) for cell in labels if not is_missing(cell)}
     unused = [text for text in missing if text not in there]
     if unused:
@@ -347,15 +347,15 @@ def warn_of_unused(missing: Iterable[str], labels: Iterable[object], label: str)
 
 
 def name_positions(cells: NDArray[Any], classes: Iterable[object], name: str) -> NDArray[Any]:
-    """Return names of labels that are positions in classes; other labels unchanged."""
+    """Replace labels that are positions in `classes` by names; return other labels unchanged."""
     coded = _positions(cells, [as_text(entry) for entry in classes], name, ())
     return cells if coded is None else coded.values
 
 
 def _positions(labels: Any, names: list[str], name: str, missing: Collection[str]) -> Labels | None:
-    """Return labels that are positions among names; None if they are names themselves.
+    """Return labels that are positions in `names`; None if the labels are names.
 
-    A position that is out of range is an error.
+    Raise if a position is out of range.
     """
     if any(map(_is_whole, names)):
         return None

@@ -4,13 +4,12 @@ With the softmax linearised at zero logits, σ(v) ≈ 1/K + v/K, the outputs of 
 
     Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
 
-which is kernel ridge regression repeated t times. There are four ways to compute it, for different
-inputs and costs:
+which is kernel ridge regression, repeated t times. There are four ways to compute the outputs:
 
     `average_labels`                 the inverse form: one factorisation, t solves
     `LabelAveraging.from_gram`       the eigen form: Φ = V diag(λ) Vᵀ, factors (λ/(x + λ))ᵗ
-    `LabelAveraging.from_features`   the feature form: Z = U diag(s) Vᵀ, λ = s²; nothing larger
-                                     than the features is formed
+    `LabelAveraging.from_features`   the feature form: Z = U diag(s) Vᵀ, λ = s², without a Gram
+                                        matrix
     `ClassReduction`                 the class form for a `CorrelationModel`: K × K, any n
 
 Outputs sum to one but may leave [0, 1] for a general Gram matrix. They are not clipped, because the
@@ -86,7 +85,7 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
     deviations = rows - 1 / n_classes
     for _ in range(checks.round_count(n_rounds)):
-        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹, but the product is accurate for small outputs.
+        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹, but only the product is accurate for small outputs.
         deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
     return np.asarray(1 / n_classes + deviations)
 
@@ -134,7 +133,7 @@ class LabelAveraging:
 
     @classmethod
     def from_gram(cls, gram: ArrayLike) -> Self:
-        """Diagonalise a Gram matrix; unseen samples cannot be predicted without features."""
+        """Diagonalise a Gram matrix. Predictions for unseen samples need features instead."""
         values, vectors = np.linalg.eigh(checks.symmetric_matrix(gram, "gram"))
         kept = checks.psd_eigenvalues(values, NOT_A_GRAM_MATRIX)
         return cls(kept[::-1], vectors[:, ::-1], None)
@@ -149,7 +148,7 @@ class LabelAveraging:
     def matrix(self, *, ridge: float, n_rounds: int) -> FloatArray:
         """Return the averaging matrix Φ⁽ᵗ⁾ (n_samples, n_samples), for small datasets."""
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
-        if n_rounds == 0:  # the identity, also without features
+        if n_rounds == 0:  # the identity
             return np.eye(self.eigenvectors.shape[0])
         return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
 
@@ -216,7 +215,7 @@ class ClassReduction:
     Means of class targets M (n_classes, n_labels) become Fᵗ(M - 1/K) + 1/K with
     F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the symmetric class Gram matrix
     B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). The deviation of a sample's
-    target from its class mean shrinks by f(δ_a) per round and does not mix with others.
+    target from its class mean is multiplied by f(δ_a) in each round.
 
     Examples
     --------
@@ -236,8 +235,8 @@ class ClassReduction:
         self.root = np.sqrt(model.class_sizes)
         self._correlation = model.correlation
         values, self.vectors = np.linalg.eigh(model.class_gram())
-        # Error of the eigenvalues. Eigenvalues that are not larger are set to zero: at a small
-        # ridge the rounding error of a singular correlation would look like a class mean.
+        # Error of the eigenvalues. Smaller eigenvalues are set to zero. Otherwise, at small ridges,
+        # rounding errors of a singular correlation would have the effect of a class mean.
         self.error = EIGEN_ERROR * values.size * float(np.abs(values).max())
         self.values = np.where(values > self.error, values, 0.0)
 
@@ -248,10 +247,10 @@ class ClassReduction:
         return self.filtered(factors, deviations)
 
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Return class means less single labels, (Fᵗ - diag(f_aᵗ)) deviations.
+        """Return (Fᵗ - diag(f_aᵗ)) deviations: class means minus the part from single labels.
 
-        At a small ridge both are nearly equal, so the difference is computed exactly, from an
-        eigenvalue and δ_a.
+        At a small ridge both parts are nearly equal. So the difference is computed from eigenvalues
+        and δ_a, without cancellation.
         """
         power, own = checks.round_count(n_rounds), self.own_part[:, None]
         if power == 0:
@@ -261,17 +260,17 @@ class ClassReduction:
         return self.filtered(-np.sign(self.values - own) * kept * lost, deviations)
 
     def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
-        """Return the deviations of an unseen sample of each class, given those of the targets.
+        """Return the deviations for an unseen sample of each class, given those of the targets.
 
-        They are W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x. The difference of nearly equal means is taken in the
-        eigenbasis, where (1 - f)/x = 1/(x + λ) is exact.
+        They are W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x. These means are nearly equal, so the difference is computed
+        in the eigenbasis, where (1 - f)/x = 1/(x + λ) has no cancellation.
         """
         before = self.class_means(deviations, n_rounds=checks.round_count(n_rounds, 1) - 1)
         change = self.filtered(1 / (self.ridge + self.values), before)
         return self._correlation @ (self.root[:, None] ** 2 * change)
 
     def filtered(self, factors: FloatArray, deviations: ArrayLike) -> FloatArray:
-        """Scale eigendirections; factors are (n_classes,), or (n_classes, n_classes) by class."""
+        """Multiply eigendirections by factors (n_classes,), or (n_classes, n_classes) by class."""
         rows = checks.real_array(deviations, "deviations", ndim=2)
         if len(rows) != len(self.own):
             raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")

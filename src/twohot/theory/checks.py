@@ -1,7 +1,6 @@
 """Validation of the theory's arguments: matrices, levels of correlation, class sizes.
 
-Each check returns the input as the array or number that the formulas use, so that no formula checks
-its arguments again.
+Each check returns its input as the array or number that the formulas use.
 """
 
 import reprlib
@@ -43,7 +42,7 @@ superclass_map = partial(check_superclass, least=2)
 
 
 def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> FloatArray:
-    """Return `values` as a finite float64 array; `ndim` requires its dimensions, and a sample."""
+    """Return `values` as a finite, non-empty float64 array with `ndim` dimensions; else raise."""
     array = as_array(values)
     if array.dtype.kind not in "biuf":
         shown = reprlib.repr(values)
@@ -78,7 +77,7 @@ def instance(value: object, kind: Any, name: str, hint: str) -> None:
 
 
 def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
-    """Return a square matrix made exactly symmetric; raise unless it is so up to rounding."""
+    """Return an exactly symmetric matrix; raise unless `values` is symmetric up to rounding."""
     matrix = real_array(values, name, ndim=2)
     if len(matrix) != len(matrix.T):
         raise ValueError(f"{name} must be square, got shape {matrix.shape}.")
@@ -92,7 +91,7 @@ def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
 
 
 def psd_eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
-    """Return the eigenvalues of a PSD matrix; rounding below zero is set to zero."""
+    """Return the eigenvalues of a PSD matrix; small negative ones, from rounding, become zero."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
         found = f"it has the eigenvalue {ascending[0]:.6g}"
         raise ValueError(f"{problem}: {found}, which features cannot have.")
@@ -117,7 +116,7 @@ def per_class(
 
 
 def whole_sizes(sizes: FloatArray) -> IntArray:
-    """Return class sizes as whole numbers, to list samples one by one."""
+    """Return class sizes as integers; raise unless they are whole numbers."""
     rounded = np.rint(sizes)
     if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
         raise ValueError(f"class_sizes must be whole numbers to list samples; round {sizes}.")

@@ -14,9 +14,9 @@ corruption matrix) and the mean Ē_s of its superclass, Lemma 4.1 is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
-Cases III and IV are the lemma; the other cases remove or add terms. Each needs n samples in every
-class, but no balanced given labels, and does not use the general form in `averaging`, so that each
-is a check of the other.
+Cases III and IV are the lemma; the other cases remove or add terms. All need n samples in every
+class; given labels need not be balanced. They do not use the general form in `averaging`, so that
+tests can compare the two.
 
 Conventions: returned arrays have axes [true class, given label, label].
 """
@@ -62,7 +62,7 @@ class PairLevels:
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
-        """Return the mean cosines of a dataset's correlations, over classes and over their pairs.
+        """Return the mean cosines of a dataset: over classes, and over pairs of classes.
 
         The squared norm is averaged over samples.
 
@@ -94,12 +94,12 @@ class PairLevels:
 
     @property
     def own(self) -> float:
-        """Eigenvalue A inside classes."""
+        """Eigenvalue A of directions inside classes."""
         return 1 - self.same_class
 
     @property
     def class_mean(self) -> float:
-        """Eigenvalue B between classes of one superclass."""
+        """Eigenvalue B of directions between classes of one superclass."""
         return self.own + self.n_per_class * (self.same_class - self.same_superclass)
 
     @property
@@ -188,7 +188,7 @@ class Shrinkage:
     own: float  # p: of a label's deviation from the mean of its true class
     class_mean: float  # q: of the class mean's deviation from the superclass mean
     superclass_mean: FloatArray  # (n_superclasses,) r_s: of its deviation from uniform
-    # log(q/p): p and q have few of its digits if both are near 1, and none if both underflow.
+    # log(q/p), which cannot be computed from p and q if both are near 1, or underflow.
     log_separation: float
 
     @property
@@ -198,7 +198,7 @@ class Shrinkage:
             return float(np.exp(self.log_separation))
 
     def after(self, n_rounds: int) -> "Shrinkage":
-        """Return the shrinkage of `n_rounds` equal rounds."""
+        """Return the shrinkage after `n_rounds` equal rounds."""
         power = checks.round_count(n_rounds)
         return Shrinkage(
             self.own**power,
@@ -414,13 +414,13 @@ def case_5_outputs(
 ) -> FloatArray:
     """Case V, corrected: superclasses of any sizes with a correlation between them.
 
-    Superclass means mix through a matrix A with one row per superclass; as printed, each shrinks
-    alone. With K_i classes in superclass i, n samples per class and ridge x,
+    Superclass means mix through a matrix A with one row per superclass. The printed formula scales
+    each one separately. With K_i classes in superclass i, n samples per class and ridge x,
 
         A = (1 - c + n(c - d)) I + n(d - e) diag(K_i) + n e √(K_i K_j),    f(z) = z/(x + z),
         y = pᵗ e(b) + (qᵗ - pᵗ) E_a + Σ_j √(K_j/K_s) [f(A)ᵗ - qᵗ]_sj (Ē_j - 1/K) + (1 - qᵗ)/K.
 
-    For equal K_i it has two eigenvalues and reads pᵗ e(b) + (qᵗ - pᵗ) E_a + (rᵗ - qᵗ) Ē_s +
+    For equal K_i, A has two eigenvalues: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (rᵗ - qᵗ) Ē_s +
     (sᵗ - rᵗ) Ē_all + (1 - sᵗ)/K, where r has K_i n (d - e) for the printed K_i n d.
 
     Examples

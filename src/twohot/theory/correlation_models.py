@@ -4,10 +4,10 @@
     ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
 
 The Gram matrix of such a dataset is P W Pᵀ + diag(δ), with P the samples' one-hot true classes,
-W = `correlation` and δ_a = squared_norms[a] - W_aa, the part that no two samples share. It has
+W = `correlation` and δ_a = squared_norms[a] - W_aa, a sample's own part. Its eigenvalues are
 
     one eigenvalue δ_a per class, n_a - 1 times   (directions inside class a), and
-    the K eigenvalues of  √n W √n + diag(δ)       (directions between class means),
+           the K eigenvalues of  √n W √n + diag(δ)       (directions between class means),
 
 so the cost is O(K³) for any number of samples.
 
@@ -49,8 +49,8 @@ class CorrelationModel:
     """A dataset as described by the theory: correlations between classes, class sizes, norms.
 
     Use `from_correlation` for any symmetric correlation, `case_1` … `case_5` for the paper's five
-    cases. Class sizes may be imbalanced and real. The correlation may be negative, and indefinite
-    if the Gram matrix of the dataset is not.
+    cases. Class sizes may be imbalanced and real numbers. Correlations may be
+    negative. Only the Gram matrix of the dataset must be positive semidefinite.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class CorrelationModel:
             superclass=np.zeros(n_classes, dtype=int),
             same_class=same_class,
             same_superclass=same_superclass,
-            elsewhere=same_superclass,  # not used with a single superclass
+            elsewhere=same_superclass,  # no effect with a single superclass
             n_per_class=n_per_class,
         )
 
@@ -188,7 +188,7 @@ class CorrelationModel:
 
     @property
     def own_part(self) -> FloatArray:
-        """Squared norm minus correlation (n_classes,): the part that no two samples share."""
+        """δ (n_classes,): squared norm minus correlation within the class."""
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
@@ -199,7 +199,7 @@ class CorrelationModel:
         return self.n_classes * self.n_samples * checks.scale_number("l2", l2)
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
-        """Return the model with other class sizes; one number means equal classes."""
+        """Return the model with other class sizes; a single number means equal sizes."""
         return replace(self, class_sizes=as_array(class_sizes))
 
     def class_gram(self) -> FloatArray:
@@ -225,7 +225,7 @@ class CorrelationModel:
 
 
 def check_model(model: object, name: str = "model") -> None:
-    """Raise unless the argument is a model (and not a matrix)."""
+    """Raise unless the argument is a `CorrelationModel`."""
     hint = "build one with CorrelationModel.case_1 … case_5 or CorrelationModel.from_correlation"
     checks.instance(model, CorrelationModel, name, hint)
 
@@ -238,7 +238,8 @@ def check_model(model: object, name: str = "model") -> None:
 #
 # where θ is the largest principal angle between the two leading subspaces and ‖·‖ the spectral
 # norm. (The classical bound has ‖E‖ over the gap between λ_K and the *perturbed* λ_{K+1}. With
-# Weyl's inequality this implies the form above if that is below 1; otherwise it is trivial.)
+# Weyl's inequality this implies the form above if that bound is below 1. Otherwise the bound is
+# trivial.)
 
 
 @dataclass(frozen=True)
@@ -278,10 +279,10 @@ def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> Sub
 
 
 def repair_gram(gram: ArrayLike) -> FloatArray:
-    """Return a nearby Gram matrix: without negative eigenvalues, and with unit diagonal.
+    """Return a similar matrix without negative eigenvalues and with unit diagonal.
 
-    A perturbed Gram matrix is rarely positive semidefinite. Only a positive semidefinite matrix
-    belongs to features and has a unique solution in every round.
+    A perturbed Gram matrix is rarely positive semidefinite. Only a positive semidefinite matrix is
+    the Gram matrix of features, with a unique solution in every round.
 
     Examples
     --------

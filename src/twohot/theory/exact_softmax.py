@@ -23,33 +23,33 @@ from twohot.base import FloatArray, check_count
 from twohot.theory import checks
 from twohot.theory.averaging import LabelAveraging
 
-# Damped Newton for the exact softmax, shared by the dense and the population solver ---------------
+# Damped Newton method for the exact softmax, used by the dense and the population solver ----------
 # Both minimise a round's objective, mean cross-entropy + ½ l2 ‖coef‖², as a function of the logits
-# and of a dual variable for the penalty, both linear in the coefficients. The first step from zero
-# coefficients has σ at uniform and therefore equals the linear theory of `averaging`; later steps
+# and of a dual variable for the penalty. Both are linear in the coefficients. The first step, from
+# zero coefficients, has uniform outputs and equals the linear theory of `averaging`. Later steps
 # correct it.
 #
 # Targets and outputs are stored as deviations from uniform, 1/K: in late rounds they are smaller
 # than the last digit of 1/K, and still determine the top label.
 
 
-# Newton's method doubles the digits: if a full step changes the logits by at most this fraction,
-# the next would change them by about 1e-16. The test uses logits because saturated outputs stop
-# changing early.
+# A Newton step doubles the number of exact digits. If a full step changes logits by at most this
+# fraction, the next step would change them by about 1e-16. The test uses logits, because saturated
+# outputs stop changing earlier.
 STEP_TOLERANCE = 1e-8
-# The fixed point must also hold to this fraction of the targets: at a tiny penalty, huge logits
-# change by small fractions anywhere.
+# The fixed point must also hold to this fraction of the targets. At a tiny penalty logits are huge,
+# so that a small relative change does not imply convergence.
 SETTLED_RESIDUAL = 1e-8
-# At a tiny penalty, logits are targets minus outputs times a huge number, so rounding of the
-# outputs always changes them by more than that fraction. If steps no longer shrink and the fixed
-# point holds to this fraction of the targets, no step can improve it.
+# At a tiny penalty, logits are a huge multiple of targets minus outputs, and rounding changes them
+# by more than that fraction. So a fit also ends if steps no longer become smaller and the fixed
+# point holds to this fraction of the targets.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 # Armijo's constant; any small number works.
 SUFFICIENT_DECREASE = 1e-4
-# Below this decrease, comparisons of objective values are rounding. Newton's method then converges
-# quadratically, and full steps are safe.
+# A smaller decrease of the objective may be rounding error. Newton's method then converges
+# quadratically, and full steps are used.
 TRUSTED_DECREASE = 1e-11
-# Maximum number of halvings: if 2⁻³⁰ of a Newton step fails, the model is not convex.
+# Maximum number of halvings of a step. If 2⁻³⁰ of a Newton step fails, the model is not convex.
 MAX_HALVINGS = 30
 
 
@@ -93,7 +93,7 @@ class NewtonResult:
 
 
 def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
-    """Minimise by Newton steps, halved until the objective decreases."""
+    """Minimise by Newton steps; each step is halved until the objective decreases."""
     logits, dual = problem.start()
     size_of_targets = float(np.abs(problem.targets).max())
     converged, n_steps, moved = False, 0, np.inf
@@ -140,8 +140,8 @@ def _step_size(problem: Problem, logits: FloatArray, dual: FloatArray, step: Dir
     return size
 
 
-# Newton's method converges quadratically only if its systems are solved to the order of the
-# gradient. The first system needs only this tolerance; the last ones are solved to rounding.
+# Tolerance of the first linear system. Newton's method converges quadratically only if tolerances
+# decrease with the gradient; the last systems are solved up to rounding.
 LOOSEST_SYSTEM, TIGHTEST_SYSTEM = 1e-3, 1e-13
 
 
@@ -151,7 +151,7 @@ class SoftmaxRound:
 
     outputs: FloatArray  # (n_samples, n_classes)
     logits: FloatArray  # (n_samples, n_classes); in late rounds, predict labels from these
-    coef_norm: float  # ‖coef‖, the same in every basis
+    coef_norm: float  # ‖coef‖
     residual: float  # largest error of logits = Φ (targets - outputs)/(N l2), per unit slope of it
     n_steps: int  # Newton steps
     converged: bool
@@ -230,7 +230,7 @@ class _DenseProblem:
     def _gradient(self, logits: FloatArray, dual: FloatArray) -> FloatArray:
         wrong = softmax_deviations(logits) - self.targets
         gradient = self.l2 * dual + self.basis.T @ wrong / self.n_samples
-        # Its sum over labels is rounding, which a tiny penalty would amplify.
+        # The sum over labels is a rounding error, which a tiny penalty would amplify: remove it.
         return np.asarray(gradient - gradient.mean(axis=1, keepdims=True))
 
     def _solve(self, outputs: FloatArray, right: FloatArray) -> FloatArray:

@@ -1,19 +1,19 @@
-"""The exact softmax per type: the fixed point of a round for any number of samples.
+"""The exact softmax of a class model, per type, for any number of samples.
 
 All samples of a type (true class a, given label b) have the same logits at the optimum,
 
     v(a, b) = κ_a (u - σ(v)) + M_a,       κ_a = δ_a / (N l2),
     M_a     = Σ_c W_ac ζ_c,               ζ_c = Σ_b m(c, b) (u - σ(v)) / (N l2),
 
-where m counts the samples of a type, u is its target, and M_a is the contribution of all other
-samples to a sample of class a, seen or unseen. In a Newton step from given logits, with J = diag(σ)
-- σσᵀ, the logits of a type change by
+where m is the number of samples of a type and u its target. M_a is the contribution of all other
+samples to the logits of a sample of class a, seen or unseen. In a Newton step from given logits,
+with J = diag(σ) - σσᵀ, the logits of a type change by
 
     dv = H (M⁺_a - c),    c = v - κ_a (u - σ),    H = (I + κ_a J)⁻¹,
 
 and the new M⁺ solves M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac (ζ_c + Σ_b m J H c / (N l2)) with
-G_c = Σ_b m J H / (N l2), K(K-1) equations. Solving for M⁺ and not for its change keeps the digits
-that M - W ζ loses at large n, where 10⁻¹⁶ in an output is 10⁻⁷ in ζ.
+G_c = Σ_b m J H / (N l2), which are K(K-1) equations. They are solved for M⁺ and not for its change,
+because M - W ζ loses digits at large n, where an error of 10⁻¹⁶ in an output is 10⁻⁷ in ζ.
 
 With g = 1/(1 + κσ) and w = σg, elementwise, Sherman-Morrison gives for any z
 
@@ -43,7 +43,7 @@ from twohot.theory.label_leads import Leads
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
 from twohot.theory.partial_labels import TieRule, candidate_targets
 
-# Safety factor for the estimate of an error from a single step.
+# Safety factor for error estimates from a single step.
 SAFETY = 16
 
 
@@ -111,7 +111,7 @@ def population_partial_labels(
     check_model(model)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     given = one_hot_types(model.n_classes) - 1 / model.n_classes
-    # Rank by logits: at a small penalty all outputs but one underflow.
+    # Rank by logits, because at a small penalty all outputs except one underflow.
     logits = _newton(model, shares, given, l2=l2, max_steps=max_steps)[1].logits
     targets = candidate_targets(logits, n_candidates=n_candidates, ties=ties)
     return _solve(model, shares, targets - 1 / model.n_classes, l2=l2, max_steps=max_steps)
@@ -125,7 +125,7 @@ def softmax_error(
     n_rounds: int,
     max_steps: int = 100,
 ) -> FloatArray:
-    """Return the largest difference (n_rounds,) of linear and exact outputs, over occurring types.
+    """Return for each round the largest difference between linear and exact outputs.
 
     Examples
     --------
@@ -173,8 +173,7 @@ def _solve(
 def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
     """Return the error (n_classes, n_classes) of outputs: the change by one more Newton step.
 
-    This is the effect of rounding. If that step is zero, the error is a rounding of the logits
-    times their range.
+    This estimates rounding errors. If the step is zero, the error is that of rounding the logits.
     """
     further = problem.direction(result.logits, result.dual).logits
     moved = softmax_deviations(result.logits + further) - result.deviations
@@ -195,7 +194,7 @@ class _TypeProblem:
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)
         self.kappa = (model.own_part / self.scale)[:, None, None]
         self.slope = float(model.spectrum().between.max()) / self.scale
-        # An orthonormal basis of the vectors that sum to zero: only these parts of logits matter.
+        # An orthonormal basis of vectors that sum to zero; other parts of logits have no effect.
         self.zero_sum = scipy.linalg.helmert(model.n_classes)  # (n_classes - 1, n_classes)
 
     def start(self) -> tuple[FloatArray, FloatArray]:

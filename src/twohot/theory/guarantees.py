@@ -1,8 +1,8 @@
 """Decide whether every training sample is right, from predicted outputs.
 
-`judge` takes the outputs of any model, linear or exact, and decides for every class whether the
-true label is on top for every type that occurs. A margin within its rounding error is a tie.
-`theorem_4_1` needs no outputs; `rounds_until_right` covers any number of rounds.
+`judge` takes the outputs of a linear or exact model. It decides for every class whether the true
+label has the largest output, for every type that occurs. A margin within its rounding error is a
+tie. `theorem_4_1` needs no outputs; `rounds_until_right` considers any number of rounds.
 """
 
 import math
@@ -34,10 +34,10 @@ from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
 
 class Verdict(StrEnum):
-    """The result for all samples of a class."""
+    """Whether all samples of a class are right."""
 
     RIGHT = "right"
-    TIE = "tie"  # the true label ties for at least one type, and never loses
+    TIE = "tie"  # the true label is never below another label, and ties for at least one type
     WRONG = "wrong"
 
 
@@ -49,13 +49,13 @@ class ClassVerdicts:
 
     @property
     def holds(self) -> bool:
-        """Whether every training sample is strictly right."""
+        """Whether every training sample is right, without ties."""
         return all(verdict is Verdict.RIGHT for verdict in self.verdicts)
 
 
 @dataclass(frozen=True, eq=False)
 class Guarantee(ClassVerdicts):
-    """Whether each class is right, and by how much; see `judge`."""
+    """Whether each class is right, and its smallest margin; see `judge`."""
 
     margins: FloatArray  # (n_classes,) smallest margin of the true label over types that occur
     tightest_label: IntArray  # (n_classes,) given label of the samples with that margin
@@ -64,7 +64,7 @@ class Guarantee(ClassVerdicts):
 
 
 def judge(predicted: TypeOutputs) -> Guarantee:
-    """Return whether the true label is on top for every type that occurs, per class.
+    """Return for each class whether the true label has the largest output in all its samples.
 
     Examples
     --------
@@ -105,8 +105,8 @@ def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
 class NoiseTolerance:
     """Noise rates at which each class is right; NaN if there is none."""
 
-    lowest: FloatArray  # (n_classes,) lowest rate at which the class is right, mostly 0
-    highest: FloatArray  # (n_classes,) rate up to which it stays right from there
+    lowest: FloatArray  # (n_classes,) lowest noise rate at which the class is right, mostly 0
+    highest: FloatArray  # (n_classes,) largest rate up to which it then stays right
 
     @property
     def overall(self) -> float:
@@ -116,7 +116,7 @@ class NoiseTolerance:
 
     @property
     def weakest_class(self) -> int:
-        """The class that fails first as noise increases, or one that is never right."""
+        """The class that tolerates the least noise, or one that is never right."""
         return int(np.nan_to_num(self.highest, nan=-1.0).argmin())
 
 
@@ -129,8 +129,9 @@ def noise_tolerated(
 ) -> NoiseTolerance:
     """Return the largest noise rate at which each class is right, for one kind of corruption.
 
-    Rates 0, step, 2 step, … 1 are evaluated, then the edges of the first range of rates that work
-    are bisected: the partial-label student may fail without noise and succeed with some.
+    Rates 0, step, 2 step, … 1 are evaluated. Then the ends of the first range of rates at which the
+    class is right are found by bisection. This range need not start at 0: the partial-label student
+    may be wrong without noise and right with some noise.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def noise_tolerated(
         Returns the outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with
         the other arguments fixed, or the `predicted` of the exact `population_rounds`.
     step, resolution : float
-        Spacing of the rates evaluated first; width to which the edges are bisected.
+        Spacing of the first rates, and tolerance of the bisection.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def noise_tolerated(
     checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
     checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
 
-    @cache  # classes may evaluate the same rates
+    @cache  # cached, because classes may need the same rates
     def works(rate: float) -> tuple[bool, ...]:
         shares = checks.corruption_matrix(corruption_at(rate))
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
@@ -166,7 +167,7 @@ def noise_tolerated(
     def edge(label: int, inside: float, outside: float) -> float:
         while abs(outside - inside) > width:
             middle = (inside + outside) / 2
-            if middle in {inside, outside}:  # the numbers are adjacent
+            if middle in {inside, outside}:  # adjacent floating-point numbers
                 break
             inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
         return inside
@@ -174,7 +175,7 @@ def noise_tolerated(
     table = np.array([works(rate) for rate in rates])  # (n_rates, n_classes)
     lowest, highest = np.full((2, table.shape[1]), np.nan)
     for label in np.flatnonzero(table.any(axis=0)).tolist():
-        first = int(table[:, label].argmax())  # of the first range of rates that work
+        first = int(table[:, label].argmax())  # first range of rates at which the class is right
         last = first + int(np.append(table[first:, label], False).argmin()) - 1
         lowest[label] = edge(label, rates[first], rates[max(first - 1, 0)])
         highest[label] = edge(label, rates[last], rates[min(last + 1, len(rates) - 1)])
@@ -182,10 +183,10 @@ def noise_tolerated(
 
 
 # Errors of predictions whose class correlations are estimated from a few rows ---------------------
-# `prediction_bound` needs a few numbers and is a proved but wide bound. `prediction_spread` needs
-# the rows and is an estimate: a half of n rows differs from all rows as these differ from the
-# population, because the variance of a mean of n/2 rows, drawn from n without replacement, is
-# σ²(2/n - 1/n) = σ²/n.
+# `prediction_bound` needs a few numbers, and is a proved but wide bound. `prediction_spread` needs
+# the rows, and is an estimate. It compares halves of the rows with all rows: the mean of n/2 rows,
+# drawn from n without replacement, has the variance σ²(2/n - 1/n) = σ²/n around the mean of all,
+# which is also the variance of the mean of all rows around the mean of the population.
 #
 # The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
 # Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
@@ -209,7 +210,7 @@ def noise_tolerated(
 # A net of width 1/4 of the directions in K dimensions has at most 9ᴷ points, and a quadratic form
 # is at most twice its largest value on the net.
 NET_SIZE, NET_FACTOR = 9, 2
-FEWEST_HALVED = 4  # fewest rows of a class whose halves have pairs
+FEWEST_HALVED = 4  # minimum rows of a class, so that its halves have pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,9 +220,9 @@ class PredictionBound:
     outputs: FloatArray  # (n_classes,) largest error of an output of the samples of each class
     gram_error: float  # β, the error of the class Gram matrix in the spectral norm
     accuracy: float  # predicted share of training samples that are right
-    lowest_accuracy: float  # share that is right for any such error
-    highest_accuracy: float  # one minus the share that is wrong for any such error
-    confidence: float  # probability that all of this holds
+    lowest_accuracy: float  # share that is right for all errors within the bounds
+    highest_accuracy: float  # one minus the share that is wrong for all errors within the bounds
+    confidence: float  # probability that all bounds hold
 
 
 def prediction_bound(
@@ -235,8 +236,8 @@ def prediction_bound(
 ) -> PredictionBound:
     """Bound the error of `type_outputs` due to estimated correlations.
 
-    The bound concerns the theory's prediction for the distribution of the rows. It does not include
-    the error of the linear theory itself, for which see `softmax_error`, nor errors in the true
+    The bound is for the theory's prediction at the true correlations of the population. It does not
+    include the error of the linear theory itself (see `softmax_error`), nor errors in the true
     classes.
 
     Parameters
@@ -285,7 +286,7 @@ def prediction_bound(
         reduction.root[:, None] * (shares - 1 / len(shares)), axis=0
     ).max(initial=0.0)
     of_own = _own_error(model, reduction, norm, 1 - level, power)
-    # The error of each part of an output is at most 1: both are averages of labels.
+    # The error of each part of an output is at most 1, because both parts are averages of labels.
     outputs = np.minimum(of_own + of_means / reduction.root, 1.0)
     return _bound(after_rounds(reduction, shares, power), outputs, gram_error, level)
 
@@ -303,9 +304,9 @@ def prediction_spread(
 ) -> PredictionBound:
     """Estimate the error of `type_outputs` due to the small number of rows.
 
-    Correlations are estimated from all rows, and again from random halves of each class. The error
-    is the quantile `confidence` of the differences, one number for all classes. Like
-    `prediction_bound`, it concerns the prediction, not a trained classifier.
+    Outputs are predicted with correlations from all rows, and from random halves of each class. The
+    error is the quantile `confidence` of the differences, one number for all classes. As in
+    `prediction_bound`, it is the error of the prediction, not of a trained classifier.
 
     Parameters
     ----------
@@ -360,8 +361,8 @@ def prediction_spread(
 def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> CorrelationModel:
     """Return a model with class sizes `sizes` and the correlations of the rows in `groups`.
 
-    Mean products are of pairs of different rows, so that they are unbiased. Negative eigenvalues,
-    which can only be noise, are set to zero.
+    Mean products are over pairs of different rows, so that they are unbiased. Negative eigenvalues,
+    which result from estimation errors, are set to zero.
     """
     counts = np.array([len(each) for each in groups])
     means = np.array([each.mean(axis=0) for each in groups])
@@ -379,7 +380,7 @@ def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> Correlatio
 
 
 def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
-    """Return the largest difference of outputs, without the table of all outputs."""
+    """Return the largest difference of outputs, without computing all K³ outputs."""
     own = (one.own - other.own)[:, None]
     elsewhere = one.shared - other.shared - own / len(own)  # than at the given label
     return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))
@@ -396,7 +397,7 @@ def _confidence(confidence: float) -> float:
 def _bound(
     predicted: TypeOutputs, outputs: FloatArray, gram_error: float, level: float
 ) -> PredictionBound:
-    """Return the record, with the accuracies that are possible with such errors of the outputs."""
+    """Return the bound, with the lowest and highest accuracy for such errors of the outputs."""
     weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
     margins, apart = predicted.margins(), 2 * outputs[:, None]  # of two outputs
     accuracy = predicted.accuracy()

@@ -1,17 +1,17 @@
-"""The lead of a sample's true label over each other label, without loss of digits.
+"""The lead of the true label: its output minus that of each other label, without cancellation.
 
 After t rounds, the lead of a over label l, for a sample of true class a with the target u, is
 
     f_aᵗ (u_a - u_l) + Σ_i w_i (φ_iᵗ - f_aᵗ),    w_i = n_a^-½ v_i[a] · v_iᵀ √n (E[:, a] - E[:, l]),
 
 with eigenpairs λ_i, v_i of the class Gram matrix, φ_i = λ_i/(x + λ_i), f_a = δ_a/(x + δ_a) and the
-mean targets E of the classes. Rounding must neither decide a sign nor hide one:
+mean targets E of the classes. The sign of a lead must not depend on rounding:
 
 * Labels are subtracted first, so that common terms cancel before they are multiplied.
-* Equal eigenvalues are merged. Their eigenvectors are arbitrary, their projection is not.
+* Equal eigenvalues are merged, because only the sum of their projections is defined.
 * A weight within its rounding error is set to zero. Otherwise an error of 10⁻¹⁷ in a direction that
   decays slowly would exceed every margin in a direction that decays fast.
-* The rest has an error bound, which follows from those of eigenvalues and weights.
+* The remaining terms have an error bound, computed from those of eigenvalues and weights.
 * Powers are computed from logarithms, relative to that of the largest base in the lead. A lead of
   10⁻¹⁰⁰⁰ underflows, but its sign is known.
 
@@ -23,8 +23,8 @@ Divided by the power of the largest base, which changes no sign, every part stay
 
 F decreases, M_i increases and then decreases. In rounds s … e, F lies between F(e) and F(s), M_i
 between the smaller of M_i(s) and M_i(e), and exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations
-decide any number of rounds (`PowerSums`), and finally the largest base decides all remaining
-rounds.
+decide the sign for a range of rounds (`PowerSums`). In all later rounds, the sign is that of the
+term with the largest base.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -48,9 +48,9 @@ STEEP = 1e18
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """Lead of the true label over every label: own · (the own row's lead) + ahead, and its error.
+    """Leads of the true label over every label, own · (own row's lead) + ahead, and their errors.
 
-    Multiply all but `log_scale` by exp(log_scale). Arrays broadcast to types.
+    All fields except `log_scale` must be multiplied by exp(log_scale). Arrays broadcast to types.
     """
 
     own: FloatArray  # (n_classes, 1, n_classes) weight of a type's own row
@@ -74,8 +74,8 @@ class Leads:
 class MeanLeads:
     """Leads of class means that decay faster than own labels, f_a > φ_i.
 
-    If the row of a sample is the class mean, f_a is not in its lead. As a term, it would cancel in
-    the sum, and in late rounds leave only rounding.
+    If the row of a sample equals the class mean, its lead has no term with f_a. If it were computed
+    with this term, only rounding errors would be left in late rounds.
     """
 
     rows: FloatArray  # (n_classes, 1, n_classes) the mean row's lead; NaN if f_a ≤ φ_i
@@ -86,7 +86,7 @@ class MeanLeads:
 
 @dataclass(frozen=True, eq=False)
 class PowerRange:
-    """Bounds of F and M in a range of rounds, and their errors."""
+    """Bounds of the powers F(t) and M_i(t) for all rounds t in a range, and error bounds."""
 
     own_least: float
     own_most: float
@@ -98,10 +98,10 @@ class PowerRange:
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """F and M of one true class at any round, relative to the power of the largest base.
+    """Powers F(t) and M_i(t) of one true class, relative to the power of the largest base.
 
     The error of an eigenvalue changes log φ by dlog φ/dλ = x/(λ (x + λ)) per unit, times t in the
-    power. An error of the base alone changes no sign, only the others relative to it.
+    power. An error of the base itself changes no sign; its errors relative to other powers do.
     """
 
     signs: FloatArray  # (n_values,) of φ - f_a
@@ -109,8 +109,8 @@ class Powers:
     rates: FloatArray  # (n_values,) a
     gaps: FloatArray  # (n_values,) b
     base_drift: float  # error per round of the log of the base
-    drifts: FloatArray  # (n_values,) the same of max(φ, f_a) relative to the base
-    gap_drifts: FloatArray  # (n_values,) and of φ
+    drifts: FloatArray  # (n_values,) error per round of log max(φ, f_a), relative to the base
+    gap_drifts: FloatArray  # (n_values,) error per round of log φ
 
     def between(self, first: float, last: float) -> PowerRange:
         """Return bounds of the powers in rounds `first` … `last`, exact for a single round."""
@@ -134,8 +134,8 @@ class LabelLeads:
 
     Examples
     --------
-    After 16 rounds a superclass mean that is uniform up to rounding exceeds the class means, and is
-    still not evidence:
+    After 16 rounds, the superclass mean, which is uniform up to rounding, has the largest power. It
+    does not decide the sign:
 
     >>> from twohot.theory import CorrelationModel
     >>> model = CorrelationModel.case_3(
@@ -164,7 +164,7 @@ class LabelLeads:
         self._angles = np.maximum(turned, EIGEN_ERROR * values.size)
 
     def weights(self, true_class: int) -> tuple[FloatArray, FloatArray]:
-        """Return w (n_values, n_classes) of one class by label, zero within rounding, and error."""
+        """Return w (n_values, n_classes) of one class, zero within rounding, and its error."""
         reduction, a = self.reduction, true_class
         apart = self._along[:, a, None] - self._along
         products = reduction.vectors[a, :, None] / reduction.root[a] * apart
@@ -172,7 +172,7 @@ class LabelLeads:
         sizes = (self._norms[a] + self._norms) / reduction.root[a]
         errors = self._angles[:, None] * sizes
         weights[np.abs(weights) <= errors] = 0.0
-        # φ_i = f_a: the term is zero for any weight.
+        # If φ_i = f_a, the term is zero for any weight.
         weights[np.abs(self.values - reduction.own_part[a]) <= self._value_errors] = 0.0
         errors[weights == 0] = 0.0
         return weights, errors
@@ -183,11 +183,11 @@ class LabelLeads:
         own, base = np.full_like(values, own_part), np.full_like(values, top)
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = ridge / (values * (ridge + values)) * self._value_errors
-        slopes = np.where(values > 0, slopes, 0.0)  # zero is exact
+        slopes = np.where(values > 0, slopes, 0.0)  # a zero is exact
         base_drift = float(slopes[values == top].sum())
         larger = np.minimum(np.maximum(values, own), top)  # weights above it are zero
         above = np.where(values > own_part, slopes, 0.0)
-        own_rate = log_gap(own, base, ridge)[0] if own_part > 0 else STEEP  # zero is exact
+        own_rate = log_gap(own, base, ridge)[0] if own_part > 0 else STEEP  # a zero is exact
         return Powers(
             signs=np.sign(values - own_part),
             own_rate=float(own_rate),
@@ -244,7 +244,7 @@ class LabelLeads:
 
 
 def _distinct(ascending: FloatArray, width: float) -> IntArray:
-    """Return the starts of runs of values whose neighbours differ by at most `width`."""
+    """Return the first positions of groups of values whose neighbours differ by at most `width`."""
     return np.concatenate([[0], 1 + np.flatnonzero(np.diff(ascending) > width)])
 
 
@@ -258,9 +258,9 @@ def _largest(weights: FloatArray, values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class PowerSums:
-    """Leads u F(t) ± Σ_i w_i M_i(t) of one class over the labels whose largest base is the same.
+    """Leads u F(t) ± Σ_i w_i M_i(t) of one class over all labels with the same largest base.
 
-    For each label it is the lead under the worst given label, with u = -1, 0 or 1.
+    Each lead is the smallest over the given labels that occur, with u = -1, 0 or 1.
     """
 
     powers: Powers
@@ -268,12 +268,13 @@ class PowerSums:
     weights: FloatArray  # (n_values, n_labels) w, its sign that of the gap
     errors: FloatArray  # (n_values, n_labels) of the weights
     bases: FloatArray  # (n_labels,) coefficient of the largest base, zero within rounding
-    settled: float  # round from which on the sign is that of `bases`
+    settled: float  # from this round on, the sign is that of `bases`
 
     def right(self, first: float, last: float) -> bool | None:
         """Return whether all leads are positive in rounds `first` … `last`; None if undecided.
 
-        False means that one of them is positive in no round. A single round is always decided.
+        False means that some lead is positive in none of these rounds. The result is never None for
+        a single round.
         """
         found = self.powers.between(float(first), float(last))
         positive, negative = np.maximum(self.weights, 0), np.maximum(-self.weights, 0)
@@ -299,7 +300,7 @@ def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> 
     units = _worst_units(shares[true_class], true_class)
     tops = _largest(weights, leads.values)
     own_parts = np.full_like(tops, leads.reduction.own_part[true_class])
-    # If f_a is the largest base and its coefficient u - Σ w is zero, f_a drops out.
+    # If f_a is the largest base and its coefficient u - Σ w is zero, there is no term with f_a.
     left = np.abs(units - weights.sum(axis=0)) > errors.sum(axis=0) + POWER_ERROR
     own_parts = np.where(left | (own_parts <= tops), own_parts, 0.0)
     tops = np.maximum(tops, own_parts)
@@ -317,7 +318,7 @@ def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> 
 
 
 def _worst_units(shares: FloatArray, true_class: int) -> FloatArray:
-    """Return u_a - u_l (n_classes,) for the worst occurring given label against label l."""
+    """Return the smallest u_a - u_l (n_classes,) over the given labels that occur."""
     occurs = shares > 0
     others = occurs.copy()
     others[true_class] = False
@@ -328,9 +329,10 @@ def _worst_units(shares: FloatArray, true_class: int) -> FloatArray:
 def _ends(
     powers: Powers, units: FloatArray, weights: FloatArray, errors: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return the coefficients (n_labels,) of the largest base, and the round from which it decides.
+    """Return coefficients (n_labels,) of the largest base, and the round from which it dominates.
 
-    They are zero within rounding. From that round on, all other terms together are less than half.
+    Coefficients within rounding are zero. From that round on, the sum of all other terms is less
+    than half of this term.
     """
     own_weights = units - weights.sum(axis=0)
     if powers.own_rate == 0:

@@ -1,6 +1,6 @@
 """Predicted outputs of every round and of unseen samples.
 
-The theory treats all samples of true class a with the given label b alike: they are a *type*.
+In the theory, all samples of true class a with given label b have equal outputs: they are a *type*.
 With u the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after
 t rounds (see `ClassReduction`), its output after t rounds is
 
@@ -30,11 +30,11 @@ from twohot.theory.label_leads import LabelLeads, Leads
 
 @dataclass(frozen=True, eq=False)
 class TypeOutputs:
-    """Outputs per type: own[a] * rows[a, b] + shared[a], up to a constant that all labels share.
+    """Outputs per type: own[a] * rows[a, b] + shared[a], up to the same constant for all labels.
 
-    They are stored as deviations from uniform, so that late rounds keep full precision, and in this
-    factored form, so that a round of one-hot labels needs K² numbers. The table of all K³ is
-    computed on request.
+    They are stored as deviations from uniform, so that late rounds have full precision. In this
+    factored form, a round of one-hot labels needs K² numbers. All K³ outputs are computed on
+    request.
     """
 
     own: FloatArray  # (n_classes,) weight of a type's own row
@@ -42,7 +42,7 @@ class TypeOutputs:
     rows: FloatArray  # (n_classes, n_classes, n_classes) a type's own row: target or deviation
     corruption: FloatArray  # (n_classes, n_classes) share of each type in its true class
     class_sizes: FloatArray  # (n_classes,) samples per true class
-    leads: Callable[[], Leads]  # lead of the true label, with its error
+    leads: Callable[[], Leads]  # leads of the true label, with errors
     row_sum: float = 1.0  # of every own row: 1 for targets, 0 for deviations
 
     @cached_property
@@ -100,7 +100,7 @@ class TypeOutputs:
         right[classes, :, classes], wrong[classes, :, classes] = True, False
         with np.errstate(divide="ignore"):
             sizes = np.log(np.abs(lead)) + log_scale
-        # Same order as the leads, but finite if these underflow.
+        # Numbers in the order of the leads, also if leads underflow.
         largest = sizes.max() if lead.any() else 0.0
         ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
         values = lead * np.exp(log_scale)
@@ -117,13 +117,13 @@ class TypeOutputs:
     def margins(self) -> FloatArray:
         """Output at the true label minus the largest other output, (n_classes, n_classes).
 
-        In very late rounds, margins below the smallest float, 1e-308, are zero here. `right`,
-        `wrong` and `margin_ranks` still have its sign.
+        In very late rounds, margins below the smallest float, 1e-308, are zero here. Use `right`,
+        `wrong` or `margin_ranks` for their signs.
         """
         return self._margins[0].copy()
 
     def margin_ranks(self) -> FloatArray:
-        """Numbers (n_classes, n_classes) in the order of the margins, also of those below 1e-308.
+        """Numbers (n_classes, n_classes) in the order of the margins, even below 1e-308.
 
         They have the same signs as the margins.
         """
@@ -131,22 +131,22 @@ class TypeOutputs:
 
     @property
     def right(self) -> BoolArray:
-        """Whether the true label of each type is on top by more than rounding."""
+        """Whether the true label of each type has the largest output by more than rounding."""
         return self._margins[2].copy()
 
     @property
     def wrong(self) -> BoolArray:
-        """Whether another label of each type is on top by more than rounding."""
+        """Whether another label of each type has the largest output by more than rounding."""
         return self._margins[3].copy()
 
     def class_accuracy(self) -> FloatArray:
-        """Share of samples (n_classes,) whose true label is strictly on top; ties do not count."""
+        """Share of samples (n_classes,) whose true label has the largest output, without ties."""
         right = np.where(self.right, self.corruption, 0.0).sum(axis=1)
         rest = np.where(self.right, 0.0, self.corruption).sum(axis=1)
-        return np.asarray(right / (right + rest))  # exactly 1 if there is no rest
+        return np.asarray(right / (right + rest))  # exactly 1 if no share is missing
 
     def accuracy(self) -> float:
-        """Share of all training samples whose true label is strictly on top."""
+        """Share of all training samples whose true label has the largest output, without ties."""
         return float(np.average(self.class_accuracy(), weights=self.class_sizes))
 
 
@@ -236,7 +236,7 @@ def evolving_outputs(
     own: FloatArray = np.ones(first.n_classes)
     means: FloatArray = shares - 1 / first.n_classes
     largest, log_scale = 1.0, 0.0
-    for model in models:  # round 1 acts first
+    for model in models:  # round 1 is applied first
         reduction = ClassReduction(model, l2=l2)
         own = own * reduction.own
         means = reduction.class_means(means)
@@ -245,7 +245,7 @@ def evolving_outputs(
         scale = max(float(own.max()), float(np.abs(means).max())) or 1.0
         own, means, largest = own / scale, means / scale, largest / scale
         log_scale += math.log(scale)
-    # Rounds do not share eigenvectors. The rounding error of each is relative to its largest
+    # Rounds have different eigenvectors. The rounding error of a round is relative to its largest
     # eigenvalue, on the scale √n of the class Gram matrix.
     root = np.sqrt(first.class_sizes)
     size = np.linalg.norm(root[:, None] * shares) * largest / root + own
@@ -261,9 +261,9 @@ def unseen_outputs(
 ) -> FloatArray:
     """Return the outputs (n_classes, n_classes) of a round for an unseen sample of each class.
 
-    An unseen sample has no given label to memorise. With balanced labels, the teacher is right on
-    it if its class keeps more labels than any other label gets. The theorems concern training
-    samples.
+    An unseen sample has no given label that can be memorised. With balanced labels, the teacher
+    predicts it correctly if right labels are the most frequent ones in its class. The theorems are
+    about training samples.
 
     Examples
     --------
@@ -305,8 +305,8 @@ def after_rounds(
 # * Two rounds are the mixture ξ Y⁽¹⁾ + (1 - ξ) Y⁽²⁾ of the outputs of teacher and student.
 # * Infinitely many rounds equal the teacher at the penalty l2/ξ.
 #
-# A margin of two rounds is linear in ξ, so the smallest of several is concave in it: the best ξ is
-# 0, 1, or a point where two samples have the same margin.
+# A margin of two rounds is linear in ξ, so that the smallest margin is concave. The best ξ is 0, 1,
+# or a point where two samples have the same margin.
 
 
 @dataclass(frozen=True)
@@ -365,7 +365,7 @@ def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> Be
 
     Examples
     --------
-    At a small penalty the student averages remaining noise, at a large one there is none left:
+    At a small penalty the student is better, at a large one the teacher:
 
     >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=[40, 100, 200])
     >>> corruption = 0.7 * np.eye(3) + 0.1 * np.ones((3, 3))
@@ -386,7 +386,7 @@ def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> Be
 def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
     """Return the point between 0 and 1 where the minimum of several lines is largest.
 
-    The lowest line is followed from 0 over its crossings as long as it increases.
+    Starting at 0, the algorithm follows the lowest line through crossings while it increases.
     """
     slopes, where = at_one - at_zero, 0.0
     lowest = np.lexsort((slopes, at_zero))[0]

@@ -1,20 +1,20 @@
 """The partial-label student, and the condition for it to be right: Theorem 5.1 corrected.
 
 The printed theorem states that every training sample is right if C_kk > C_kk' for all k' ≠ k. This
-puts the truth among the teacher's top two, but is not sufficient for the student. With
-ỹ = argmax_{j ≠ k} C_kj it fails if
+implies that the true label is among the teacher's top two, but is not sufficient for the student.
+With ỹ = argmax_{j ≠ k} C_kj, the theorem is wrong if
 
-* the given label b drops out of the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples given b
+* the given label b is not in the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples given b
   have the candidates {k, ỹ} and not {k, b};
 * the candidates of a superclass do not average to uniform, which is the usual case;
 * C_kk + C_kỹ = 1: with a single confusable class, k and ỹ tie;
-* two labels tie for the second place, as all do without noise.
+* two labels tie for the second place, as all labels do without noise.
 
 For any class correlation, class sizes and corruption C, and any number k of candidates, with
 f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`) and M = (F - f)(C - 1/K):
 
-1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, up to a number that all
-   labels have in common. Its k largest labels are the candidates, with weights u(a, b) of sum 1.
+1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, up to the same constant
+      for all labels. Its k largest labels are the candidates, with weights u(a, b) of sum 1.
    The truth is one of them if its output exceeds the k-th largest of the others.
 2. With E'_a = Σ_b C_ab u(a, b), the student is right on every sample of class a if and only if,
    for every label l ≠ a,
@@ -46,7 +46,7 @@ from twohot.theory.outputs import TypeOutputs, after_rounds
 
 TieRule = Literal["spread", "lowest"]
 
-# The user's outputs tie if they differ by at most this fraction of their range.
+# Outputs passed by the user tie if they differ by at most this fraction of their range.
 TIE_TOLERANCE = 1e-10
 
 
@@ -62,8 +62,8 @@ def candidate_targets(
     n_candidates : int
         Size of the candidate set; the paper's student has 2.
     ties : {"spread", "lowest"}
-        How labels tied for the last place are handled: they share its weight, or the lowest label
-        gets it, as with `argsort`.
+        Rule for labels that tie for the last place: they share its weight ("spread"), or the lowest
+        label gets it, as with `argsort` ("lowest").
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _teacher_round(
     reduction = ClassReduction(model, l2=l2)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     teacher = after_rounds(reduction, shares, 1)
-    # All but the given label are ranked by `gained`, which is small at a small ridge.
+    # `gained` ranks all labels except the given one; it is small at a small ridge.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
     targets = ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
     return reduction, shares, teacher, targets
@@ -142,7 +142,7 @@ class PartialLabelCondition(ClassVerdicts):
 
     @property
     def class_slack(self) -> FloatArray:
-        """Smallest slack of each class (n_classes,): positive if all its samples are right."""
+        """Smallest slack of each class (n_classes,); positive if all its samples are right."""
         return np.asarray(self.slack.min(axis=1))
 
     @property
@@ -225,7 +225,7 @@ def partial_label_condition(
 
 
 def _truth_slack(teacher: TypeOutputs, n_candidates: int) -> FloatArray:
-    """Return the truth's output less the k-th largest of the others, per type."""
+    """Return for each type the output at the true label minus the k-th largest other output."""
     classes, scores = np.arange(len(teacher.own)), teacher.scores.copy()
     at_truth = scores[classes, :, classes]
     scores[classes, :, classes] = -np.inf

@@ -24,8 +24,8 @@ from twohot.theory.correlation_models import CorrelationModel
 from twohot.theory.guarantees import ClassVerdicts, class_verdicts
 from twohot.theory.label_leads import LabelLeads, PowerSums, class_power_sums
 
-# Both sides of the condition, at most about 1 where it is decided, are accurate to about 1e-15. If
-# they differ by less than this, they count as equal.
+# The two sides of the condition count as equal if they differ by less than this. Their rounding
+# error is about 1e-15.
 CONDITION_TOLERANCE = 1e-12
 
 # Error of q/p, a quotient of two quotients: a few ulps.
@@ -46,7 +46,7 @@ class RoundsCondition(ClassVerdicts):
         """Whether samples of class k (row) with the label k' (column) are wrong.
 
         This is the theorem's converse for each pair: C_kk < C_kk' + threshold, and such samples
-        exist. Their prediction is k', or a more frequent label.
+        exist. Their prediction is k' or another wrong label.
         """
         slack = np.diag(self.corruption)[:, None] - self.corruption - self.threshold
         wrong = (slack < -CONDITION_TOLERANCE) & (self.corruption > 0)
@@ -56,10 +56,10 @@ class RoundsCondition(ClassVerdicts):
 
 @dataclass(frozen=True, eq=False)
 class RoundsNeeded:
-    """The first round from which each class, and all together, are right; infinite if none."""
+    """For each class and for all classes, the first round from which all samples are right."""
 
     per_class: FloatArray  # (n_classes,) first round, a whole number from 1 (the teacher)
-    until: FloatArray  # (n_classes,) last consecutive round; infinite if always, NaN if none
+    until: FloatArray  # (n_classes,) last such round; infinite if always, NaN if none
     overall: float  # first round from which on all classes are right together
     overall_until: float  # last consecutive round; infinite if always, NaN if none
 
@@ -70,7 +70,7 @@ class RoundsNeeded:
 
 
 def label_gaps(corruption: ArrayLike) -> FloatArray:
-    """Return the share of right labels less the most frequent wrong one, C_kk - max C_kk'.
+    """Return C_kk - max C_kk': the share of right labels minus that of the largest wrong label.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def rounds_condition(
     gaps = label_gaps(shares)
     power = checks.round_count(n_rounds)
     decay = power * log_ratio
-    # 1/(eᶻ - 1) without overflow. For z = 0 it is infinite: no gap is sufficient.
+    # 1/(eᶻ - 1) without overflow. For z = 0 it is infinite, and no gap is sufficient.
     threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
     slack = gaps - threshold
     right = (slack > CONDITION_TOLERANCE) | _clean(shares)
@@ -133,14 +133,14 @@ def rounds_needed(
     """Return the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
     Like the theorem, it needs balanced given labels; use `rounds_until_right` for others. With
-    `log_separation`, the result is exact up to 10¹¹ rounds, and to 11 digits beyond. With
-    `separation`, it is exact to one round up to some ten million rounds; beyond that q/p - 1 has
-    too few digits, and an error is raised.
+    `log_separation`, the result is exact up to 10¹¹ rounds, and has 11 exact digits above. With
+    `separation`, it is exact to one round up to about ten million rounds. Above, q/p - 1 has too
+    few digits, and an error is raised.
 
     Parameters
     ----------
     corruption, separation, log_separation
-        As for `rounds_condition`; one of the last two.
+        As for `rounds_condition`; pass one of the last two.
 
     Examples
     --------
@@ -157,19 +157,19 @@ def rounds_needed(
     ties_at = np.log1p(1 / open_gaps) / log_ratio
     if separation is not None:
         _check_digits(separation, float(np.nanmax(ties_at, initial=0.0)) / log_ratio)
-    # The real number of rounds at which the condition is an equality; the next whole number is
-    # right. Rounding just below a whole number must not turn a tie into a success.
+    # The real number of rounds at which both sides are equal; the result is the next whole number.
+    # A tie must not count as right because of rounding.
     whole = np.rint(ties_at)
     is_whole = np.abs(ties_at - whole) <= CONDITION_TOLERANCE * ties_at
     per_class = np.where(is_whole, whole, np.floor(ties_at)) + 1
     per_class = np.where(np.isnan(per_class), np.inf, per_class)
     per_class = np.where(_clean(shares), 1.0, per_class)
-    until = np.where(np.isfinite(per_class), np.inf, np.nan)  # the threshold only decreases
+    until = np.where(np.isfinite(per_class), np.inf, np.nan)  # the threshold decreases
     return RoundsNeeded(per_class, until, float(per_class.max()), float(until.max()))
 
 
 def _log_ratio(separation: float | None, log_separation: float | None) -> float:
-    """Return log(q/p) from the argument that was passed."""
+    """Return log(q/p), computed from the argument that was passed."""
     if (separation is None) == (log_separation is None):
         given = {"separation": separation, "log_separation": log_separation}
         raise ArgumentError(given, "are both given or both missing", "pass exactly one of them.")
@@ -194,7 +194,7 @@ def _check_digits(separation: float, rounds_per_log: float) -> None:
 
 
 def _clean(shares: FloatArray) -> BoolArray:
-    """Return which classes (n_classes,) have no wrong label, up to rounding of their shares."""
+    """Return whether each class (n_classes,) has no wrong labels, up to rounding."""
     return np.asarray((shares > 0).sum(axis=1) == (np.diag(shares) > 0))
 
 
@@ -230,15 +230,16 @@ def rounds_until_right(
     model, corruption, l2
         As for `type_outputs`.
     max_rounds : int
-        A class must stay right up to this round. A class that is right for some rounds and not in
-        this round does not count as right before it. If it becomes right later, that round is
+        A class counts as right from a round on only if it is right in all rounds from there to
+        this one. If there is no such round, the first later round in which the class is right is
         returned; infinite if there is none.
 
     Returns
     -------
     RoundsNeeded
-        With the last consecutive round, which may be far beyond `max_rounds` and still finite: with
-        unbalanced labels or classes, very late rounds predict only the largest class.
+        First rounds, and the last rounds up to which classes stay right. A last round may be much
+        later than `max_rounds`, but finite: with unbalanced labels or classes, very late rounds
+        predict only the largest class.
 
     Examples
     --------
@@ -258,7 +259,7 @@ def rounds_until_right(
 
 
 def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
-    """Return the first and last consecutive rounds, up to `horizon` or later, with all right."""
+    """Return the first and last of consecutive rounds, up to `horizon` or later, with all right."""
     right = partial(_all_right, sums)
     settled = min(int(np.ceil(max(each.settled for each in sums))), FARTHEST)
     if right(horizon, horizon):
@@ -276,7 +277,7 @@ def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
 
 
 def _all_right(sums: list[PowerSums], first: int, last: int) -> bool | None:
-    """Return whether all are right in all rounds; False if one of them is right in none."""
+    """Return whether all classes are right in all rounds; False if one is right in none."""
     clear: bool | None = True
     for each in sums:
         found = each.right(first, last)
@@ -295,7 +296,7 @@ def _find(
     wanted: bool,
     backwards: bool = False,
 ) -> int | None:
-    """Return the first (or last) round that is right, or wrong if not `wanted`; None if none."""
+    """Return the first round with `right` equal to `wanted`, or the last one; None if none."""
     left = [(first, last)] if first <= last else []
     while left:
         start, end = left.pop()
@@ -303,7 +304,7 @@ def _find(
         if found is wanted:
             return end if backwards else start
         if found is None and end - start > start // DIGITS:
-            middle = min((start + end) // 2, 2 * start)  # early rounds in finer steps
-            halves = [(middle + 1, end), (start, middle)]  # the last one is examined first
+            middle = min((start + end) // 2, 2 * start)  # finer steps for early rounds
+            halves = [(middle + 1, end), (start, middle)]  # examine the last range first
             left.extend(reversed(halves) if backwards else halves)
     return None

@@ -43,7 +43,7 @@ export function changesFromCsv(text) {
   const missing = REQUIRED.filter((name) => !header.includes(name));
   if (missing.length) throw new Error(`the file has no column ${missing.join(", ")}`);
   const unknown = header.filter((name, place) => !COLUMNS.includes(name) || header.indexOf(name) !== place);
-  if (unknown.length) throw new Error(`the column ${unknown[0]} is not known or repeated`);
+  if (unknown.length) throw new Error(`the column ${unknown[0]} is unknown or repeated`);
   const code = new Map(report.classes.map((name, label) => [name, label]));
   const found = lines.map((fields, number) => importedLine(header, fields, number + 1));
   const spellings = importedSpellings(found.filter((line) => line.decision === SPELLING), code);
