@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 import pytest
-from label_tables import NAMES, blobs, column, done, refused, write_table, wrong_every
+from label_tables import NAMES, blobs, column, done, write_table, wrong_every
 
 from twohot.probes import load
 from twohot.tables import csv_columns, read_features, read_table, write_features
