@@ -127,7 +127,8 @@ def draw_before_after() -> None:
     """Draw some digits with the labels they came with, what is flagged, and the corrected ones."""
     data = demo_data(0.3, 0)
     issues = find_label_issues(data.features, data.given_labels)
-    corrected = np.asarray(issues.corrected_labels()).astype(int)
+    # A person who reviews also decides the close calls.
+    corrected = np.asarray(issues.corrected_labels(undecided=True)).astype(int)
     wrong = np.flatnonzero(data.given_labels != data.true_labels)
     right = np.flatnonzero(data.given_labels == data.true_labels)
     rng = np.random.default_rng(0)
