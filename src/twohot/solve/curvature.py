@@ -199,8 +199,8 @@ def _two_loops(
 ) -> FloatArray:
     """Return the result of the two-loop recursion of L-BFGS for `vector`: about H⁻¹ vector.
 
-    `weights` are 1/(step · change) of the pairs, `inner` is an inner product, and `solve` returns
-    the start of the recursion.
+    `weights` are 1/(step · change) of the pairs, `inner` is an inner product, and `solve`
+    approximates H⁻¹ without the pairs.
     """
     shares = []
     rest = vector.copy()
