@@ -88,8 +88,8 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
 
 
 # Checks of the size of features: the squares in a fit must be in the range of floats --------------
-# The mean is computed in two steps, offset + mean of (x - offset). So a large common offset causes
-# no rounding error, because sums are only as large as the differences.
+# The mean is computed as offset + mean of (x - offset). Sums are then only as large as the
+# differences, so that a large common offset causes no rounding error.
 
 # Rounding error of a mean over many rows, relative to the distances between rows. A row at a
 # smaller distance from the mean counts as the mean, because scaling would amplify its rounding
@@ -98,8 +98,8 @@ MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
 # A common offset is large if it is this many times the differences. A smaller offset costs at most
 # one digit, and its subtraction would take half of the time of a read.
 LARGE_OFFSET = 8.0
-# Factor between the norm of the rows and the largest or smallest float. Norms, and sums of many
-# products, must not overflow or underflow.
+# Least factors between the norm of the rows and the largest or smallest float: norms, and sums of
+# many products, must not overflow or underflow.
 NORM_ROOM, PRODUCT_ROOM = 2.0**4, 2.0**12
 
 
@@ -121,7 +121,7 @@ def large_offset(few: Matrix) -> FloatArray:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A row so far from the others that rounding makes the others equal."""
+    """A row so far from the rest that rounding makes all other rows equal."""
 
     name: object  # name or position of the row
     norm: float
@@ -135,7 +135,7 @@ class Outlier:
 def check_size(
     size: float, dtype: DTypeLike | None, *, normalize: bool, outlier: Outlier | None = None
 ) -> None:
-    """Raise if squares of the rows' norm would overflow or underflow in a fit."""
+    """Raise if the square of `size`, the norm of the rows, would overflow or underflow in a fit."""
     limits = np.finfo(np.dtype(dtype))
     least, most = NORM_ROOM * float(limits.tiny), float(limits.max) / NORM_ROOM
     if not normalize:
@@ -244,9 +244,9 @@ def _outlier(
 ) -> Outlier | None:
     """Return a row whose distance dominates the mean of all rows; None if there is none.
 
-    After centring by a mean with such a row, all other rows are nearly equal. `distances` (sorted)
-    are those of a few rows from the offset; `shift` is the mean minus the offset. If the mean is
-    nearer to the offset than half of these rows, no row is searched.
+    After centring by a mean with such a row, all other rows are nearly equal. `distances` are those
+    of a few rows from the offset, sorted; `shift` is the mean minus the offset. If the mean is
+    nearer to the offset than half of these rows, there is no outlier, and rows are not read.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
