@@ -2,9 +2,8 @@
 
 Conventions
 -----------
-Samples are rows. With N samples, d features (one more if there is an intercept) and K classes,
-features have shape (N, d), targets and outputs (N, K), and coefficients, gradients and moments
-(K, d).
+Samples are rows. There are N samples, d features (one more if there is an intercept) and K classes.
+Features have shape (N, d); targets and outputs (N, K); coefficients, gradients and moments (K, d).
 """
 
 from collections.abc import Sequence

@@ -63,12 +63,12 @@ def anchor_counts(
 
 
 def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
-    """Return a z-score: do anchor rows with larger margins agree with their labels more often?
+    """Test whether anchor rows with larger margins agree with their labels more often.
 
-    This is the Mantel-Haenszel statistic over the classes. It counts the agreeing labels in the
-    half of the anchor rows with larger margins. It subtracts the count expected if agreement does
-    not depend on the margin, and divides by the standard error. The variance is that of independent
-    rows times the design effect of the groups.
+    Return a z-score, the Mantel-Haenszel statistic over the classes. It counts the agreeing labels
+    in the half of the anchor rows with larger margins. It subtracts the count expected if agreement
+    does not depend on the margin, and divides by the standard error. The variance is that of
+    independent rows times the design effect of the groups.
     """
     anchors, predicted = anchor_rows(sure)
     agrees = (codes[anchors] == predicted).astype(np.float64)
@@ -125,7 +125,7 @@ def confusions(sure: FloatArray) -> FloatArray:
     """
     n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
     p = np.exp(log_softmax(sure.astype(np.float64)))
-    # A class that is never predicted is equally similar to all others.
+    # A class that is never predicted is equally similar to all other classes.
     spread = np.full((n_classes, n_classes), 1e-6, pair_precision(n_classes))
     order = np.argsort(predicted, kind="stable")
     present, starts = np.unique(predicted[order], return_index=True)

@@ -195,10 +195,10 @@ def read_noise(
 ) -> tuple[LabelModel, "AnchorNoise"]:
     """Return the label model, and the noise estimated from the anchor rows.
 
-    If the anchor rows with larger margins agree with their labels more often than those with
-    smaller margins, by a test at level 5 %, then classes overlap even there. The noise is then
-    reduced to the rate of the rows with the largest margins, or, if a test of the likelihoods
-    rejects this rate, to the smallest rate that the test does not reject.
+    If the agreement of anchor rows with their labels rises with the margin, by a test at level 5 %,
+    then classes overlap even among anchor rows. The noise is then reduced to the rate of the rows
+    with the largest margins. If a test of the likelihoods rejects this rate, the noise is reduced
+    to the smallest rate that the test does not reject.
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))

@@ -70,7 +70,7 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
     missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         where = f"{counted(len(missing), 'row')} (row {first_few(missing)}, from 0)"
-        advice = "give every row that is alone its own group."
+        advice = "give each of these rows a group, for instance its own."
         raise ArgumentError("groups", f"names no group in {where}", advice)
     unhashable = next((v for v in values if not isinstance(v, Hashable)), None)
     if unhashable is not None:

@@ -299,7 +299,7 @@ def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
 
 
 def _check_block(block: FloatArray, shape: tuple[int, int], first: int) -> None:
-    """Raise unless a block holds one probability for each row and class."""
+    """Raise unless a block has one valid probability for each row and class."""
     advice = "pass a classifier whose predict_proba returns a probability of each of its classes_."
     if block.shape != shape:
         problem = f"returns probabilities of shape {block.shape} instead of {shape}"

@@ -12,8 +12,8 @@ With d_k(i) the distance of row i to its k-th nearest row, rows are near-duplica
 
     d(i, j) ≤ t · median d_k,        t = min(1/5, (chance / (k - 1))^(1 / m)).
 
-In m dimensions the nearest of k rows within d_k is closer than t d_k with a probability of about
-(k - 1) t^m, so t decreases if m is small.
+In m dimensions, the nearest row is closer than t d_k with a probability of about (k - 1) t^m. So t
+must be smaller if m is small.
 """
 
 from dataclasses import dataclass

@@ -83,8 +83,8 @@ class Sample:
     def model_rows(self) -> IntArray:
         """Rows for fitting the weights: whole folds, then some rows of the next fold.
 
-        The rows of the next fold are spread evenly over the distance from the mean, so that they
-        do not depend on the order of the rows.
+        The rows of the next fold are spread evenly over the distance from the mean. So they do not
+        depend on the order of the rows.
         """
         most = min(MODEL_ROWS, MODEL_CELLS // self.n_classes + 1)
         if len(self.codes) <= most:
@@ -169,7 +169,7 @@ def draw_sample(
             order[index], codes[index], n_folds, groups=own, random_state=random_state
         )
         if not folds.any():
-            problem = "keeps all rows with a label together"
+            problem = "puts all rows with a label into one group"
             raise ArgumentError("groups", problem, "pass at least two groups of such rows.")
     else:
         folds = _folds_of(cv, codes, groups, index)
@@ -250,7 +250,7 @@ def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
 
 
 def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
-    """Return the number of rows whose copies are all in their fold, and of rows with others."""
+    """Count rows whose copies are all in their fold, and rows with a copy in another fold."""
     _, copy_of, sizes = np.unique(copies, return_inverse=True, return_counts=True)
     placed = np.unique(np.column_stack([copy_of, folds]), axis=0)
     n_places = np.bincount(placed[:, 0], minlength=len(sizes))

@@ -1,8 +1,8 @@
 """The verdict on every row: its most probable classes, and whether its label is wrong.
 
 Rows of the sample are judged by cross-validated fits. Rows outside the sample are judged block by
-block, by the mean of the fits of all folds and by the leave-one-out discriminant of all rows. If
-the group of such a row is in the sample, the row is judged by the fits without that group.
+block, by two kinds of fits: the mean of the fits of all folds, and the leave-one-out discriminant
+of all rows. If the group of such a row is in the sample, the fits without that group judge it.
 """
 
 from collections.abc import Callable
@@ -39,8 +39,8 @@ LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than 
 # Why the lower bound of the share of wrong labels is 0. A held-out likelihood cannot distinguish
 # uniform noise from a classifier of low confidence, unless there are many rows.
 WHY_ZERO = (
-    "The lower bound is 0 because these labels alone cannot tell label errors from overlapping "
-    "classes: check some flagged rows to settle it."
+    "The lower bound is 0 because these labels alone cannot distinguish label errors from "
+    "overlapping classes: check some flagged rows."
 )
 
 
@@ -360,7 +360,7 @@ def choose_flags(
 
     With `budget`, there are at most that many flags. With `precision`, there are as many flags as
     possible with a mean doubt of at least `precision`. With neither, the number of flags maximises
-    the expected F1, which is 2 · Σ_S doubt / (|S| + Σ doubt) for the flagged rows S.
+    the expected F1. For flagged rows S, this is 2 · Σ_S doubt / (|S| + Σ doubt).
 
     Examples
     --------

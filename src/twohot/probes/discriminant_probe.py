@@ -27,19 +27,20 @@ LEAST_SHRINKAGE = 1e-6
 class DiscriminantProbe(FittedProbe):
     """Linear discriminant analysis with a shrunk covariance, fitted in closed form.
 
-    Each class has its own mean; all share one covariance. It is shrunk towards its mean variance,
-    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity, along the m leading principal axes of the
-    prepared rows. Each axis is first multiplied by (variance + mean variance / 10)^(-1/4), unless
-    there are fewer than 64 axes and no variance is ten times another. The result is a linear probe
-    with an intercept, which contains the class priors.
+    Each class has its own mean; all classes share one covariance S, along the m leading principal
+    axes of the prepared rows. S is shrunk towards its mean variance:
+    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity. Each axis is first multiplied by
+    (variance + mean variance / 10)^(-1/4). This step is left out if there are fewer than 64 axes
+    and no variance is ten times another. The result is a linear probe with an intercept, which
+    contains the class priors.
 
     Parameters
     ----------
     shrinkage : float or "auto"
         Share of the mean variance in the covariance, 1e-6 to 1. "auto" chooses the value whose
         leave-one-out predictions agree best with the given labels, among .003, .03, .1, .3 and .6.
-        With fewer than 64 axes it also tries 1e-6 and 1e-4 (if there are four rows per axis) and 1
-        (if the variances along the axes are nearly equal).
+        With fewer than 64 axes, "auto" tries more values: 1e-6 and 1e-4 if there are four rows per
+        axis, and 1 if the variances along the axes are nearly equal.
     n_axes : int
         Maximum number of leading principal axes.
     center, normalize, dtype, n_jobs, verbose

@@ -159,8 +159,8 @@ def safe_norm(vector: FloatArray) -> float:
     return largest * float(np.linalg.norm(vector / largest))
 
 
-# The size of rows is estimated from this many random rows. Every n-th row could differ from the
-# others systematically.
+# The size of rows is estimated from this many random rows. Taking every n-th row instead could be
+# biased, if the order of the rows is periodic.
 LOOK_ROWS = 200
 CORRECT_ROW = "correct or remove the row."
 
@@ -219,7 +219,7 @@ def fit_preparation(
         preparation = Preparation(mean, normalize, error)
     if outlier is not None:
         warnings.warn(
-            f"X has {outlier}: beside it they are nearly indistinguishable. Correct or "
+            f"X has {outlier}: compared with this row, they are nearly equal. Correct or "
             "remove the row.",
             UserWarning,
             stacklevel=1,  # raised at one place in the code, so that the warning is shown once
@@ -232,7 +232,7 @@ def _indistinguishable(
 ) -> ArgumentError:
     """Return the error for rows that differ by less than the rounding error of their mean."""
     if outlier is not None:
-        problem = f"has {outlier}, so {stored} cannot distinguish the others"
+        problem = f"has {outlier}, so {stored} cannot distinguish the other rows"
         return ArgumentError("X", problem, CORRECT_ROW)
     problem = f"has rows at distance {size:.1g} from a mean row of norm {safe_norm(mean):.1g}"
     advice = "subtract a common offset before you store them, or store them in a wider type."

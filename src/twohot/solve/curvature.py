@@ -1,9 +1,9 @@
 """An invertible model of the curvature: one matrix D_k per class, the metric of the class.
 
-The second derivative of cross-entropy with respect to the coefficients of class k is
-mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2, with row weights v_i and outputs p_ik. Assume that the
-rows weighted by p_ik have the covariance of all rows around their own mean m_k. Along the principal
-axes the second derivative is then about
+Let v_i be row weights and p_ik outputs. The second derivative of penalised cross-entropy by the
+coefficients of class k is mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. Assume that the rows weighted
+by p_ik have the covariance of all rows around their own mean m_k. Along the principal axes the
+second derivative is then about
 
     D_k = diag(h_k · variances + l2) + h_k m_k m_kᵀ,     h_k = mean_i v_i p_ik (1 - p_ik).
 
