@@ -78,7 +78,7 @@ def test_missing_group_is_named(gap) -> None:
         (3, r"groups has shape \(\): pass"),
         ([{}, {}, {}, {}], "groups holds a dict, which is not hashable: pass"),
         (["a"] * 4, r"groups puts all 4 rows into one group \('a'\): pass at least two groups"),
-        ([None, float("nan"), "", "a"], r"no group in 3 rows \(row 0, 1, 2, from 0\): give every"),
+        ([None, float("nan"), "", "a"], r"no group in 3 rows \(row 0, 1, 2, from 0\): give each"),
     ],
     ids=str,
 )

@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-Samples are rows. With N samples, d features (one more if there is an intercept) and K classes:
-features (N, d), targets and outputs (N, K), coefficients, gradients and moments (K, d).
+Samples are rows. There are N samples, d features (one more if there is an intercept) and K classes.
+Features have shape (N, d); targets and outputs (N, K); coefficients, gradients and moments (K, d).
 """
 
 from collections.abc import Sequence
@@ -58,8 +58,8 @@ def text_columns(X: Any) -> list[str]:
 def as_numpy(X: Any) -> Matrix:
     """Return a torch tensor or a polars table as an array; anything else stays unchanged.
 
-    scikit-learn would convert them to float64, and torch refuses tensors that require a gradient or
-    are bfloat16. A bfloat16 tensor becomes float32.
+    scikit-learn would convert both to float64. torch does not convert tensors that require a
+    gradient, or bfloat16 tensors; here, a bfloat16 tensor becomes float32.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
 def check_real(name: str, values: Any, where: str = "", advice: str = "pass real numbers.") -> None:
     """Raise if values are not real numbers or are masked; no cell is converted silently.
 
-    The error calls the argument `name`, followed by `where`, for instance " in chunk 3".
+    In the error, `name` is the argument and `where` a place, for instance " in chunk 3".
 
     Examples
     --------
@@ -185,7 +185,7 @@ def check_finite(
     places: IntArray | Sequence[str] | None = None,
     columns: Sequence[str] = (),
 ) -> None:
-    """Raise if a block of rows contains NaN or infinity; the error has the first position.
+    """Raise if a block of rows contains NaN or infinity; the error names the first such cell.
 
     `places` are the names of the rows; by default rows are counted from `first_row`. `columns`
     are the names of the columns; by default columns are counted.
@@ -219,9 +219,10 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
 def check_soft_targets(
     targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
 ) -> Matrix:
-    """Return soft targets, dense or CSR; raise unless they are not negative and rows sum to one.
+    """Return soft targets, dense or CSR; raise if one is negative or a row does not sum to one.
 
-    Errors call the targets `name`. `beside` is the name of the argument with as many rows.
+    In errors, `name` is the name of the targets, and `beside` that of the argument with as many
+    rows.
     """
     rows: Any = np.asarray(as_numpy(targets))
     if sp.issparse(targets):
@@ -254,7 +255,7 @@ def check_soft_targets(
 
 
 def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
-    """Return the smallest of the `n_kept` largest scores of each row (..., 1)."""
+    """Return for each row the smallest of its `n_kept` largest scores, (..., 1)."""
     place = scores.shape[-1] - n_kept
     return np.asarray(np.partition(scores, place, axis=-1)[..., place, np.newaxis])
 
@@ -262,7 +263,9 @@ def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
 def top_shares(
     scores: NDArray[Any], n_kept: int, slack: NDArray[Any], *, lowest: bool = False
 ) -> NDArray[np.float64]:
-    """Return weights with sum one for the largest scores of each row, equal except for ties.
+    """Return weights for the `n_kept` largest scores of each row, equal except for ties.
+
+    The weights of a row sum to one. Scores that tie for the last place share its weight.
 
     Parameters
     ----------
@@ -271,7 +274,7 @@ def top_shares(
     n_kept : int
         Number of scores that are kept.
     slack : array of shape (..., 1)
-        Scores within this distance of the boundary are tied.
+        Scores within this distance of the `n_kept`-th largest score are tied.
     lowest : bool
         Keep the first of the tied scores, as `argsort` would, instead of sharing the weight among
         them.

@@ -1,8 +1,8 @@
 """The cells of a column in any container: an array, a list, a series, a frame of one column.
 
 Integers stay integers and missing values stay missing: a column with missing values becomes an
-array of Python objects. This module also says whether a cell is missing, what its text is, and how
-cells are sorted.
+array of Python objects. Other functions check whether a cell is missing, return its text, and
+return its sort key.
 """
 
 import re

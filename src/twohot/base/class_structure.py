@@ -37,7 +37,7 @@ def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArr
 
 
 def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
-    """Return a one-dimensional array of `n_values` integers, or raise; an array is not copied."""
+    """Return values as an array; raise unless they are `n_values` integers in one dimension."""
     array = as_array(values)
     if array.shape == (n_values,) and array.dtype.kind in "iu":
         return array
@@ -48,7 +48,10 @@ def check_integers(name: str, values: ArrayLike, n_values: int) -> NDArray[Any]:
 def check_codes(
     name: str, codes: ArrayLike, n_codes: int, n_names: int, *, least: int = -1
 ) -> NDArray[Any]:
-    """Return `n_codes` integers, or raise; each is a position in the names, or -1 for no name."""
+    """Return codes as an array; raise unless there are `n_codes` integers in the valid range.
+
+    Each is a position in `n_names` names, or -1 for no name (if `least` is -1).
+    """
     array = check_integers(name, codes, n_codes)
     outside = np.flatnonzero((array < least) | (array >= n_names))
     if outside.size:
@@ -62,7 +65,7 @@ def check_codes(
 def check_superclass(
     superclass: ArrayLike, n_classes: int | None = None, *, least: int = 1
 ) -> NDArray[np.intp]:
-    """Return the superclass of each class, or raise; superclasses are 0, 1, … without gaps."""
+    """Return the superclass of each class; raise unless they are 0, 1, … without gaps."""
     if n_classes is None:
         n_classes = max(as_array(superclass).size, least)
     array = check_integers("superclass", superclass, n_classes).astype(np.intp)
@@ -92,7 +95,7 @@ def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDAr
 def check_corruption(
     corruption: ArrayLike, n_classes: int | None = None, *, least: int = 1
 ) -> NDArray[np.float64]:
-    """Return a corruption matrix as float64 with rows that sum to one, or raise.
+    """Return a corruption matrix as float64; raise if it is invalid.
 
     Parameters
     ----------

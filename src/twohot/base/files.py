@@ -72,7 +72,7 @@ def remove_abandoned(folder: Path) -> None:
 
 @cache
 def _machine() -> str:
-    """Return an identifier of this machine among those that write to one folder."""
+    """Return an identifier of this machine, for the names of unfinished files."""
     return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
@@ -96,8 +96,8 @@ SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file beside `path` for writing, and rename it to `path` if the block succeeds.
 
-    Readers never see a partial file. If the block raises an error, an existing file stays. A link
-    is followed, and a replaced file keeps its mode.
+    Readers never see a partial file. If the block raises an error, an existing file stays
+    unchanged. If `path` is a link, its target is replaced. A replaced file keeps its mode.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def why_not_written(url: str) -> str:
 
 
 def as_url(source: Any) -> str:
-    """Return a path as text; a URL gets both slashes.
+    """Return a path as text; restore the second slash of a URL, which pathlib removes.
 
     Examples
     --------
@@ -322,7 +322,8 @@ def check_output(
 ) -> None:
     """Raise if an output file exists (without `force`), is an input, or has the wrong ending.
 
-    `name` is the argument; `outputs` maps other arguments of the command to their output files.
+    `name` is the name of the argument in errors. `outputs` maps other arguments of the command to
+    their output files, which must differ from `path`.
     """
     argument = {name: path}
     for other, taken in (outputs or {}).items():

@@ -31,7 +31,7 @@ NO_LABEL = -1  # the code of a row without a label
 WIDE_TEXT = 4096
 # A number with few digits: a table may have "1" in one row and "1.0" in another.
 PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
-# Invisible blanks: at the ends of a quoted name, or next to another blank.
+# Blanks that readers overlook: at the ends of a quoted name, or next to another blank.
 HIDDEN_BLANKS = re.compile(r"(?<=^.) +| +(?=.$)|  +")
 # Texts that often mean a missing label; they are classes unless listed in `missing`.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
@@ -86,12 +86,12 @@ class Labels:
         return self._only(self.sizes > 0)
 
     def without(self, missing: Collection[str]) -> "Labels":
-        """Return the labels with some classes, listed by text, turned into missing labels."""
+        """Return the labels; those whose text is in `missing` become missing labels."""
         texts = set(missing_texts(missing))
         return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
 
     def unknown_to(self, classes: NDArray[Any]) -> dict[str, int]:
-        """Return the labels that `classes` lack, as a dict from text to number of rows."""
+        """Return the labels that are not in `classes`, as a dict from text to number of rows."""
         known = {as_text(label) for label in classes.tolist()}
         sizes = zip(map(as_text, self.classes.tolist()), self.sizes.tolist(), strict=True)
         return {name: size for name, size in sizes if size and name not in known}
@@ -112,7 +112,10 @@ class Labels:
         advice: str = "remove the labels of these rows, or use a probe with these classes.",
         **mentions: object,
     ) -> "Labels":
-        """Return the labels coded by other classes, matched by text; raise if one is missing."""
+        """Return the labels coded by `classes`, matched by text.
+
+        Raise if a label is not in `classes`. Error messages use `name` for the labels.
+        """
         place = {as_text(label): number for number, label in enumerate(classes.tolist())}
         moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
         unknown = self.classes[(self.sizes > 0) & (np.array(moved) == NO_LABEL)].tolist()
@@ -223,7 +226,8 @@ def label_notes(
 ) -> tuple[str, ...]:
     """Return notes on classes that may be spellings of one class, or may mean a missing label.
 
-    The notes advise the phrase `missing` for missing labels, and `merge` for merging spellings.
+    `missing` and `merge` are phrases of the advice: where to list texts that mean no label, and how
+    to merge spellings.
 
     Examples
     --------
@@ -300,8 +304,8 @@ def _spelled(names: Sequence[str], sizes: Sequence[int], group: Sequence[int]) -
 def told_apart(names: Sequence[object]) -> list[str]:
     r"""Return names in quotes, written so that different names look different.
 
-    Blanks that would be invisible, at an end or next to another one, are shown as open boxes. Names
-    that look the same are written with character codes.
+    Blanks at an end of a name or next to another blank are shown as open boxes. Names that look the
+    same are written with character codes.
 
     Examples
     --------

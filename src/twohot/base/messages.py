@@ -1,4 +1,4 @@
-"""Error messages: which argument, what was passed, what is allowed, what to do.
+"""Error messages: the argument and its value, what is wrong, and what to do.
 
 An error stores its arguments separately from its text. In Python an argument is written
 `label_column='y'`; the command line writes the same error with `--label-column='y'`.
@@ -20,7 +20,8 @@ class ArgumentError(ValueError):
     Parameters
     ----------
     arguments : str or dict
-        The arguments with their values, or one name without its value, or empty text.
+        The arguments with their values. Or the name of one argument, without its value. Or empty
+        text.
     problem : str
         What is wrong: the predicate after the arguments. It may contain text of the user.
     advice : str
@@ -116,7 +117,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:
-    """Return the first names as text, with the number of further ones; `write` formats a name.
+    """Return the first names as text, with the number of omitted names; `write` formats a name.
 
     Examples
     --------

@@ -35,10 +35,10 @@ def notebook_table(
 
 @contextmanager
 def notebook_bar(callback: Callback | None, title: str, total: int) -> Iterator[Callback | None]:
-    """Yield the function to call after each step: the callback, else one that moves a progress bar.
+    """Yield the function to call with one line of text after each step.
 
-    The function takes one line of text. The bar is removed at the end. Outside of notebooks,
-    there is no bar.
+    It is the callback, if there is one. Otherwise, in a notebook, it moves a progress bar, which is
+    removed at the end. Elsewhere, None is yielded.
     """
     kernel = _kernel()
     if callback is not None or kernel is None:

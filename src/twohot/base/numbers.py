@@ -20,28 +20,28 @@ def is_real(value: object) -> bool:
 
 
 def check_count(name: str, value: int, minimum: int) -> int:
-    """Return `value` as an int, at least `minimum`."""
+    """Return `value` as an int; raise unless it is an integer of at least `minimum`."""
     if is_integer(value) and int(value) >= minimum:
         return int(value)
     raise ArgumentError({name: value}, "is not allowed", f"pass an integer of at least {minimum}.")
 
 
 def check_within(name: str, value: float, low: float, high: float) -> float:
-    """Return `value` as a float inside [low, high]; NaN is outside."""
+    """Return `value` as a float; raise unless it is in [low, high]. NaN raises too."""
     if is_real(value) and low <= float(value) <= high:
         return float(value)
     raise ArgumentError({name: value}, "is not allowed", f"pass a number from {low:g} to {high:g}.")
 
 
 def check_positive(name: str, value: float) -> float:
-    """Return `value` as a float, positive and finite."""
+    """Return `value` as a float; raise unless it is positive and finite."""
     if is_real(value) and math.isfinite(value) and value > 0:
         return float(value)
     raise ArgumentError({name: value}, "is not allowed", "pass a positive, finite number.")
 
 
 def check_flag(name: str, value: object) -> bool:
-    """Return `value`, which must be True or False."""
+    """Return `value`; raise unless it is True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise ArgumentError({name: value}, "is not allowed", "pass True or False.")
@@ -57,7 +57,7 @@ def check_random_state(name: str, value: Any) -> None:
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
-    """Return `value`, which must be one of the allowed words."""
+    """Return `value`; raise unless it is one of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
     words = ", ".join(map(repr, allowed))
@@ -65,7 +65,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
 
 
 def check_class_count(name: str, value: int, n_classes: int) -> int:
-    """Return a number of classes or superclasses, from one to `n_classes`."""
+    """Return `value`, a number of classes or superclasses; raise unless 1 ≤ value ≤ n_classes."""
     if check_count(name, value, 1) > n_classes:
         problem = f"is more than the {n_classes} classes"
         raise ArgumentError({name: value}, problem, f"pass at most {n_classes}.")

@@ -17,8 +17,8 @@ COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 # Methods with cross-entropy are blue, methods with a robust loss have warm colours.
 METHOD_COLOURS = {"teacher": BLUE, "robust": VERMILION, "discriminant": "#7A5195"}
 
-# Hues after the palette: golden-section steps keep each hue far from earlier ones, and
-# neighbours differ in lightness.
+# Hues of further colours: golden-section steps keep each hue far from earlier hues, and consecutive
+# colours differ in lightness.
 GOLDEN, LIGHTNESS, SATURATION = 0.618034, (0.36, 0.62, 0.48), 0.55
 
 
@@ -38,7 +38,7 @@ def group_colour(number: int) -> str:
 
 
 def method_colours(methods: Iterable[str]) -> dict[str, str]:
-    """Return the colour of each method; a method without a fixed colour gets a free one."""
+    """Return the colour of each method; methods without a fixed colour get unused colours."""
     named = list(dict.fromkeys(methods))
     taken = {METHOD_COLOURS[name] for name in named if name in METHOD_COLOURS}
     free = (colour for colour in map(group_colour, count()) if colour not in taken)

@@ -2,15 +2,16 @@
 
     Q[k, g] = P(given g | true class k)
 
-The anchor rows of a predicted class have the largest margins. Classes do not overlap there, so
-labels that disagree are noise, and the labels given to the anchor rows of class k are counts of
-row k of Q. The counts are shrunk. If the agreement still rises with the margin, classes overlap
-even at the anchor rows.
+The margin of a row is the difference between its two largest logits. The anchor rows of a predicted
+class have the largest margins. Classes do not overlap there, so labels that disagree are noise.
+The label counts among the anchor rows of class k, shrunk towards a prior, estimate row k of Q. If
+the agreement still rises with the margin, classes overlap even at the anchor rows.
 
 Conventions
 -----------
-sure (n, K) are logits that decide which rows are anchors, codes (n,) given labels as numbers,
-groups (n,) of dependent rows or None, counts and Q (K, K) with a row for each true class.
+sure (n, K): logits that decide which rows are anchors. codes (n,): given labels as numbers.
+groups (n,): the group of each row, or None; rows of one group may be dependent. counts and Q
+(K, K): one row per true class, one column per given label.
 """
 
 import numpy as np
@@ -34,7 +35,7 @@ ANCHOR_SHARE = 0.2
 
 
 def anchor_rows(sure: FloatArray, share: float = ANCHOR_SHARE) -> tuple[IntArray, IntArray]:
-    """Return the anchor rows, by predicted class and decreasing margin, and their classes."""
+    """Return the anchor rows and their predicted classes, by class and decreasing margin."""
     predicted = sure.argmax(axis=1)
     order = np.lexsort((-margins(sure), predicted))
     sizes = np.bincount(predicted, minlength=sure.shape[1])
@@ -62,12 +63,12 @@ def anchor_counts(
 
 
 def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
-    """Return a z-score for whether anchor rows with larger margins agree more often.
+    """Test whether anchor rows with larger margins agree with their labels more often.
 
-    This is the Mantel-Haenszel statistic over the classes. It counts the agreeing labels in the
-    half of the anchor rows with larger margins. It subtracts the expected count if agreement does
-    not depend on the margin, and divides by the standard error. The variance is that of independent
-    rows times the design effect of the groups.
+    Return a z-score, the Mantel-Haenszel statistic over the classes. It counts the agreeing labels
+    in the half of the anchor rows with larger margins. It subtracts the count expected if agreement
+    does not depend on the margin, and divides by the standard error. The variance is that of
+    independent rows times the design effect of the groups.
     """
     anchors, predicted = anchor_rows(sure)
     agrees = (codes[anchors] == predicted).astype(np.float64)
@@ -95,9 +96,9 @@ def agreement_rises(sure: FloatArray, codes: IntArray, groups: IntArray | None =
 def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = None) -> float:
     """Return the rate of disagreeing labels among the rows with the largest margins.
 
-    The set of rows is halved, keeping larger margins, until the kept half no longer agrees more
-    often, by a one-sided test at level 5 %. One disagreement and one agreement are added to the
-    counts, as a uniform prior.
+    The rows are halved repeatedly; the half with larger margins is kept. This ends when the kept
+    half does not agree more often, by a one-sided test at level 5 %. One disagreement and one
+    agreement are added to the counts, as a uniform prior.
     """
     order = np.argsort(-margins(sure), kind="stable")
     agrees = (sure.argmax(axis=1) == codes)[order].astype(np.float64)
@@ -118,10 +119,13 @@ def surest_rate(sure: FloatArray, codes: IntArray, groups: IntArray | None = Non
 
 
 def confusions(sure: FloatArray) -> FloatArray:
-    """Return (K, K): for rows predicted as a class, the mean share of each other class in p."""
+    """Return (K, K): the mean probability of each other class, for rows predicted as a class.
+
+    Each row of the result is divided by its sum. It shows which classes are similar.
+    """
     n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
     p = np.exp(log_softmax(sure.astype(np.float64)))
-    # A class that is never predicted is equally similar to all others.
+    # A class that is never predicted is equally similar to all other classes.
     spread = np.full((n_classes, n_classes), 1e-6, pair_precision(n_classes))
     order = np.argsort(predicted, kind="stable")
     present, starts = np.unique(predicted[order], return_index=True)
@@ -134,9 +138,9 @@ def confusions(sure: FloatArray) -> FloatArray:
 def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     """Return Q: the Dirichlet posterior mean of each row, given counts of anchor rows.
 
-    The prior mixes uniform noise and confusions of similar classes. Its rate, mixture and strength
-    maximise the Dirichlet-multinomial evidence of all counts. The true label must be the most
-    frequent label of each class: otherwise the classes could be permuted.
+    The prior mixes uniform noise and noise between similar classes, `alike` (see `confusions`). Its
+    rate, mixture and strength maximise the Dirichlet-multinomial evidence of all counts. The true
+    label must be the most frequent label of each class: otherwise the classes could be permuted.
     """
     n_classes, sizes = len(counts), counts.sum(axis=1, dtype=np.float64)
     places = np.nonzero(counts)

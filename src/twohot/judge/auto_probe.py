@@ -74,10 +74,10 @@ MOST_TRIED = 4 * len(RIDGES) + 1 + len(VOTERS) + PROGRESS_LINES
 class AutoProbe(FittedProbe):
     """A linear probe for noisy labels that chooses penalty, loss and noise model itself.
 
-    No clean labels are needed. A small library of classifiers (cross-entropy and robust probes on
-    plain and on half-whitened rows, a discriminant, votes of the nearest rows) is fitted in
-    cross-validation. A label model estimates the noise from *anchor rows*, the most confident
-    predictions of the robust members, and weights the members to maximise the likelihood of the
+    No clean labels are needed. A small library of classifiers is fitted in cross-validation:
+    cross-entropy and robust probes on plain and on half-whitened rows, a discriminant, and votes of
+    the nearest rows. A label model estimates the noise from *anchor rows*, the most confident
+    predictions of the robust members. It weights the members to maximise the likelihood of the
     given labels under this noise. Probes are then fitted to the posterior of the true labels, for
     two rounds. The result is the weighted sum of these probes and the discriminant. See the page
     *Anchored self-distillation* of the documentation.
@@ -90,7 +90,8 @@ class AutoProbe(FittedProbe):
     fit_intercept : bool or "auto"
         "auto" means True. False also leaves out the discriminant, which has an intercept.
     tol : float
-        Stop the final fits if the gradient, relative to that at zero, is this small.
+        Stop the final fits if the norm of the gradient, relative to its norm at zero coefficients,
+        is this small.
     normalize : bool or "auto"
         Whether to scale rows to unit norm. "auto" chooses by the held-out likelihood of the labels
         under a discriminant.
@@ -151,14 +152,14 @@ class AutoProbe(FittedProbe):
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows of weight 1. Only the ratios of weights matter.
         callback : callable, optional
-            Called with one line of text per candidate and, if there are many rows, after every
-            tenth of them.
+            Called with one line of text per candidate. If there are many rows, it is also called
+            each time another tenth of them is judged.
         groups : array, list or series of shape (n_samples,), optional
             Rows of one group (a patient, a document, a video) are never in different folds. Copies
             and near-duplicates always form one group.
         checkpoint : path, optional
             File for finished candidates and parts of the probe, any fsspec path. It is written
-            after each; a fit that finds its own file continues from there.
+            after each of them. If the file of the same fit exists, the fit continues from there.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
@@ -214,7 +215,7 @@ def judge_rows(
 ) -> Judged:
     """Return the verdict of the label model on validated rows; `probe` is not changed.
 
-    Rows without a label have weight zero in every fit. `callback` gets lines of progress.
+    Rows without a label have weight zero in every fit. `callback` is called with lines of progress.
     """
     check_positive("tol", probe.tol)
     max_iter = check_count("max_iter", probe.max_iter, 1)
@@ -301,7 +302,7 @@ def _choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list["ProbePart
 
 
 def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
-    """Return the distance of labelled rows from their mean; zero for other rows."""
+    """Return the squared distance of labelled rows from their mean; zero for unlabelled rows."""
     labelled = np.flatnonzero(labels.labelled)
     if len(labelled) == len(labels.codes):
         return distance_from_mean(X, n_jobs=n_jobs)
@@ -311,7 +312,10 @@ def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
 
 
 def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, key: FloatArray) -> bool:
-    """Return whether rows get unit norm; "auto" compares likelihoods under a discriminant."""
+    """Return whether to scale rows to unit norm.
+
+    "auto" compares the held-out likelihoods of labels under a discriminant, with and without it.
+    """
     if isinstance(probe.normalize, bool | np.bool_):
         return bool(probe.normalize)
     if probe.normalize != "auto":
@@ -360,7 +364,7 @@ class ProbePart:
 
 
 def _probe_parts(anchored: Anchored, *, discriminant: bool) -> list[ProbePart]:
-    """Return the linear members of the last round with positive weights."""
+    """Return the linear members of the last round that have a positive weight."""
     members, model = linear_model(anchored.sample, anchored.last, discriminant=discriminant)
     parts = []
     for each, weight in zip(members, model.weights.tolist(), strict=True):
@@ -399,7 +403,10 @@ def _fit_parts(probe: AutoProbe, judged: Judged) -> list[Round]:
 
 
 def _all_targets(anchored: Anchored) -> Any:
-    """Return the posterior of all rows as targets; for many rows they are computed on request."""
+    """Return the posterior of the true class of all rows, as targets of the final fits.
+
+    If the sample does not have all rows, targets are computed block by block.
+    """
     sample = anchored.sample
     if len(sample.index) == len(sample.all_codes):
         sample.whole.rows.attach(SOFT, np.asarray(anchored.targets, np.float32))

@@ -36,7 +36,7 @@ class Tried:
 
     @property
     def kind(self) -> str:
-        """The method, and whether rows are half-whitened."""
+        """Name of the method, with a note if rows are half-whitened."""
         return f"{self.method}, half-whitened" if self.whiten else self.method
 
     @property
@@ -86,7 +86,7 @@ class Choice:
     agreement: float  # share of held-out labels predicted by the label model
     agreement_error: float  # standard error
     noise_rate: float  # share of wrong labels, by the label model
-    interval: tuple[float, float]  # of this share
+    interval: tuple[float, float]  # lower and upper bound of noise_rate
     learnt: bool  # whether features predict labels better than class frequencies alone
     parts: tuple[tuple[str, float], ...]  # of the fitted probe: names and weights
 
@@ -190,10 +190,10 @@ def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
 
 
 def choice_figure(choice: Choice) -> Any:
-    """Draw agreement against ridge, one line per kind; open markers are half-whitened rows.
+    """Draw agreement against ridge, one line per kind; open markers mean half-whitened rows.
 
-    Members of the label model are circled. The best of the methods without a ridge is a
-    horizontal line.
+    Members of the label model are circled. For each method without a ridge, a horizontal line shows
+    its best agreement.
     """
     figure = new_figure(8.0, 4.0)
     axes = figure.subplots()

@@ -3,13 +3,13 @@
     members → anchor rows → Q → weights → posterior → members fitted to the posterior → ...
 
 The first posterior comes from the library. In each round the robust kinds are fitted again, by
-cross-entropy, to the posterior as soft labels, in the same folds, so the posterior of a row comes
-from fits without its label. This is the paper's self-distillation with the noise removed first. It
-distinguishes structured noise, such as pairs of confused classes, from overlapping classes.
+cross-entropy, to the posterior as soft labels. The folds stay the same, so the posterior of a row
+comes from fits without its label. This is the paper's self-distillation, after removing the noise.
+It distinguishes structured noise, such as pairs of confused classes, from overlapping classes.
 
-A row's own label still leaks into later rounds through other folds. The leak improves the ranking
-of suspicious labels, but makes their probabilities too small. So the mean probability of a wrong
-label stays that of the first label model.
+A row's own label still leaks into later rounds, because the soft labels of other folds depend on
+it. The leak improves the ranking of suspicious labels, but makes their probabilities too small. So
+these are shifted to the mean probability of a wrong label under the first label model.
 """
 
 from collections.abc import Sequence
@@ -34,9 +34,9 @@ from twohot.solve import CrossEntropy, Evaluation, Solver
 # of a row's own label costs about as much as another round gains.
 N_ROUNDS = 2
 
-# Chosen: number of steps in which the noise is reduced until the likelihood of the labels rejects
-# it. The test statistic is interpolated between two steps. More steps cost fits and change the
-# result little.
+# Chosen: the noise is reduced in this many steps, until a test of the likelihood of the labels
+# rejects it. The test statistic is interpolated between two steps. More steps cost fits and change
+# the result little.
 N_PARTS = 4
 
 
@@ -48,7 +48,7 @@ class Stage:
     model: LabelModel
     posterior: FloatArray  # (n, K), P(true class | row, label)
     read: "AnchorNoise"  # the noise estimated from anchor rows
-    targets: FloatArray | None = None  # (n, K), targets of its members; None: the labels
+    targets: FloatArray | None = None  # (n, K), soft labels of its fits; None: the given labels
 
     @property
     def logits(self) -> list[FloatArray]:
@@ -92,12 +92,12 @@ class Anchored:
 
     @property
     def shift(self) -> float:
-        """Shift of the logits of the last `doubt` that gives it the mean of the first round."""
+        """Shift of the logits of the last round's `doubt`: its mean becomes `share_wrong`."""
         return shift_to_mean(self.doubt(self.last), self.share_wrong, self.sample.weights)
 
 
 def distil(sample: Sample, library: Library, n_rounds: int = N_ROUNDS) -> Anchored:
-    """Return the label models of a fitted library: the first, and one per round."""
+    """Return the label models: the first from the fitted library, then one per round of fits."""
     members = [library.members[recipe] for recipe in library.chosen()]
     robust = [library.members[recipe] for recipe in library.robust()]
     stages = [_stage(sample, members, mean_logits(robust or members))]
@@ -160,7 +160,7 @@ def mean_logits(members: Sequence[Member]) -> FloatArray:
 
 
 def scales_of(members: Sequence[Member]) -> FloatArray:
-    """Return the factors (M,) that scale the logits of the members to a common scale."""
+    """Return 1 / temperature of each member, (M,): these factors make logits comparable."""
     return np.array([1 / each.temperature for each in members])
 
 
@@ -195,9 +195,10 @@ def read_noise(
 ) -> tuple[LabelModel, "AnchorNoise"]:
     """Return the label model, and the noise estimated from the anchor rows.
 
-    If the anchor rows with larger margins agree with their labels more often than the others, by a
-    test at level 5 %, then classes overlap even there. The noise is then reduced to the rate of the
-    rows with the largest margins, unless a test of the likelihoods rejects that rate.
+    If the agreement of anchor rows with their labels rises with the margin, by a test at level 5 %,
+    then classes overlap even among anchor rows. The noise is then reduced to the rate of the rows
+    with the largest margins. If a test of the likelihoods rejects this rate, the noise is reduced
+    to the smallest rate that the test does not reject.
     """
     counts = anchor_counts(sure, sample.codes, sample.weights)
     noise = shrink(counts, confusions(sure))
@@ -220,14 +221,14 @@ class AnchorNoise:
     model: LabelModel
 
     def reduced_to(self, part: float) -> LabelModel:
-        """Return the label model with the noise multiplied by `part`."""
+        """Return the label model with the rates of wrong labels in Q multiplied by `part`."""
         noise = part * self.model.noise
         noise.flat[:: len(noise) + 1] += 1 - part
         return fit_weights(self.sample, self.logits, noise, self.scales)
 
     @cached_property
     def least(self) -> float:
-        """The smallest factor of the noise that a test on the labels does not reject."""
+        """The smallest `part` in `reduced_to` that a test of the likelihoods does not reject."""
         rows = self.sample.model_rows
         some, codes = [each[rows] for each in self.logits], self.sample.codes[rows]
         groups = self.sample.groups[rows]
@@ -244,14 +245,14 @@ class AnchorNoise:
 def fit_weights(
     sample: Sample, logits: Sequence[FloatArray], noise: FloatArray, scales: FloatArray
 ) -> LabelModel:
-    """Return the label model with given noise; its weights are fitted on a subset of the rows."""
+    """Return the label model with Q = `noise`; its weights are fitted on a subset of the rows."""
     rows = sample.model_rows
     weights = None if sample.weights is None else sample.weights[rows]
     return weigh([each[rows] for each in logits], sample.codes[rows], noise, scales, weights)
 
 
 def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = None) -> float:
-    """Return the shift of the logits of probabilities that gives them a certain mean."""
+    """Return the number to add to the logits of `doubt` so that the probabilities have a mean."""
     odds = bounded_logit(doubt)
     goal = min(max(mean, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
     most = -2 * float(bounded_logit(np.zeros(1))[0])  # interval that contains all bounded logits
@@ -263,5 +264,5 @@ def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = N
 
 
 def shifted(doubt: FloatArray, shift: float) -> FloatArray:
-    """Return probabilities with shifted logits."""
+    """Return probabilities after adding `shift` to their logits."""
     return np.asarray(expit(bounded_logit(doubt) + shift))

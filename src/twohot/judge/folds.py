@@ -1,15 +1,15 @@
 """Folds that depend on the content of rows, not on their order, and never split a group.
 
-The rows of a class are sorted by a key of their content, their distance from the mean row, and
-assigned to the folds in that order. So folds do not depend on the order of the rows and classes,
-the names of the classes, the unit of the features or the container, and each fold has near and far
-rows of each class. If a row and its copy were in different folds, the row would be judged by its
-own label. So groups, copies and near-duplicates stay together.
+The rows of a class are sorted by their distance from the mean row, and assigned to the folds in
+that order. So each fold has near and far rows of each class. Folds do not depend on the order of
+rows and classes, the names of the classes, the unit of the features or the container. If a row and
+its copy were in different folds, the row would be judged by its own label. So groups, copies and
+near-duplicates stay together.
 
 Conventions
 -----------
-codes (n,) classes of rows, NO_LABEL for none; groups (n,) numbers of groups from 0; key (n,)
-distance from the mean; folds (n,) from 0, NO_FOLD for a row without a label.
+codes (n,): classes of rows, NO_LABEL for none. groups (n,): numbers of groups, from 0. key (n,):
+squared distance from the mean row. folds (n,): from 0, NO_FOLD for a row without a label.
 """
 
 from collections.abc import Hashable
@@ -70,7 +70,7 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
     missing = [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         where = f"{counted(len(missing), 'row')} (row {first_few(missing)}, from 0)"
-        advice = "give every row that is alone its own group."
+        advice = "give each of these rows a group, for instance its own."
         raise ArgumentError("groups", f"names no group in {where}", advice)
     unhashable = next((v for v in values if not isinstance(v, Hashable)), None)
     if unhashable is not None:
@@ -87,7 +87,7 @@ def check_groups(groups: Any, n_rows: int) -> IntArray | None:
 
 
 def merge_groups(a: IntArray, b: IntArray) -> IntArray:
-    """Return the finest groups that are unions of groups of both groupings.
+    """Return groups in which two rows are together if `a` or `b` puts them together.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> tuple[IntArra
 def ungroup_most(groups: IntArray, n_folds: int) -> IntArray:
     """Return groups of copies; a group that is larger than a fold is split into single rows.
 
-    If there are so many copies, the features have only a few different values.
+    Such a group usually means that the features have only a few different values.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def _ranks(key: FloatArray) -> IntArray:
 
 
 def _by_content(codes: IntArray, rank: IntArray) -> IntArray:
-    """Return the class codes renumbered by class size and ranks, not by name."""
+    """Return the class codes renumbered by class size, then by the sum of the rows' ranks."""
     _, index, sizes = np.unique(codes, return_inverse=True, return_counts=True)
     place = np.empty(len(sizes), dtype=np.intp)
     place[np.lexsort((np.bincount(index, rank, len(sizes)), sizes))] = np.arange(len(sizes))
@@ -220,16 +220,16 @@ def assign_folds(
 ) -> IntArray:
     """Return the fold of each row, from the content of the rows and their groups.
 
-    Groups with several labelled rows are assigned first, the largest first: each goes, under its
-    most frequent class, to the fold with the fewest rows of that class. Then the single rows of a
-    class are assigned in the order of their keys, `n_folds` at a time in a random order that is the
-    same for all classes. The remaining rows, fewer than `n_folds`, go to the folds with the fewest
-    rows of the class, ties to the smallest fold. Rows with equal keys keep their order; in most
-    data they are copies and form one group.
+    Groups with several labelled rows are assigned first, starting with the largest. Each goes to
+    the fold with the fewest rows of the group's most frequent class. Then the single rows of a
+    class are assigned in the order of their keys, `n_folds` at a time, to folds in random order.
+    This order is the same for all classes. The remaining rows, fewer than `n_folds`, go to the
+    folds with the fewest rows of the class; among those, to the smallest. Rows with equal keys
+    keep their order; in most data they are copies and form one group.
 
-    A class of at least two units (groups or single rows) has rows outside each fold. Without
-    groups, fold sizes differ by at most one in each class and in total. If there are fewer groups
-    than folds, each group is a fold.
+    If a class has at least two units (groups or single rows), each fold has training rows of it.
+    Without groups, fold sizes differ by at most one in each class and in total. If there are fewer
+    groups than folds, each group is a fold.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def assign_folds(
 
 
 class _Assignment:
-    """Labelled rows, and the assignments so far."""
+    """The assignment of labelled rows to folds, in progress."""
 
     def __init__(self, classes: IntArray, rank: IntArray, orders: IntArray) -> None:
         self.classes, self.rank = classes, rank
@@ -268,11 +268,11 @@ class _Assignment:
         self.counts = np.zeros((n_classes, orders.shape[1]), dtype=np.intp)  # rows assigned
 
     def emptiest(self, k: int) -> IntArray:
-        """Return the folds sorted by their rows of a class, then by their size."""
+        """Return the folds sorted by their number of rows of class k, then by their size."""
         return np.lexsort((self.place, self.counts.sum(axis=0), self.counts[k]))
 
     def groups(self, rows: IntArray, unit: IntArray) -> None:
-        """Assign whole groups, the largest first, ties by the smallest key."""
+        """Assign whole groups, the largest first; among equal sizes, the smallest key first."""
         ordered = rows[np.lexsort((self.classes[rows], self.rank[rows], unit[rows]))]
         starts = np.flatnonzero(np.diff(unit[ordered], prepend=-1))
         members = np.split(ordered, starts[1:]) if len(ordered) else []

@@ -1,8 +1,9 @@
 """Judge labels by class probabilities or a fitted classifier of the user.
 
-The label model has one member. A classifier that was trained on the labels of the rows would
-confirm the wrong labels too. So it is compared with a clone trained without them. If it agrees with
-more labels than chance explains, cross-validated clones are used instead.
+The label model has one member: these probabilities, or the classifier. A classifier that was
+trained on the labels would confirm the wrong labels too. So it is compared with a clone trained
+without them. If the classifier agrees with more labels than the clone, by a test, cross-validated
+clones are used instead.
 """
 
 from hashlib import blake2b
@@ -48,15 +49,15 @@ from twohot.judge.verdict import LabelVerdict, judge_columns, verdict_of
 from twohot.probes import FittedProbe, Probe, check_rows_to_fit
 from twohot.rows import SelectedRows, count_threads, take_rows
 
-# Level of the one-sided test whether a classifier was trained on the labels; low, so that false
-# alarms are rare.
+# Level of the one-sided test of whether a classifier was trained on the labels. It is low, so that
+# false alarms are rare.
 SEEN_LEVEL = 0.01
 
 
 def judge_given(
     probabilities: FloatArray, codes: IntArray, groups: IntArray | None = None
 ) -> LabelVerdict:
-    """Return the verdict on labels (n_rows,) by held-out probabilities (n_rows, n_classes).
+    """Return the verdict on labels (n_rows,), given held-out probabilities (n_rows, n_classes).
 
     The label model is fitted on a sample, as for features, and judges all rows in blocks. Memory
     holds the probabilities and a few arrays of SAMPLE_CELLS numbers.
@@ -88,7 +89,7 @@ def _logits(probabilities: FloatArray, spread: float) -> FloatArray:
 
 
 def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: IntArray) -> Anchored:
-    """Return the label model of one member."""
+    """Return the label model whose only member has these logits."""
     n_rows, n_classes = logits.shape
     nowhere: Any = None  # dummy features: there are none
     sample = Sample(
@@ -118,11 +119,10 @@ def _anchored(logits: FloatArray, codes: IntArray, order: FloatArray, groups: In
 def judge_by_probe(
     probe: Any, X: Matrix, labels: Labels, *, groups: Any = None, n_jobs: int | None = None
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
-    """Return the verdict by a fitted classifier or clones of it, and notes on which was used.
+    """Return the verdict of a fitted classifier or of its clones, and notes on which was used.
 
-    Clones are used if it was trained on the labels. Labels are coded as the classes of the
-    classifier. Its probabilities of all rows are held in single precision: 4 bytes per row and
-    class.
+    Clones are used if the classifier was trained on the labels. Labels are coded as the classes of
+    the classifier. The probabilities of all rows take 4 bytes per row and class.
     """
     codes = labels.codes
     outputs = predict_in_blocks(probe, X, len(codes))
@@ -198,8 +198,8 @@ def compare_with_clone(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether a classifier, and a clone of it, predict each label of the first fold.
 
-    The clone is fitted on the other folds. If these have only one class, it cannot be fitted, and
-    both arrays are empty.
+    The clone is fitted on the other folds. If these folds have only one class, the clone cannot be
+    fitted, and both arrays are empty.
     """
     held_out, others = np.flatnonzero(folds == 0), np.flatnonzero(folds > 0)
     if len(np.unique(codes[others])) < 2:
@@ -227,7 +227,7 @@ def out_of_fold(
     *,
     dtype: DTypeLike = np.float64,
 ) -> FloatArray:
-    """Return the probabilities (n_rows, n_classes) of rows from clones fitted without their fold.
+    """Return probabilities (n_rows, n_classes); a clone fitted without a row's fold predicts it.
 
     Rows without a label (code -1, fold -1) are predicted by the clone fitted without the first
     fold.
@@ -262,7 +262,7 @@ def column_classes(
     classes: ArrayLike | None = None,
     advice: str = "name the columns by {classes}, for instance model.classes_.",
 ) -> NDArray[Any]:
-    """Return the class of each column of probabilities: its name, else the sorted classes of y.
+    """Return the class of each column of probabilities: its name, or else the classes of y.
 
     Unnamed columns are rejected if the classes are whole numbers as text: scikit-learn sorts them
     as text, twohot by value. The order of a `Labels` record passed as `y` is used as it is.
@@ -299,7 +299,7 @@ def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
 
 
 def _check_block(block: FloatArray, shape: tuple[int, int], first: int) -> None:
-    """Raise unless a block holds one probability for each row and class."""
+    """Raise unless a block has one valid probability for each row and class."""
     advice = "pass a classifier whose predict_proba returns a probability of each of its classes_."
     if block.shape != shape:
         problem = f"returns probabilities of shape {block.shape} instead of {shape}"
@@ -336,7 +336,7 @@ def out_of_fold_probabilities(
     n_folds: int = N_FOLDS,
     random_state: RandomState = None,
 ) -> NDArray[np.float64]:
-    """Return the probabilities of every row from a probe fitted without its fold.
+    """Return the probabilities of every row, predicted by a probe fitted without the row's fold.
 
     Parameters
     ----------
@@ -354,7 +354,8 @@ def out_of_fold_probabilities(
     Returns
     -------
     array of shape (n_samples, n_classes)
-        Columns in class order. A class whose rows are all in one fold has probability zero there.
+        Columns in class order. If all rows of a class are in one fold, the probability of this
+        class is zero in that fold.
 
     Examples
     --------

@@ -2,16 +2,16 @@
 
     P(given g | x) = Σ_k p_k(x) Q[k, g],        p(x) = softmax(Σ_m w_m z_m(x)),  w_m ≥ 0
 
-z_m are the held-out logits of member m. Q is estimated from anchor rows (see `anchors`). With Q
-fixed, the weights maximise the likelihood of the given labels. A member that attributes noise to
-overlap gets a small weight.
+z_m are the held-out logits of member m, and w_m is its weight. Q[k, g] = P(given g | true class k)
+is estimated from anchor rows (see `anchors`). With Q fixed, the weights maximise the likelihood of
+the given labels. A member that mistakes noise for overlapping classes gets a small weight.
 
 Conventions
 -----------
-logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, groups (n,) of
-dependent rows or None, Q (K, K) with a row for each true class, a column for each given label, and
-rows that sum to one. About six matrices of pairs of classes are held at once, in single precision
-if there are many classes: 10 GB for 20,000 classes.
+logits (n, K). codes (n,): given labels as numbers. weights (n,) of rows, or None. groups (n,): the
+group of each row, or None; rows of one group may be dependent. Q (K, K): one row per true class,
+one column per given label; rows sum to one. Memory holds about six K × K matrices at once, in
+single precision if there are many classes: 10 GB for 20,000 classes.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ SMALLEST = 1e-12
 class LabelModel:
     """The weights of the members, and the noise matrix."""
 
-    weights: FloatArray  # (M,), of the logits of each member
+    weights: FloatArray  # (M,), the factor of each member's logits
     noise: FloatArray  # (K, K), Q: probability of each given label (column) of a true class (row)
     log_likelihood: float  # log-likelihood of the given labels, mean over the rows
 
@@ -77,7 +77,10 @@ def combine(members: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
 
 
 def posterior(log_p: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return P(true class | row, given label) (n, K); for a row without a label (-1), p."""
+    """Return P(true class | row, given label) (n, K), given log p (n, K) without the label.
+
+    A row without a label (code -1) keeps p.
+    """
     joint = np.exp(log_p)
     labelled = codes >= 0
     joint[labelled] *= noise.T[codes[labelled]]
@@ -102,8 +105,8 @@ def fit_uniform_noise(
 ) -> UniformNoiseFit:
     """Return the temperature and the rate of uniform noise that maximise the likelihood.
 
-    P(g | x) = (1 - ε) p_g + ε (1 - p_g)/(K - 1), p = softmax(z/t). The search over log t and
-    logit ε starts at t = 1 and a little noise.
+    P(g | x) = (1 - ε) p_g + ε (1 - p_g)/(K - 1) with p = softmax(z/t), temperature t and noise
+    rate ε. The search is over log t and logit ε, and starts at ε = 0.1.
     """
     n_classes = logits.shape[1]
     # Single precision suffices: likelihoods are compared to three digits.
@@ -137,7 +140,7 @@ def shares_of(weights: FloatArray | None, n_rows: int) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-# Up to this many classes, matrices of pairs are in double precision: 32 MB.
+# Up to this many classes, K × K matrices are in double precision: 32 MB.
 MOST_DENSE = 2_000
 
 
@@ -156,12 +159,12 @@ def weigh(
     scales: FloatArray,
     weights: FloatArray | None = None,
 ) -> LabelModel:
-    """Return the model whose member weights maximise the likelihood of the given labels, Q fixed.
+    """Return the model whose member weights maximise the likelihood of the given labels.
 
-    With r = p Q[:, g] / P(g | x), the posterior, the derivative of log P by z is r - p. `scales`
-    are the best weights of each member alone. The search starts at the single member of largest
-    likelihood. A start at an overconfident sum would have no gradient, because noise would explain
-    every label that disagrees.
+    `noise` is Q, and stays fixed. `scales` are the best weights of each member alone. With the
+    posterior r = p Q[:, g] / P(g | x), the derivative of log P(g | x) by the logits z is r - p. The
+    search starts at the single member of largest likelihood. At the sum of all members, which is
+    overconfident, the gradient would be zero: noise would explain every label that disagrees.
     """
     logits = np.stack(
         [
@@ -197,14 +200,17 @@ def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray
 
 
 def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
-    """Return the log-likelihood of each label under a single member with its best weight."""
+    """Return the log-likelihood of each label under a label model with only one member."""
     temperature = fit_uniform_noise(logits, codes, None).temperature
     model = weigh([logits], codes, noise, np.array([1 / temperature]))
     return row_likelihoods(model, [logits], codes)
 
 
 def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
-    """Return the mean of differences divided by its standard error, as a normal quantile."""
+    """Return the mean of differences divided by its standard error, as a normal quantile.
+
+    Rows of one group may be dependent.
+    """
     error, mean = standard_error(differences, groups), float(differences.mean())
     if error > 0:
         return normal_quantile(mean / error, groups)
@@ -212,7 +218,7 @@ def z_score(differences: FloatArray, groups: IntArray | None = None) -> float:
 
 
 def normal_quantile(statistic: float, groups: IntArray | None) -> float:
-    """Return the normal quantile at the same level as a statistic with errors clustered in groups.
+    """Convert a t statistic to the normal quantile with the same p-value.
 
     With G groups the statistic has Student's t distribution with G - 1 degrees of freedom.
 
@@ -231,7 +237,7 @@ def normal_quantile(statistic: float, groups: IntArray | None) -> float:
 def standard_error(
     values: FloatArray, groups: IntArray | None = None, weights: FloatArray | None = None
 ) -> float:
-    """Return the standard error of a weighted mean over rows, which may depend within groups.
+    """Return the standard error of a weighted mean over rows; rows of a group may be dependent.
 
     Examples
     --------
@@ -249,10 +255,10 @@ def standard_error(
 def design_effect(scores: FloatArray, groups: IntArray | None) -> float:
     """Return the factor by which groups raise the variance of a sum of scores over rows.
 
-    Scores have mean zero. The variance of the sum over G groups is estimated from the sums of the
-    groups, Σ_c (Σ_i s_i)² G/(G - 1), and over n independent rows by Σ_i s_i² n/(n - 1). The ratio
-    is one if each row is a group; copies of a row count as one row. Groups never count for more
-    than their rows.
+    Scores s_i have mean zero. With G groups, the variance of the sum is estimated by
+    Σ_c (Σ_{i in c} s_i)² G/(G - 1); with n independent rows, by Σ_i s_i² n/(n - 1). The factor is
+    the ratio of these, but at least one. It is one if each row is a group. Copies of a row in one
+    group count as one row.
     """
     if groups is None:
         return 1.0

@@ -55,14 +55,14 @@ def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
 
 
 def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
-    """Return the labelled rows, lazily for a float array."""
+    """Return the rows that have a label; rows of a float array are copied only when read."""
     if labels.labelled.all():
         return X
     return rows_when_read(X, np.flatnonzero(labels.labelled))
 
 
 def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
-    """Return some rows, lazily for a float array."""
+    """Return some rows; rows of a float array are copied only when read."""
     is_stored = isinstance(X, np.ndarray | SelectedRows | PartedRows)
     if is_stored and len(X.shape) == 2 and X.dtype in STORED:
         return SelectedRows(X, rows)
@@ -75,7 +75,7 @@ def naming_rows(
 ) -> Iterator[None]:
     """Make errors and warnings name rows of X by their ids, or else by their positions in X.
 
-    The column of a cell that is not finite is named by `columns`, if given.
+    If a cell is not finite, the error names its column by `columns`, if given.
     """
     try:
         with nullcontext() if ids is None else calling_rows(X, ids):

@@ -5,11 +5,11 @@
     discriminant    linear discriminant analysis, with closed-form leave-one-out logits
     neighbours      labels of the nearest rows
 
-Teachers and robust probes are fitted on plain and on half-whitened rows. The penalty of each kind
-maximises the likelihood of the given labels with uniform noise. For a robust kind, the penalty with
-the largest agreement is a member too. Fits are coarse, each with a warm start from its neighbour.
-Penalties are compared on as many folds as hold out SCORED_ROWS rows; the chosen ones are then
-fitted on all folds.
+Teachers and robust probes are fitted on plain and on half-whitened rows. For each kind, the penalty
+with the largest likelihood of the given labels (with uniform noise) becomes a member. For a robust
+kind, the penalty with the largest agreement is a member too. Fits have a loose tolerance and a warm
+start from the fit at the next penalty. Penalties are compared on the first folds, until these hold
+out SCORED_ROWS rows. The chosen ones are then fitted on all folds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -44,12 +44,13 @@ from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss
 RIDGES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 FIRST = RIDGES.index(10.0)
 
-# Cost: rows on which penalties are compared. A share of one half then has a standard error of .011.
+# Cost: number of rows on which penalties are compared. An agreement of one half then has a standard
+# error of .011.
 SCORED_ROWS = 2_000
 
 # Chosen, cost: tolerance of the library's fits, relative to the gradient of cross-entropy at zero.
-# The remaining error of the logits is smaller than the effect of the next penalty. The tolerance of
-# a robust loss is smaller, because its gradients are small far from its optimum.
+# The remaining error of the logits is smaller than their change at the next penalty. The tolerance
+# of a robust loss is smaller, because its gradients are small far from its optimum.
 COARSE_TOL, ROBUST_TOL = 0.05, 0.0125
 
 # Chosen: numbers of nearest rows that vote, as candidates.
@@ -83,7 +84,7 @@ class Library:
 
     @cached_property
     def splits(self) -> list[tuple[Coordinates, Coordinates, IntArray]]:
-        """Training rows, held-out rows and the numbers of these, for every fold."""
+        """For every fold: training rows, held-out rows, and positions of the held-out rows."""
         folds, rows = self.sample.folds, self.sample.searched
         return [
             (rows.take(np.flatnonzero(folds != fold)), rows.take(held_out), held_out)
@@ -93,7 +94,7 @@ class Library:
 
     @cached_property
     def scored(self) -> tuple[list[int], IntArray]:
-        """Folds on which penalties are compared, and their held-out rows."""
+        """Folds on which penalties are compared, and positions of their held-out rows."""
         chosen: list[int] = []
         n_rows = 0
         for fold, (_, _, held_out) in enumerate(self.splits):
@@ -105,7 +106,7 @@ class Library:
     # Linear probes -------------------------------------------------------------------------------
 
     def attempt(self, recipe: Recipe, start: Recipe | None) -> Tried:
-        """Fit a probe on the scored folds, with a warm start from another; return its scores."""
+        """Fit a probe for the scored folds, with a warm start from `start`; return its scores."""
         folds, rows = self.scored
         self._starts[recipe] = start
         n_passes = sum(self._fit(recipe, fold) for fold in folds)
@@ -113,7 +114,7 @@ class Library:
         return self._score(recipe, logits, n_passes)
 
     def complete(self, recipe: Recipe) -> None:
-        """Fit a probe on the folds that are not scored, after the probes of its warm start."""
+        """Fit a probe for the folds that are not scored, and store it as a member."""
         folds, tried = range(len(self.splits)), self.tried[recipe]
         n_passes = tried.n_passes + sum(self._fit(recipe, fold) for fold in folds)
         self.tried[recipe] = replace(tried, n_passes=n_passes)
@@ -122,7 +123,7 @@ class Library:
         self.members[recipe] = Member(recipe, logits, tried.temperature, in_order)
 
     def _fit(self, recipe: Recipe, fold: int) -> float:
-        """Fit a probe without one fold, unless this fit exists; return the number of passes."""
+        """Fit a probe without one fold, unless this is done; return the number of passes."""
         ends = self._ends.setdefault(recipe, {})
         if fold in ends:
             return 0.0
@@ -155,7 +156,7 @@ class Library:
         return logits
 
     def _score(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> Tried:
-        """Score the logits of the scored rows; keep and return the result."""
+        """Score the logits of the scored rows; store and return the scores."""
         _, scored = self.scored
         weights, codes = self.sample.weights, self.sample.codes[scored]
         own = None if weights is None else weights[scored]
@@ -178,7 +179,7 @@ class Library:
         return found
 
     def _add(self, recipe: MemberRecipe, logits: FloatArray, n_passes: float) -> None:
-        """Score the logits of all rows of the sample; keep them as a member."""
+        """Score the held-out logits of all rows of the sample; store them as a member."""
         logits = centre(logits).astype(np.float32)
         tried = self._score(recipe, logits[self.scored[1]], n_passes)
         self.members[recipe] = Member(recipe, logits, tried.temperature)
@@ -186,7 +187,7 @@ class Library:
     # Kinds ---------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Fit every kind; complete the chosen members."""
+        """Fit the candidates of every kind; fit the chosen ones for all folds."""
         # A fit needs two rows per class on average.
         if len(self.sample.codes) >= 2 * self.sample.n_classes:
             for whiten in (False, True):
@@ -202,9 +203,10 @@ class Library:
                 self.complete(recipe)
 
     def _walk(self, loss: Loss, start: Recipe | None, *, whiten: bool) -> Recipe:
-        """Search the penalties of one kind: smaller while the score improves, else larger.
+        """Fit one kind at smaller and smaller penalties, while the score improves.
 
-        Return the recipe of the first penalty, a warm start for other kinds.
+        If the first smaller penalty is no better, try larger ones. Return the recipe of the first
+        penalty, as a warm start for other kinds.
         """
         recipes = [Recipe(loss, ridge=ridge, whiten=whiten) for ridge in RIDGES]
         begun = last = self.attempt(recipes[FIRST], start)
@@ -267,7 +269,7 @@ class Library:
         return index
 
     def vote(self, n_voters: int, targets: FloatArray) -> FloatArray:
-        """Return logits (n, K): the votes of each row's nearest rows for their targets."""
+        """Return logits (n, K): each row's nearest rows vote with their targets (n, K)."""
         return vote_logits(self.nearest[:, :n_voters], targets)
 
     # Selection ------------------------------------------------------------------------------
@@ -303,7 +305,10 @@ def is_robust(recipe: MemberRecipe) -> bool:
 
 
 def _gains(one: Tried, other: Tried) -> bool:
-    """Return whether the first candidate has the larger likelihood; if robust, agreement."""
+    """Return whether the first candidate is better.
+
+    It has a larger likelihood, or it is robust and has a larger agreement.
+    """
     if one.likelihood > other.likelihood:
         return True
     return is_robust(one.recipe) and one.agreement > other.agreement

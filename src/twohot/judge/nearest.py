@@ -1,18 +1,19 @@
 """Nearest rows in memory, their votes, and the distance that defines near-duplicates.
 
-Squared distances between a block of rows x and all points y are, up to |x|² and a factor of -2,
+For a row x, the nearest points y have the largest
 
-    x · y - |y|² / 2,
+    x · y - |y|² / 2 = (|x|² - |x - y|²) / 2,
 
-which is one matrix product in float32. The distances of the few nearest points are then computed
-again from the rows, because the product is too inexact to distinguish copies from close rows.
+which is one matrix product in float32 for a block of rows. The distances of the few nearest points
+are then computed again from the differences: the product is too inexact to distinguish copies from
+close rows.
 
 With d_k(i) the distance of row i to its k-th nearest row, rows are near-duplicates if
 
     d(i, j) ≤ t · median d_k,        t = min(1/5, (chance / (k - 1))^(1 / m)).
 
-In m dimensions the nearest of k rows within d_k is closer than t d_k with a probability of about
-(k - 1) t^m, so t decreases if m is small.
+In m dimensions, the nearest row is closer than t d_k with a probability of about (k - 1) t^m. So t
+must be smaller if m is small.
 """
 
 from dataclasses import dataclass
@@ -31,8 +32,8 @@ NO_NEIGHBOUR = -1
 # Chosen: number of neighbours that define the typical distance.
 N_NEIGHBOURS = 10
 # Chosen: maximum distance of near-duplicates, relative to the median distance to the last
-# neighbour. In many dimensions, two rows are never by chance at half of the usual distance; two
-# records of one item are closer.
+# neighbour. In many dimensions, unrelated rows are never as close as half of the usual distance;
+# two records of one item are closer.
 COPY_DISTANCE = 0.2
 # Level: expected share of rows that are taken for copies by chance.
 CHANCE = 1e-4
@@ -50,13 +51,13 @@ def nearest_rows(
     """Return the k nearest points of each row, by brute force.
 
     `points` (n_points, n_features) are in float32 and should be centred, because a common offset
-    costs digits. The rows are `of`, by default the points themselves; a point is not its own
-    neighbour, nor are points of its group. `groups` (n_points,) are the groups of the points, `own`
-    (n_rows,) those of the rows if these are not the points.
+    costs digits. The rows are `of`, by default the points themselves. A row's neighbours exclude
+    the row itself and the points of its group. `groups` (n_points,) are the groups of the points.
+    If `of` is passed, `own` (n_rows,) are the groups of its rows.
 
-    Returns positions among the points and distances in float64, both (n_rows, k), the nearest
-    first, ties in the order of the points. A row with fewer candidates ends with NO_NEIGHBOUR at an
-    infinite distance.
+    Returns positions among the points and distances in float64, both (n_rows, k). The nearest point
+    is first; ties are in the order of the points. If a row has fewer than k neighbours, the
+    remaining places have NO_NEIGHBOUR and an infinite distance.
 
     Examples
     --------
@@ -134,8 +135,8 @@ def copy_distance(distances: FloatArray) -> float:
 def intrinsic_dimension(distances: FloatArray) -> float:
     """Return the intrinsic dimension: the median of the estimates of Levina and Bickel (2005).
 
-    Rows whose neighbours all have the same distance, for instance copies, are ignored. If there are
-    no others, it is infinite.
+    Rows with a copy, and rows whose neighbours all have the same distance, are ignored. If no row
+    remains, the dimension is infinite.
     """
     apart = distances[distances[:, 0] > 0]
     growth = np.log(apart[:, -1:] / apart[:, :-1]).sum(axis=1)
@@ -150,7 +151,7 @@ def intrinsic_dimension(distances: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class VotesRecipe:
-    """Votes of the nearest rows.
+    """A classifier whose logits are the votes of the `n_voters` nearest rows.
 
     Examples
     --------
@@ -171,8 +172,9 @@ class VotesRecipe:
 
 
 def vote_logits(nearest: IntArray, targets: FloatArray) -> FloatArray:
-    """Return logits (n, K) from the targets of the nearest rows; -1 marks a missing row.
+    """Return logits (n, K): the log of the summed targets (K,) of each row's nearest rows.
 
+    `nearest` (n, k) are positions of rows, -1 for a missing row; `targets` have one row per row.
     One extra vote is spread evenly over all classes, so that no class is impossible.
     """
     votes = np.full((len(nearest), targets.shape[1]), 1 / targets.shape[1], np.float32)

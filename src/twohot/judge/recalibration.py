@@ -1,13 +1,14 @@
 """Recalibrate probabilities of wrong labels with the rows that a person checked.
 
-Let p be the model's probability that a label is wrong, and y whether it was, for the checked rows
-and for pseudo rows of weight w < 1 whose y is p itself. If few rows were checked,
+Let p be the model's probability that a label is wrong. A checked row has weight w = 1, and y = 1 if
+its label was wrong, else 0. Pseudo rows have weight w < 1 and y = p. The recalibrated probability
+is q. If few rows were checked,
 
     q = sigmoid(a + b logit p),    a, log b maximise Σ w log P(y | q) - a²/(2·9) - (log b)²/2
 
 with P(y | q) = q^y (1 - q)^(1 - y). If more were checked, q is the isotonic regression of y on p.
-Neither changes the ranking of the rows. People check the most suspicious rows. The pseudo rows
-represent the other rows, so that one surprising verdict does not change all probabilities.
+Both methods keep the ranking of the rows. People check the most suspicious rows. The pseudo rows
+represent the unchecked rows, so that one surprising check does not change all probabilities.
 """
 
 import numpy as np
@@ -25,7 +26,7 @@ ISOTONIC_ROWS = 50
 SHIFT_VARIANCE = 9.0
 # A safeguard that keeps steps finite: fewer than 50 rows cannot move log b so far.
 MOST_LOG_SLOPE = 10.0
-# Prior, chosen: pseudo rows at evenly spaced quantiles of p. Their total weight is that of so many
+# Prior, chosen: pseudo rows at evenly spaced quantiles of p. Together they count as PSEUDO_WEIGHT
 # checked rows.
 PSEUDO_QUANTILES = np.linspace(0.02, 0.98, 25)
 PSEUDO_WEIGHT = 20.0
@@ -70,7 +71,7 @@ def recalibrate(
 
 
 def _platt(p: FloatArray, x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return p with the most probable shift and slope of its logits."""
+    """Fit the shift a and the slope b on x, y and weights; return the recalibrated p."""
     z = bounded_logit(x)
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:

@@ -1,7 +1,8 @@
 """The sample: rows in memory, along their principal axes, assigned to folds.
 
-It has all rows, if they are not too many. Otherwise it has rows of every class, spread evenly over
-their distance from the mean; the other rows are judged by the same model, block by block.
+If there are few enough rows, the sample has all labelled rows. Otherwise it has rows of every
+class, spread evenly over their distance from the mean. The remaining rows are judged by the same
+model, block by block.
 """
 
 import warnings
@@ -37,8 +38,8 @@ N_FOLDS = 5
 
 NO_GROUP = -1
 
-# Names of arrays stored with the rows: codes of the labels, NO_LABEL for rows without one;
-# `all_groups` and `shared` of a `Sample`; the groups if copies of rows of the sample join theirs.
+# Names of columns stored with the rows: codes of the labels, NO_LABEL for none; `all_groups` and
+# `shared` of a `Sample`; and the groups of `joined_groups`.
 GIVEN, GROUP, SHARED, JOINED = "given", "group", "shared", "joined"
 
 # Cost: maximum number of rows, and of rows times classes, for fitting the weights. With so many
@@ -67,8 +68,8 @@ class Sample:
     n_classes: int
     whole: Coordinates  # of all rows
     searched: Coordinates  # of these rows, along SEARCH_AXES of the leading axes
-    all_groups: IntArray  # (n_rows,), as `groups`; NO_GROUP if the sample has no row of the group
-    shared: BoolArray  # (n_rows,), whether a row's group has other rows, in the sample or not
+    all_groups: IntArray  # (n_rows,), groups of all rows; NO_GROUP if none is in the sample
+    shared: BoolArray  # (n_rows,), whether a row's group has other rows, among all rows
     copy_distance: float = 0.0  # maximum distance of copies, after scaling to unit length
     n_copies: int = 0  # number of rows whose copies are all in the same fold
     n_split: int = 0  # number of rows with a copy in another fold
@@ -82,8 +83,8 @@ class Sample:
     def model_rows(self) -> IntArray:
         """Rows for fitting the weights: whole folds, then some rows of the next fold.
 
-        The rows of the next fold are spread evenly over the distance from the mean, so that they
-        do not depend on the order of the rows.
+        The rows of the next fold are spread evenly over the distance from the mean. So they do not
+        depend on the order of the rows.
         """
         most = min(MODEL_ROWS, MODEL_CELLS // self.n_classes + 1)
         if len(self.codes) <= most:
@@ -144,8 +145,9 @@ def draw_sample(
 ) -> Sample:
     """Return the sample of prepared rows with given labels; rows without one have code -1.
 
-    `whole` are all prepared rows, in memory or remote. `codes`, `weights`, `groups` and `order`,
-    the distance from the mean, are (n_rows,). `cv` is a splitter, or None for the default folds.
+    `whole` are all prepared rows, in memory or remote. `codes`, `weights`, `groups` and `order`
+    (the distance from the mean) have shape (n_rows,). `cv` is a number of folds, a splitter, pairs
+    of training and held-out rows, or None for the default folds.
     """
     n_classes = whole.rows.n_classes
     counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
@@ -167,7 +169,7 @@ def draw_sample(
             order[index], codes[index], n_folds, groups=own, random_state=random_state
         )
         if not folds.any():
-            problem = "keeps all rows with a label together"
+            problem = "puts all rows with a label into one group"
             raise ArgumentError("groups", problem, "pass at least two groups of such rows.")
     else:
         folds = _folds_of(cv, codes, groups, index)
@@ -221,8 +223,7 @@ def _of_all_rows(
 ) -> tuple[IntArray, BoolArray]:
     """Return each row's group in the sample, and whether this group has other labelled rows.
 
-    `own` (n,) are the groups of the rows of the sample, `groups` (n_rows,) those that the user
-    passed.
+    `own` (n,) are the groups of the rows of the sample; `groups` (n_rows,) are those of the user.
     """
     found = np.full(len(codes), NO_GROUP, dtype=np.intp)
     shared = np.zeros(len(codes), dtype=bool)
@@ -238,10 +239,10 @@ def _of_all_rows(
 
 
 def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
-    """Return groups merged with groups of copies.
+    """Return the user's groups, merged if they share copies.
 
-    Copies may link many groups to one that is larger than a fold. Then most rows would be held out
-    at once, and judged by the few others. So the groups in such a chain are not merged.
+    Copies may link many groups into a chain that is larger than a fold. Then most rows would be
+    held out at once, and fits would have few rows. So the groups of such a chain are not merged.
     """
     chains = merge_groups(groups, copies)
     is_large = np.bincount(chains)[chains] > len(chains) / n_folds
@@ -249,7 +250,7 @@ def with_copies(groups: IntArray, copies: IntArray, n_folds: int) -> IntArray:
 
 
 def _count_copies(copies: IntArray, folds: IntArray) -> tuple[int, int]:
-    """Return two counts: rows whose copies are all in their fold, and rows with other copies."""
+    """Count rows whose copies are all in their fold, and rows with a copy in another fold."""
     _, copy_of, sizes = np.unique(copies, return_inverse=True, return_counts=True)
     placed = np.unique(np.column_stack([copy_of, folds]), axis=0)
     n_places = np.bincount(placed[:, 0], minlength=len(sizes))
@@ -273,9 +274,10 @@ def spread_rows(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: i
 
 
 def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray) -> IntArray:
-    """Return the fold that holds out each row, by a splitter or pairs; raise unless there is one.
+    """Return for each row of the sample the fold of `cv` that holds it out.
 
-    Folds that hold out none of these rows are ignored.
+    Raise if a labelled row is held out more than once or never. Folds that hold out no row of the
+    sample are ignored.
     """
     n_rows = len(codes)
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):

@@ -1,8 +1,8 @@
 """The verdict on every row: its most probable classes, and whether its label is wrong.
 
-Rows of the sample are judged by cross-validated fits. Other rows were used in no fit and are judged
-block by block, by the mean of the fits of all folds and by the leave-one-out discriminant of all
-rows. Rows whose group is in the sample are judged by the fits without that group.
+Rows of the sample are judged by cross-validated fits. Rows outside the sample are judged block by
+block, by two kinds of fits: the mean of the fits of all folds, and the leave-one-out discriminant
+of all rows. If the group of such a row is in the sample, the fits without that group judge it.
 """
 
 from collections.abc import Callable
@@ -39,21 +39,21 @@ LIKELY_WRONG = 0.5  # above this probability, a label is more likely wrong than 
 # Why the lower bound of the share of wrong labels is 0. A held-out likelihood cannot distinguish
 # uniform noise from a classifier of low confidence, unless there are many rows.
 WHY_ZERO = (
-    "The lower bound is 0 because these labels alone cannot tell label errors from overlapping "
-    "classes: check some flagged rows to settle it."
+    "The lower bound is 0 because these labels alone cannot distinguish label errors from "
+    "overlapping classes: check some flagged rows."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class LabelVerdict:
-    """The result for every row."""
+    """The verdict on every row: the most probable classes, and whether the label is wrong."""
 
     codes: IntArray  # (n_rows,), given labels; NO_LABEL for none
     first: IntArray  # (n_rows,), the most probable class, without regard to the label
     second: IntArray  # (n_rows,), the second most probable class
-    confidence: FloatArray  # (n_rows,), probability of the first
-    runner_up: FloatArray  # (n_rows,), probability of the second
-    doubt: FloatArray  # (n_rows,), probability that the label is wrong; NaN without one
+    confidence: FloatArray  # (n_rows,), probability of the class `first`
+    runner_up: FloatArray  # (n_rows,), probability of the class `second`
+    doubt: FloatArray  # (n_rows,), probability that the label is wrong; NaN without a label
     share: float  # estimated share of wrong labels
     interval: tuple[float, float]  # interval of the share
     learnt: bool  # whether the features predict labels better than class frequencies alone
@@ -63,9 +63,9 @@ class LabelVerdict:
 
     @cached_property
     def eligible(self) -> BoolArray:
-        """Labels that may be flagged: another class is more probable, and the class has other rows.
+        """Labels that may be flagged (n_rows,): another class is more probable than the label.
 
-        The only row of a class cannot be judged.
+        The only row of a class is never flagged, because no fit can predict its class.
         """
         labelled = self.codes != NO_LABEL
         sizes = np.bincount(self.codes[labelled], minlength=self.n_classes)
@@ -101,7 +101,7 @@ def reach_verdict(
 ) -> LabelVerdict:
     """Return the verdict on the given labels (n_rows,) of all rows.
 
-    If there are rows outside the sample, `say` is called with a line after each tenth of them.
+    If there are rows outside the sample, `say` is called with a line after each tenth of all rows.
     """
     sample, last = anchored.sample, anchored.last
     log_p = last.model.log_probabilities(last.logits)
@@ -151,7 +151,7 @@ def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Labe
 def judge_columns(log_p: FloatArray, noise: FloatArray, codes: IntArray) -> FloatArray:
     """Return (n, 5): the two most probable classes, their probabilities, and P(label is wrong).
 
-    `log_p` (n, K) is overwritten.
+    `log_p` (n, K) are log-probabilities of the true class; they are overwritten. `noise` is Q.
     """
     rows, labelled = np.arange(len(codes)), np.flatnonzero(codes != NO_LABEL)
     own = codes[labelled]
@@ -169,8 +169,8 @@ def has_learnt(anchored: Anchored) -> bool:
     """Return whether the label model predicts labels better than class frequencies do.
 
     This is a one-sided test of the mean difference in held-out log-likelihood. Predictions must
-    also agree with the labels more often than by chance. Otherwise, the model could fit much noise
-    to a classifier that is always wrong, such as leave-one-out on random features.
+    also agree with the labels more often than by chance. On random features, leave-one-out
+    predictions are mostly wrong, and a label model with much noise could still gain likelihood.
     """
     sample, first = anchored.sample, anchored.first
     n_classes, weights = sample.n_classes, sample.weights
@@ -187,8 +187,8 @@ def has_learnt(anchored: Anchored) -> bool:
 def share_interval(anchored: Anchored) -> tuple[float, float]:
     """Return a lower and an upper bound of the share of wrong labels.
 
-    The lower bound is the smallest part of the noise that a test at level 5 % does not reject. For
-    the upper bound, every label that a held-out classifier contradicts counts as wrong, and the
+    For the lower bound, the noise is reduced as far as a test at level 5 % does not reject it. For
+    the upper bound, every label that differs from the held-out prediction counts as wrong, and the
     other labels count by their probability. Both bounds are widened by two standard errors.
     """
     sample, stage, share = anchored.sample, anchored.first, anchored.share_wrong
@@ -213,11 +213,11 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
 class BlockJudge:
     """Judges blocks of rows by fits without their groups.
 
-    A row outside the sample was used in no fit. Its group may be in the sample: the user passed the
-    group, or a row of the sample is a copy. Then the row is judged by the fits without the group's
-    fold, and by the votes of other groups. Otherwise it is judged by the mean of the fits of all
-    folds. The discriminant of all rows leaves out only the row itself. If other rows of the group
-    have labels, the discriminants of the sample are used instead.
+    A row outside the sample was used in no fit, but its group may be in the sample: the user passed
+    the group, or a row of the sample is a copy. Then the row is judged by the fits without the
+    group's fold, and by the votes of other groups. Otherwise it is judged by the mean of the fits
+    of all folds. The discriminant of all rows leaves out only the row itself. So, if other rows of
+    the group have labels, the discriminants of the sample are used instead.
     """
 
     points: FloatArray  # (n, m), of the sample
@@ -290,7 +290,7 @@ class BlockJudge:
         return log_softmax(logits)
 
     def _nearest(self, points: FloatArray, group: IntArray) -> IntArray:
-        """Return the nearest rows of the sample, of other groups, for each row."""
+        """Return the nearest rows of the sample for each row, without rows of its own group."""
         n_nearest = max(n_voters for _, n_voters in self.voters)
         nearest = np.empty((len(points), n_nearest), dtype=np.intp)
         alone, held = (np.flatnonzero((group == NO_GROUP) == each) for each in (True, False))
@@ -302,10 +302,10 @@ class BlockJudge:
 
 @dataclass(frozen=True, eq=False)
 class FoldLogits:
-    """Coefficients of the fit without each fold, and the mean of all of them."""
+    """Coefficients of one fit per fold, without the fold's rows, and the mean of these fits."""
 
-    coef: FloatArray  # (folds + 1, K, m), the mean last, as number NO_FOLD
-    offset: FloatArray  # (folds + 1, K)
+    coef: FloatArray  # (folds + 1, K, m); the last entry, number NO_FOLD, is the mean
+    offset: FloatArray  # (folds + 1, K), intercepts
 
     @classmethod
     def zero(cls, sample: Sample) -> "FoldLogits":
@@ -330,7 +330,7 @@ class FoldLogits:
 
 @dataclass(frozen=True, eq=False)
 class PosteriorTargets:
-    """The posterior of the true classes as soft labels, computed on request."""
+    """The posterior of the true classes as soft labels, computed block by block when read."""
 
     judge: BlockJudge
     name: str = SOFT
@@ -358,9 +358,9 @@ def choose_flags(
 ) -> BoolArray:
     """Return flags for the eligible rows with the largest `doubt`.
 
-    There are at most `budget` flags, or as many as keep the mean doubt at `precision`. With
-    neither, their number maximises the expected F1, which is 2 · Σ_S doubt / (|S| + Σ doubt) for
-    flags S.
+    With `budget`, there are at most that many flags. With `precision`, there are as many flags as
+    possible with a mean doubt of at least `precision`. With neither, the number of flags maximises
+    the expected F1. For flagged rows S, this is 2 · Σ_S doubt / (|S| + Σ doubt).
 
     Examples
     --------
@@ -391,8 +391,7 @@ def choose_flags(
 def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> Matrix:
     """Return the share of each true class (row) with each given label (column).
 
-    It is sparse if there are many classes, with at most one entry per row of the data and per
-    class.
+    If there are many classes, the matrix is sparse.
     """
     if n_classes > MOST_DENSE:
         sizes = np.bincount(true, minlength=n_classes)

@@ -48,9 +48,9 @@ USUAL_PASSES = 10
 
 
 def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
-    """Warn if a fit has very many outputs; the warning estimates its time on this machine.
+    """Warn if a fit has very many outputs; the warning estimates the time on this machine.
 
-    There is no warning for rows in remote chunks, whose workers report progress.
+    There is no warning for Dask rows: Dask reports the progress of its workers.
     """
     if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
         return
@@ -86,9 +86,9 @@ STUDENT_RIDGE = 10.0
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Probe(LossParameters, FittedProbe):
-    """Base class of the probes, which fit softmax regressions in rounds.
+    """Base class of the probes that fit a softmax regression in each of several rounds.
 
-    The fields are the shared parameters; see `LinearProbe`.
+    The fields are the parameters of all these probes; see `LinearProbe`.
     """
 
     loss: str = "ce"
@@ -234,7 +234,7 @@ class Probe(LossParameters, FittedProbe):
         return self
 
     def _recipe(self, n_classes: int) -> Recipe:
-        """Return the recipe of the last round, with penalty and link to the earlier rounds."""
+        """Return the recipe of the last round, with its penalty; `teacher` links earlier rounds."""
         check_random_state("random_state", self.random_state)
         steps, whiten = self._rounds(n_classes), check_flag("whiten", self.whiten)
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(steps))

@@ -1,8 +1,8 @@
 """Checkpoints: the finished part of a fit in a file, from which an interrupted fit continues.
 
 The file has the finished rounds, the state at the end of the last round, and the candidates that a
-search has evaluated. It also has the settings, and digests of rows, labels and classes. The
-checkpoint of another fit is rejected.
+search has evaluated. To identify the fit, it also has the settings, and digests of rows, labels and
+classes. A fit rejects the checkpoint of a different fit.
 """
 
 import hashlib
@@ -28,13 +28,14 @@ from twohot.probes.recipe import Round
 from twohot.rows import Block, ClusterLostError, Coordinates, Preparation, Rows, Terms, lost_after
 from twohot.solve import Evaluation
 
-# Fingerprint of the rows: it differs for other rows and for another order -------------------------
+# Fingerprint of the rows: it identifies the rows and their order ----------------------------------
 # Row i gets M pseudo-random numbers u_i from its position. With S = Σ_i u_i φ(x_i)ᵀ (M, d) and
 # weights w,
 #
 #     S Sᵀ / Σ_i ‖φ(x_i)‖²        and        Σ_i u_i w_i / √(Σ_i w_i²)
 #
-# do not depend on rotations of the features, nor (up to rounding) on the blocks.
+# do not depend on rotations of the features or (up to rounding) on the blocks. φ(x) is the prepared
+# row, d its length.
 
 # M: a single number could agree by chance, but not all entries of S Sᵀ.
 N_DRAWN = 4
@@ -98,13 +99,13 @@ class Checkpoint:
         self._finished: dict[str, dict[str, Any]] = self._load()
 
     def rounds(self, of: str = "") -> list[Round]:
-        """Return the finished rounds of a probe."""
+        """Return the finished rounds saved under the name `of`."""
         names = (f"{of}round {number}" for number in range(1, len(self._finished) + 1))
         found = (self._record(Round, name) for name in names)
         return [made for made in found if made is not None]
 
     def last_end(self) -> Evaluation | None:
-        """Return the evaluation at the end of the last round."""
+        """Return the evaluation at the end of the last finished round; None if there is none."""
         return self._record(Evaluation, "end")
 
     def add_round(self, made: Round, end: Evaluation, of: str = "") -> None:
@@ -172,7 +173,7 @@ class Checkpoint:
 
 
 def _agree(stored: FloatArray, sums: FloatArray) -> bool:
-    """Return whether sums are equal up to rounding."""
+    """Return whether stored and new sums are equal up to rounding."""
     if stored.shape != sums.shape:
         return False
     return bool(np.linalg.norm(stored - sums) <= SAME_ROWS * np.linalg.norm(sums))
@@ -191,7 +192,7 @@ def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) ->
 
 @contextmanager
 def resumable(path: str | os.PathLike[str] | None) -> Iterator[None]:
-    """If the cluster is lost, add to the error how to continue from the checkpoint."""
+    """If the Dask cluster is lost, add to the error how to continue from the checkpoint."""
     try:
         yield
     except ClusterLostError as error:
@@ -233,7 +234,7 @@ def checkpoint_at(
 
 
 def _drawn_along(coordinates: Coordinates) -> FloatArray:
-    """Return the fingerprint of the axes: random coefficients along them, on the features.
+    """Return the fingerprint of the axes: random coefficients, converted from axes to features.
 
     A checkpoint stores coefficients along the axes, and another machine may flip the sign of an
     axis. Axes with little variance are arbitrary, so they have little weight in the fingerprint.

@@ -1,15 +1,16 @@
 """Linear discriminant analysis: one mean per class and a shared, shrunk covariance.
 
-Along m axes, with weights n_k of the rows of class k, N of all rows, and means u_k,
+Let z_i be row i along m axes, w_i its weight and k(i) its class. Class k has total weight n_k and
+mean u_k; all rows have weight N. Then
 
     S = Σ_i w_i (z_i - u_k(i)) (z_i - u_k(i))ᵀ / N,        Σ = (1 - γ) S + γ tr(S)/m · I,
     logit_k(z) = zᵀ Σ⁻¹ u_k - ½ u_kᵀ Σ⁻¹ u_k + log(n_k / N).
 
-The axes are the eigenvectors of S: Σ is diagonal there for any shrinkage γ, so its inverse is a
-division. They span the leading principal axes of the rows, which are half-whitened first; without
-this, tr(S)/m would be dominated by the few axes of largest variance. A few axes of nearly equal
-variance are not whitened: the classes may then have equal variance in every direction, which
-shrinkage to I assumes.
+The axes are the eigenvectors of S, so Σ is diagonal for any shrinkage γ, and its inverse is a
+division. They span the leading principal axes of the rows. The rows are half-whitened first:
+otherwise, the few axes of largest variance would dominate tr(S)/m. If there are only a few axes, of
+nearly equal variance, rows are not whitened: the classes may then have equal variance in every
+direction, which shrinkage to I assumes.
 
 A class without rows gets the mean of all rows. Every class has at least the prior of half a row.
 
@@ -27,7 +28,7 @@ By Sherman and Morrison, with e = f / (1 - f rᵀD⁻¹r), for any vectors a and
 
     aᵀ Σ'⁻¹ b = aᵀD⁻¹b + e (aᵀD⁻¹r) (rᵀD⁻¹b).
 
-The preparation of rows and the axes are those of all rows: they do not depend on labels.
+The preparation of rows and the axes are computed from all rows, without the labels.
 """
 
 from dataclasses import dataclass, replace
@@ -60,12 +61,12 @@ LEAST_ROWS = 0.5
 class ClassMoments:
     """Class means and the pooled covariance, along axes on which it is diagonal."""
 
-    read: FloatArray  # (d, m), the basis that rows are projected on
-    vectors: FloatArray  # (m, m), axes as columns, in float64, on the projected rows
+    read: FloatArray  # (d, m), basis: rows are first projected on its columns
+    vectors: FloatArray  # (m, m), axes of the projected rows as columns, in float64
     variances: FloatArray  # (m,), variances of rows around their class mean: the eigenvalues of S
-    means: FloatArray  # (K, m), of the rows of each class
-    weights: FloatArray  # (K,), of the rows of each class
-    mean: FloatArray  # (m,), of all rows
+    means: FloatArray  # (K, m), mean row of each class
+    weights: FloatArray  # (K,), total weight of each class
+    mean: FloatArray  # (m,), mean of all rows
     least_spread: float  # lower bound for tr(S)/m
     equal_spread: bool = False  # whether there are few axes of nearly equal variance
 
@@ -81,7 +82,7 @@ class ClassMoments:
 
 
 def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> ClassMoments:
-    """Return the class moments along the `n_axes` leading axes.
+    """Return class means and covariance, computed along the `n_axes` leading axes of the rows.
 
     The rows are half-whitened, unless there are few axes of nearly equal variance.
     """
@@ -96,7 +97,7 @@ def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> C
 
 
 def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -> ClassMoments:
-    """Return the class moments along the `n_axes` leading axes of half-whitened rows.
+    """Return class means and covariance, along the `n_axes` leading axes of half-whitened rows.
 
     An audit always half-whitens. Rows with wrong labels increase the variance of their class in the
     direction of other classes. With equal variances in all directions, classes would then overlap.
@@ -107,7 +108,7 @@ def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -
 
 
 def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:
-    """Read labelled rows once; return the moments of each class in the span of `basis`."""
+    """Read labelled rows once; return class means and covariance of rows projected on `basis`."""
     weights, sums, squares = rows.sum(class_terms, basis.astype(rows.dtype), rows.n_classes)
     total, n_axes = weights.sum(), basis.shape[1]
     mean = sums.sum(axis=0) / total
@@ -161,7 +162,7 @@ def discriminant_coef(moments: ClassMoments, shrinkage: float) -> tuple[FloatArr
 def discriminant_round(
     coordinates: Coordinates, moments: ClassMoments, shrinkage: float, n_passes: float
 ) -> Round:
-    """Return the record of a fit, with coefficients on the user's features."""
+    """Return the discriminant as the record of a round, with coefficients on the features."""
     coef, offset = discriminant_coef(moments, shrinkage)
     if coordinates.rows.intercept:
         coef = np.column_stack([coef, offset])
@@ -194,7 +195,7 @@ SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 # to the mean variance would then hide all features except the one of largest variance.
 ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
 
-# Maximum number of rows for the comparison, to limit its cost of three products per shrinkage. The
+# Maximum number of rows for comparing shrinkages, because each takes three matrix products. The
 # best shrinkage on so many rows is nearly always the best on all rows, or next to it and as good.
 COMPARED_ROWS = 4_000
 
@@ -225,8 +226,8 @@ def choose_shrinkage(
 ) -> float:
     """Return the shrinkage whose leave-one-out predictions agree best with the labels.
 
-    Of equally good ones, it is the largest. If there are many rows, a sample is used. The sample
-    depends on the content of the rows, not on their order.
+    If several are equally good, it is the largest of them. If there are many rows, a sample is
+    used. The sample depends on the content of the rows, not on their order.
     """
     shrinkages = shrinkages_for(moments) if shrinkages is None else shrinkages
     if rows.n_samples > most_rows:
@@ -241,7 +242,7 @@ def choose_shrinkage(
 
 
 def content_keys(block: Block) -> FloatArray:
-    """Return (rows, 2): the label, and the sum of the absolute entries. A kernel."""
+    """Return (rows, 2), the sort key of a row: label, and sum of absolute entries. A kernel."""
     sizes = np.abs(block.prepared()).sum(axis=1, dtype=np.float64)
     return np.column_stack([block.columns[LABELS], sizes])
 
@@ -279,7 +280,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, block: Block, basis: FloatArray, moments: ClassMoments) -> "LeftOut":
-        """Return the rows of a block along the axes, and the changes."""
+        """Return the rows of a block along the axes, and the moments without each row."""
         # Project exactly as for the moments. If a single row causes all variance of its class, the
         # variance without it must be zero up to rounding.
         z = along(block, basis) @ moments.vectors

@@ -18,8 +18,8 @@ from twohot.probes.inputs import check_rows_to_fit, row_weights
 from twohot.probes.rounds import LABELS, restore_on_failure
 from twohot.rows import Rows, one_blas_thread
 
-# Minimum shrinkage. Without shrinkage the covariance may be singular. With less shrinkage, the
-# leverage of a row in a small dataset may be one up to rounding.
+# Minimum shrinkage. Without shrinkage the covariance may be singular. With a smaller one, rounding
+# may make the leverage of a row in a small dataset one, which leave-one-out cannot use.
 LEAST_SHRINKAGE = 1e-6
 
 
@@ -27,19 +27,20 @@ LEAST_SHRINKAGE = 1e-6
 class DiscriminantProbe(FittedProbe):
     """Linear discriminant analysis with a shrunk covariance, fitted in closed form.
 
-    Each class has its own mean; all share one covariance. It is shrunk towards its mean variance,
-    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity, along the m leading principal axes of the
-    prepared rows. Each axis is first multiplied by (variance + mean variance / 10)^(-1/4), unless
-    there are fewer than 64 axes and no variance is ten times another. The result is a linear probe
-    with an intercept, which contains the class priors.
+    Each class has its own mean; all classes share one covariance S, along the m leading principal
+    axes of the prepared rows. S is shrunk towards its mean variance:
+    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity. Each axis is first multiplied by
+    (variance + mean variance / 10)^(-1/4). This step is left out if there are fewer than 64 axes
+    and no variance is ten times another. The result is a linear probe with an intercept, which
+    contains the class priors.
 
     Parameters
     ----------
     shrinkage : float or "auto"
         Share of the mean variance in the covariance, 1e-6 to 1. "auto" chooses the value whose
         leave-one-out predictions agree best with the given labels, among .003, .03, .1, .3 and .6.
-        With fewer than 64 axes it also tries 1e-6 and 1e-4 (if there are four rows per axis) and 1
-        (if the axes vary nearly alike).
+        With fewer than 64 axes, "auto" tries more values: 1e-6 and 1e-4 if there are four rows per
+        axis, and 1 if the variances along the axes are nearly equal.
     n_axes : int
         Maximum number of leading principal axes.
     center, normalize, dtype, n_jobs, verbose
@@ -64,7 +65,7 @@ class DiscriminantProbe(FittedProbe):
     >>> probe.shrinkage_
     0.3
 
-    Exact leave-one-out predictions:
+    Accuracy of exact leave-one-out predictions:
 
     >>> logits = probe.fit_leave_one_out(X[:1000], y[:1000])
     >>> print(f"{(logits.argmax(axis=1) == y[:1000]).mean():.2f}")
@@ -96,9 +97,9 @@ class DiscriminantProbe(FittedProbe):
     ) -> FloatArray:
         """Fit the probe; return logits in which each row is predicted by a fit without it.
 
-        They are exact for a fixed shrinkage and for the preparation computed from all rows. A row
-        is left out with its whole weight. A class whose only row is left out gets the mean of the
-        other rows and the prior of half a row.
+        The logits are exact for a fixed shrinkage and for the preparation computed from all rows. A
+        row is left out with its whole weight. If it is the only row of its class, the class gets
+        the mean of all other rows and the prior of half a row.
 
         Parameters
         ----------

@@ -98,19 +98,19 @@ def predicted_rows(
     intercept: FloatArray,
     function: Callable[[FloatArray], NDArray[Any]],
 ) -> NDArray[Any]:
-    """Return a function of the logits of stored rows. A kernel."""
+    """Prepare the stored rows of a block, and return `function(logits)`. A kernel."""
     check_finite("X", block.x, block.first)
     prepared = preparation.apply(block.x, np.empty(block.x.shape, coef.dtype))
     return function(prepared @ coef.T + intercept)
 
 
 def outputs(logits: FloatArray) -> FloatArray:
-    """Return probabilities."""
+    """Return the class probabilities for logits (rows, K)."""
     return softmax(logits)[0]
 
 
 def most_likely(logits: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the most likely class."""
+    """Return the most likely class of each row of logits (rows, K)."""
     return np.asarray(classes[logits.argmax(axis=1)])
 
 
@@ -195,8 +195,9 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict`.
 
-        Rows of classes that the probe was not trained on count as wrong. In cross-validation, all
-        rows of a rare class may be in one fold. An error is raised if no label in `y` is known.
+        Rows of classes that the probe was not trained on count as wrong: in cross-validation, all
+        rows of a rare class may be in one fold. If the probe knows no label in `y`, an error is
+        raised.
         """
         check_same_rows(X, y=y, sample_weight=sample_weight)
         predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
@@ -217,7 +218,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _map_logits(
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return a function of the logits of all rows of X, by blocks; lazy for a Dask X."""
+        """Return `function(logits)` for all rows of X, computed by blocks; lazy for a Dask X."""
         example = example_row(X)
         stored = check_features(self, X if example is None else example, reset=False)
         dtype = choose_precision(self.dtype, stored)
@@ -290,7 +291,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probe
 
     def _notes(self) -> dict[str, Any]:
-        """Return state of a subclass for the file, as JSON."""
+        """Return the additional state of a subclass as JSON, for `save`."""
         return {}
 
     def _take_notes(self, notes: dict[str, Any]) -> None:

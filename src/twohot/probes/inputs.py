@@ -87,7 +87,7 @@ def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
 
 
 def check_same_rows(X: Matrix, **others: Any) -> None:
-    """Raise if a pandas argument has another index than X, or the same in another order."""
+    """Raise if the index of a pandas argument differs from that of X, or its order does."""
     index = pandas_index(X)
     for name, data in others.items():
         check_same_index(name, data, "X", index)

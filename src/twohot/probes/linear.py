@@ -23,19 +23,19 @@ class LinearProbe(Probe):
         the mean squared norm of the prepared features (1 if normalised). The default is 50 for
         cross-entropy and 10 for generalised cross-entropy.
     l2 : float, optional
-        The coefficient itself, in mean loss + ½·l2·‖coef‖². Give either `ridge` or `l2`.
+        Coefficient of the penalty in mean loss + ½·l2·‖coef‖². Give either `ridge` or `l2`.
     gce_power : float
         The power q of generalised cross-entropy, in (0, 1]; near 0 it equals cross-entropy.
     start : {"teacher", "zero"} or array of shape (n_classes, n_features)
         Initial coefficients for generalised cross-entropy, which is not convex. "teacher" is the
         previous round, or a cross-entropy fit in the first round.
     center, normalize : bool
-        Whether to subtract the training mean from rows, and then to scale them to unit norm. This
-        suits embeddings. With few features (iris has four), use `normalize=False` and an intercept.
+        Whether to subtract the training mean from rows, and then to scale them to unit norm. Both
+        suit embeddings. With few features (iris has four), use `normalize=False` and an intercept.
     fit_intercept : bool or "auto"
-        Whether to fit an unpenalised intercept per class. Without it, centred features cannot
-        represent that a class is rare. "auto" fits it with `class_weight` only: the paper has no
-        intercept, and on balanced classes it costs passes without a gain.
+        Whether to fit an unpenalised intercept per class. Without it, a probe on centred features
+        cannot represent that a class is rare. "auto" fits it only if `class_weight` is set: the
+        paper has no intercept, and on balanced classes it costs passes without a gain.
     class_weight : dict, "balanced" or None
         Class weights as in scikit-learn. The weight of a row is that of its label or, for soft
         targets, the mean of their weights.
@@ -43,7 +43,7 @@ class LinearProbe(Probe):
         Whether to half-whiten prepared rows: project them on their (at most 512) leading
         principal axes, each scaled by (its variance + a tenth of the mean variance)^(-1/4). The
         penalty, and s of `ridge`, then refer to these rows. This often helps on embeddings of
-        images. `coef_` stays on the prepared features.
+        images. `coef_` still applies to the prepared features.
     tol : float
         Stop if the norm of the gradient, relative to its norm at zero coefficients, is this small.
     max_iter : int
@@ -148,7 +148,8 @@ class PartialLabelProbe(Probe):
     Parameters
     ----------
     n_candidates : int
-        Number of labels kept, at most n_classes - 1. Tied outputs at the boundary share its weight.
+        Number of the teacher's labels in the target, at most n_classes - 1. If outputs tie for the
+        last place, they share its weight.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional

@@ -22,7 +22,7 @@ BLOCK_ROWS, BLOCK_NUMBERS = 10_000, 2**24
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A probe, and the predictions of it that are written."""
+    """A probe, and which of its predictions are written to tables."""
 
     probe: FittedProbe
     all_probabilities: bool = False  # a column for every class

@@ -13,7 +13,7 @@ TEACHER, ROBUST, DISCRIMINANT = "teacher", "robust", "discriminant"
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of one round, linked to the recipe of its teacher.
+    """Loss, penalty and targets of one round; `teacher` is the recipe of the round before.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Recipe:
         return plain.half_whitened() if self.whiten else plain
 
     def penalty(self, coordinates: Coordinates) -> float:
-        """Return the l2 of the last round on given rows."""
+        """Return the coefficient l2 of this round's penalty, for rows in these coordinates."""
         if self.l2 is not None:
             return self.l2
         return (self.ridge or 0.0) * coordinates.unit_penalty
@@ -70,7 +70,7 @@ def recipe_from_json(fields: dict[str, Any]) -> Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One fit of a probe: its coefficients and the certificate of their optimality."""
+    """One fit of a probe: its coefficients, and the size of the remaining gradient."""
 
     coef: FloatArray  # (n_classes, n_features), in the space of the prepared features
     intercept: FloatArray  # (n_classes,), zeros if none was fitted
@@ -80,7 +80,7 @@ class Round:
     value: float  # mean loss + ½·l2·‖coef‖²
     n_iter: int  # steps of the fit; those for the start of a robust fit do not count
     n_passes: float  # products over all rows / 2, including those for the start
-    gradient_norm: float  # of the gradient, relative to its norm at zero coefficients
+    gradient_norm: float  # norm of the gradient, relative to its norm at zero coefficients
     converged: bool  # gradient_norm ≤ tol
 
 

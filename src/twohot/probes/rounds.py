@@ -1,4 +1,4 @@
-"""Fit the rounds of a recipe: each round fits targets made from the last round's outputs.
+"""Fit the rounds of a recipe: each round fits targets made from the previous round's outputs.
 
 One loop runs every recipe. The first round (the teacher) fits the given targets. Each later round
 fits targets that its recipe derives from the outputs of the previous round. Labels, soft labels and
@@ -29,8 +29,9 @@ from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, Coordinates, Rows, Terms
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 
-# Outputs within this relative distance of the boundary share its weight. Outputs of two fits to the
-# default tolerance differ by about this much.
+# The boundary is the smallest output that is kept as a candidate. Outputs within this relative
+# distance of it share its weight. Outputs of two fits to the default tolerance differ by about this
+# much.
 TIE_TOLERANCE = 1e-6
 
 LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
@@ -69,7 +70,7 @@ class StoredTargets:
 
 @dataclass(frozen=True, eq=False)
 class OutputTargets:
-    """The outputs of the previous round, computed on request."""
+    """The outputs of the previous round, computed block by block when a pass needs them."""
 
     coef: FloatArray  # (K, d), on the features of the rows
     name: str = "outputs"
@@ -82,7 +83,7 @@ class OutputTargets:
 def next_targets(coordinates: Coordinates, coef: FloatArray, step: Recipe) -> Targets:
     """Return the targets of a round, given the previous round's coefficients along the axes.
 
-    Targets are all outputs, or the top candidates; candidates are stored with the rows.
+    Targets are all outputs, or only the top candidates; candidates are stored with the rows.
     """
     rows = coordinates.rows
     outputs = OutputTargets(coordinates.on_rows(coef))
@@ -114,7 +115,7 @@ def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
 
 
 def signature_terms(block: Block, targets: Targets) -> Terms:
-    """Return Σ t r over a block, where r are two non-zero random numbers per row. A kernel."""
+    """Return Σ t r over a block: targets t, two non-zero random numbers r per row. A kernel."""
     numbers = np.random.default_rng(block.first).uniform(1, 2, (len(block), 2))
     return (np.asarray(sp.csr_array(targets.of(block)).T @ numbers),)
 
@@ -122,7 +123,7 @@ def signature_terms(block: Block, targets: Targets) -> Terms:
 def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     """Give equal weight to the classes with the largest outputs of each row.
 
-    Outputs that tie at the boundary, within 1e-6 of it, share the remaining weight:
+    Outputs that tie for the last place, within a relative 1e-6, share the remaining weight:
     with two candidates and outputs (.4, .2, .2, .2), the weights are (1/2, 1/6, 1/6, 1/6).
 
     Parameters
@@ -218,7 +219,8 @@ def fit_round(
     return solution, targets, coordinates.rows.n_passes - passes_before
 
 
-# Tied classes get this share of the previous round's differences: above rounding, below tolerance.
+# Coefficients of tied classes get this share of their differences in the previous round. It is
+# larger than rounding errors, and smaller than the tolerance of fits.
 TIE_BREAK = 1e-6
 
 # Coefficients of tied classes count as equal up to this relative difference. A non-convex loss may
@@ -229,10 +231,10 @@ SAME = 1e-3
 def _break_ties(
     coordinates: Coordinates, solution: Solution, targets: Targets, last: Evaluation
 ) -> Solution:
-    """Break ties between classes with equal targets by the previous round.
+    """Break ties between classes with equal targets by the previous round's coefficients.
 
-    Classes that are candidates of the same rows get equal coefficients up to the tolerance. Without
-    this function, the remaining error of the fit would decide between them.
+    Classes that are candidates of the same rows get coefficients that are equal up to the
+    tolerance. Without this function, the remaining error of the fit would decide between them.
     """
     coef = solution.evaluation.coef.copy()
     for tied in tied_classes(coordinates.rows, targets):

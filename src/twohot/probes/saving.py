@@ -3,7 +3,7 @@
     header    {"twohot": JSON of format_version, estimator, parameters, classes, rounds, …}
     tensors   "mean"; "round.1.coef", "round.1.intercept", …; "parameter.start" if it is an array
 
-Nothing is unpickled: a file holds numbers and text, and the name of a known estimator.
+Files are read without pickle: they hold numbers, text, and the name of a known estimator.
 """
 
 import json
@@ -99,8 +99,8 @@ DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, RecursionError),
     *(StopIteration, TypeError, ValueError),
 )
-# Fixed-width labels up to this size are allocated without a check of their lengths. The limit
-# prevents that a file requests any amount of memory.
+# Fixed-width labels up to this many bytes are allocated without a check of their lengths. Without a
+# limit, a file could request any amount of memory.
 LABEL_BYTES = 2**26
 ROUND_ARRAYS = ("coef", "intercept")
 
@@ -132,7 +132,7 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
 
 
 def read_state(path: str | os.PathLike[str]) -> FittedState:
-    """Return the fitted probe in a file; raise if it holds none."""
+    """Return the fitted probe in a file; raise if the file has no probe."""
     text, tensors = _read(Path(path))
     with file_named_in_errors(path):
         header = parse_json(text)
@@ -197,7 +197,7 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def _encode(name: str, value: Any) -> Any:
-    """Return a parameter as JSON; lists of pairs keep the type of the keys of a dict."""
+    """Return a parameter as JSON; a dict becomes a list of pairs, to keep the type of its keys."""
     if isinstance(value, dict):
         labels, weights = np.array(list(value)), [float(weight) for weight in value.values()]
         return {"labels": _encode_labels(name, labels), "weights": weights}

@@ -1,7 +1,8 @@
 """Coordinates for a fit: principal axes, or the span of the rows if there are few rows.
 
-Coefficients are converted back to the user's features in steps: from axes to the features of the
-rows, and, if the rows themselves were written in other coordinates, from there to the original.
+Coefficients are converted back to the user's features in steps. The first step is from the axes to
+the columns of the stored rows. If these columns are coordinates too, a second step converts to the
+features.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from twohot.rows.rows import Block, Rows, Terms
 
 # Fewer samples than features: the same fit in N coordinates instead of d --------------------------
 # Coefficients at the optimum are linear combinations of the rows. So a fit in coordinates of the
-# span of the rows has the same optimum. With G = X Xᵀ and V the row weights,
+# span of the rows has the same optimum. With G = X Xᵀ and V the diagonal matrix of row weights,
 #
 #     √V G √V = U S² Uᵀ,      A = Xᵀ √V U / S  (d, rank),  AᵀA = I,
 #
@@ -44,7 +45,7 @@ class Span:
         return np.hstack([lifted, coef[:, rank:]])
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the coordinates: a projection on the span of the rows."""
+        """Convert coefficients on the features to coordinates, by projection on the span."""
         slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
         logits = np.concatenate(list(self.original.map(products_with, slopes)))
         return np.hstack([logits.T @ self.combination, intercept])
@@ -91,13 +92,13 @@ def gram_matrix(rows: Rows) -> FloatArray:
 
 
 def products_with(block: Block, others: FloatArray, first: int = 0) -> FloatArray:
-    """Return x · other in float64 for all others, for the rows from `first` on. A kernel."""
+    """Return the products of the block's rows from `first` on with `others`, float64. A kernel."""
     x = block.prepared()[max(first - block.first, 0) :]
     return np.asarray(x.astype(np.float64) @ others.T)
 
 
 def shared_rows(block: Block) -> Terms:
-    """Return Σ shareᵀ x in float64, (K, d). A kernel."""
+    """Return Σ shareᵀ x in float64, (K, d); `share` is a column of the rows. A kernel."""
     return (block.columns["share"].T @ block.prepared().astype(np.float64),)
 
 
@@ -118,7 +119,7 @@ class Coordinates:
         return square / (self.rows.n_classes * self.rows.total_weight)
 
     def on_rows(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the features of the rows, in the precision of a pass."""
+        """Convert coefficients along the axes to the columns of the rows, in a pass's precision."""
         return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
 
     def along_axes(self, moment: FloatArray) -> FloatArray:
@@ -158,9 +159,9 @@ class Coordinates:
     def in_axes(self, index: IntArray | None = None) -> "Coordinates":
         """Return rows stored along their axes in memory, so that passes convert no coordinates.
 
-        This takes memory for one number per row and axis. It saves time in many fits on rows that
-        are not many times as many as the features: otherwise each conversion of coordinates takes
-        as long as a pass over 2 · n_features rows.
+        This takes memory for one number per row and axis. Without it, each conversion of
+        coordinates takes as long as a pass over 2 · n_features rows. So it saves time in many fits,
+        unless there are many times as many rows as features.
         """
         axes = self.axes
         if axes.basis is None:
@@ -172,7 +173,7 @@ class Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class Narrowed:
-    """The conversion back from a subset of the columns that rows are stored in."""
+    """The conversion back to features, if rows keep only the last of their stored columns."""
 
     whole: Coordinates
     n_axes: int
@@ -187,9 +188,9 @@ class Narrowed:
 
 
 def choose_coordinates(rows: Rows, *, exact: bool = True) -> Coordinates:
-    """Return coordinates for these rows; their number is at most that of rows and of features.
+    """Return coordinates for these rows, at most as many as rows and as features.
 
-    Axes need not be exact if they only speed up a fit.
+    Pass `exact=False` if the axes only speed up a fit.
     """
     if rows.n_samples < rows.n_columns:
         span = span_of(rows)
@@ -209,7 +210,7 @@ def prepare(
 ) -> tuple[Preparation, Coordinates]:
     """Return the preparation of rows, and the coordinates for a fit on them.
 
-    Axes need not be exact if they only speed up a fit. The other options are those of `Rows`.
+    Pass `exact_axes=False` if the axes only speed up a fit. Other options are those of `Rows`.
     """
     preparation = fit_preparation(
         X,

@@ -57,7 +57,7 @@ def column_here(name: str, values: Any) -> Any:
 
 
 class Chunk:
-    """Features of one chunk on a worker, with caches of their last reading."""
+    """Features of one chunk on a worker, with arrays cached when they were last read."""
 
     def __init__(self, x: Matrix) -> None:
         self.x = x
@@ -167,7 +167,9 @@ class ReadAgain(Sequence[Handle]):
 
 
 def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]:
-    """Return pairs of a chunk and positions in it, for sorted row numbers.
+    """Return for each chunk that has some of the rows its number and the positions in it.
+
+    `index` are ascending row numbers; `bounds` are the first row of each chunk, and the end.
 
     Examples
     --------

@@ -34,7 +34,7 @@ Reading: TypeAlias = tuple[Preparation | None, dict[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class ChunkSum:
-    """Sums over some chunks."""
+    """The sums of a kernel's terms over some chunks."""
 
     terms: Terms  # in float64
     row_products: int
@@ -57,7 +57,7 @@ def sum_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
 
 
 def sum_groups_of_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
-    """Return the sums of a kernel over the blocks of a chunk, by groups of rows."""
+    """Return the sums of a kernel over the blocks of a chunk, one sum per group of rows."""
     with _opened(place, *where) as (rows, (n_groups, *shared)):
         before = rows.n_row_products
         terms = rows.sum_groups(kernel, n_groups, *shared)
@@ -117,8 +117,8 @@ def _opened(
         raise ChunkError(f"chunk {number} ({place_of}) failed: {error!r}") from error
 
 
-# Number of sums that one task adds. A larger number waits for more chunks; a smaller one makes the
-# tree of tasks deeper.
+# Number of sums that one task adds. With more, a task waits for more chunks; with fewer, the tree
+# of tasks is deeper.
 FAN_IN = 8
 # Maximum number of chunks whose results are in this process at once.
 CHUNKS_AHEAD = 4
@@ -164,7 +164,7 @@ class DaskRows(Rows):
         return tuple(np.asarray(term, dtype=np.float64) for term in total.terms)
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
-        """Yield the result of a kernel for each block, in order; at most a few chunks ahead."""
+        """Yield the result of a kernel for each block, in order; compute a few chunks ahead."""
         for first in range(0, len(self.X.column.chunks), CHUNKS_AHEAD):
             some = range(first, min(first + CHUNKS_AHEAD, len(self.X.column.chunks)))
             for results in self.tasks.results(self._run(map_chunk, kernel, shared, some)):

@@ -67,7 +67,7 @@ class Tasks:
         self._dask = load_extra("dask", "dask", "Dask arrays and frames")
 
     def share(self, value: Any) -> Any:
-        """Return a delayed object of the value, which Dask does not inspect."""
+        """Return a delayed object that contains the value; Dask does not look inside the value."""
         return self._dask.delayed(value, pure=False, traverse=False)
 
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
@@ -75,7 +75,7 @@ class Tasks:
         return list(delayed)
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
-        """Return delayed objects of the calls."""
+        """Return one delayed object for each call `function(*arguments)`."""
         delayed = self._dask.delayed(function, pure=False)
         return [delayed(*call) for call in calls]
 
@@ -118,7 +118,7 @@ class ClusterTasks(Tasks):
         check_workers(client)
 
     def share(self, value: Any) -> Any:
-        """Return a future of the value, made by a task so that Dask can recompute it."""
+        """Return a future of the value; a task makes it, so that Dask can recompute it."""
         return self.run(_same, [(value,)])[0]
 
     def room(self) -> float:
@@ -129,12 +129,12 @@ class ClusterTasks(Tasks):
         return FEATURE_SHARE * float(sum(limits) or "inf")
 
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
-        """Return futures of the delayed objects, which are computed."""
+        """Start computing the delayed objects; return their futures."""
         with self._reaching_workers():
             return list(self.client.compute(list(delayed)))
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
-        """Return futures; the scheduler recomputes results that were lost with a worker."""
+        """Return one future per call; the scheduler recomputes results lost with a worker."""
         name = f"twohot-{function.__name__.strip('_')}"
         with self._reaching_workers(), warnings.catch_warnings():
             # Suppress the warning about large arguments: coefficients of many classes are large.

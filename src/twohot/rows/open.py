@@ -88,8 +88,8 @@ def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options
 
 
 # Checks of the size of features: the squares in a fit must be in the range of floats --------------
-# The mean is computed in two steps, offset + mean of (x - offset). So a large common offset causes
-# no rounding error, because sums are only as large as the differences.
+# The mean is computed as offset + mean of (x - offset). Sums are then only as large as the
+# differences, so that a large common offset causes no rounding error.
 
 # Rounding error of a mean over many rows, relative to the distances between rows. A row at a
 # smaller distance from the mean counts as the mean, because scaling would amplify its rounding
@@ -98,8 +98,8 @@ MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
 # A common offset is large if it is this many times the differences. A smaller offset costs at most
 # one digit, and its subtraction would take half of the time of a read.
 LARGE_OFFSET = 8.0
-# Factor between the norm of the rows and the largest or smallest float. Norms, and sums of many
-# products, must not overflow or underflow.
+# Least factors between the norm of the rows and the largest or smallest float: norms, and sums of
+# many products, must not overflow or underflow.
 NORM_ROOM, PRODUCT_ROOM = 2.0**4, 2.0**12
 
 
@@ -121,7 +121,7 @@ def large_offset(few: Matrix) -> FloatArray:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A row so far from the others that rounding makes the others equal."""
+    """A row so far from the rest that rounding makes all other rows equal."""
 
     name: object  # name or position of the row
     norm: float
@@ -135,7 +135,7 @@ class Outlier:
 def check_size(
     size: float, dtype: DTypeLike | None, *, normalize: bool, outlier: Outlier | None = None
 ) -> None:
-    """Raise if squares of the rows' norm would overflow or underflow in a fit."""
+    """Raise if the square of `size`, the norm of the rows, would overflow or underflow in a fit."""
     limits = np.finfo(np.dtype(dtype))
     least, most = NORM_ROOM * float(limits.tiny), float(limits.max) / NORM_ROOM
     if not normalize:
@@ -159,8 +159,8 @@ def safe_norm(vector: FloatArray) -> float:
     return largest * float(np.linalg.norm(vector / largest))
 
 
-# The size of rows is estimated from this many random rows. Every n-th row could differ from the
-# others systematically.
+# The size of rows is estimated from this many random rows. Taking every n-th row instead could be
+# biased, if the order of the rows is periodic.
 LOOK_ROWS = 200
 CORRECT_ROW = "correct or remove the row."
 
@@ -219,7 +219,7 @@ def fit_preparation(
         preparation = Preparation(mean, normalize, error)
     if outlier is not None:
         warnings.warn(
-            f"X has {outlier}: beside it they are nearly indistinguishable. Correct or "
+            f"X has {outlier}: compared with this row, they are nearly equal. Correct or "
             "remove the row.",
             UserWarning,
             stacklevel=1,  # raised at one place in the code, so that the warning is shown once
@@ -232,7 +232,7 @@ def _indistinguishable(
 ) -> ArgumentError:
     """Return the error for rows that differ by less than the rounding error of their mean."""
     if outlier is not None:
-        problem = f"has {outlier}, so {stored} cannot distinguish the others"
+        problem = f"has {outlier}, so {stored} cannot distinguish the other rows"
         return ArgumentError("X", problem, CORRECT_ROW)
     problem = f"has rows at distance {size:.1g} from a mean row of norm {safe_norm(mean):.1g}"
     advice = "subtract a common offset before you store them, or store them in a wider type."
@@ -244,9 +244,9 @@ def _outlier(
 ) -> Outlier | None:
     """Return a row whose distance dominates the mean of all rows; None if there is none.
 
-    After centring by a mean with such a row, all other rows are nearly equal. `distances` (sorted)
-    are those of a few rows from the offset; `shift` is the mean minus the offset. If the mean is
-    nearer to the offset than half of these rows, no row is searched.
+    After centring by a mean with such a row, all other rows are nearly equal. `distances` are those
+    of a few rows from the offset, sorted; `shift` is the mean minus the offset. If the mean is
+    nearer to the offset than half of these rows, there is no outlier, and rows are not read.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):

@@ -46,8 +46,8 @@ def widen(rows: NDArray[np.float16], out: NDArray[np.float32]) -> None:
     out *= BIAS
 
 
-# In this range, squares of norms neither overflow nor lose digits in float64. For other norms, the
-# row is first divided by a power of two.
+# In this range, squares of norms neither overflow nor lose digits in float64. If a norm is outside,
+# the row is first divided by a power of two.
 SAFE_NORMS = (1e-140, 1e140)
 
 
@@ -57,7 +57,7 @@ class Preparation:
 
     mean: FloatArray | None  # subtracted from every row; None: rows are not centred
     normalize: bool  # rows are then divided by their norm; a zero row stays zero
-    mean_error: float = 0.0  # rounding error of the mean, as a norm; a nearer row is the mean
+    mean_error: float = 0.0  # rounding error of the mean, as a norm; nearer rows count as the mean
 
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
         """Return 1/‖row‖ as a column; zero for a row that equals the mean up to rounding."""

@@ -1,17 +1,17 @@
 """Principal axes of the prepared rows, which are the coordinates of a fit.
 
-Let X'X/N = Q diag(variances) Qᵀ be the second moment. Along the axes Q, the curvature of the
-objective is nearly diagonal. Coefficients c in these coordinates are W = c Qᵀ on the features,
-and a moment M on the features is M Q in these coordinates. An intercept is its own axis. For many
-features only the leading axes are principal; the variances along the rest are taken to be equal.
+Let XᵀX/N = Q diag(variances) Qᵀ be the second moment. Along the axes, the columns of Q, the
+curvature of the objective is nearly diagonal. Coefficients c along the axes are W = c Qᵀ on the
+features, and a moment M on the features is M Q along the axes. An intercept is its own axis. For
+many features only the leading axes are computed; the variances along the rest are taken as equal.
 
 Each axis may have a scale s: rows along the axes are then X Q diag(s), and W = c diag(s) Qᵀ. A
 penalty on c then weighs some directions more than others. m half-whitened axes have
 
     s_j = (variances_j + FLOOR · Σ variances / m)^(-1/4),      m at most LEADING_AXES,
 
-halfway, in the logarithm, between the original rows and rows with equal variance along all axes:
-the directions that separate classes often do not have the largest variance.
+halfway, in the logarithm, between the original rows and rows with equal variance along all axes.
+This helps because directions that separate classes often do not have the largest variance.
 """
 
 from dataclasses import dataclass, replace
@@ -40,10 +40,10 @@ from twohot.rows.threads import map_on_cores
 # longer.
 CHUNK_CLASSES = 64
 
-# Subspace iterations of `leading_axes`, and its extra axes. On image features the first nine tenths
-# of the axes are then exact to four digits; the last ones have nearly equal variances and are
-# arbitrary. If the variance along one direction is 100,000 times that of the rest, the other axes
-# are less exact, and a fit takes more passes.
+# Subspace iterations of `leading_axes`, and the share of extra axes in them. On image features the
+# first nine tenths of the axes are then exact to four digits. The last tenth is arbitrary, because
+# its variances are nearly equal. If the variance along one direction is 100,000 times that of the
+# rest, the other axes are less exact, and a fit takes more passes.
 ITERATIONS = 3
 OVERSAMPLED = 1 / 8
 
@@ -103,7 +103,7 @@ Basis: TypeAlias = WholeBasis | ReflectedBasis
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
-    """Return an orthonormal basis whose last columns are the given axes and any intercept's."""
+    """Return an orthonormal basis; its last columns are `axes`, then the axis of an intercept."""
     d, m = axes.shape
     left, cosines, right = sl.svd(axes[d - m :])  # U, S, Yᵀ
     factor = np.zeros((d + intercept, m))
@@ -206,10 +206,10 @@ class PrincipalAxes:
         return scaled[: len(basis) - intercept, : len(self.variances) - intercept]
 
     def leading(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
-        """Return the leading axes and any intercept's, without axes of rounding-level variance.
+        """Return the leading axes, without axes whose variance is only rounding error.
 
-        The mean squared norm stays that of all axes, so that a ridge means the same penalty. The
-        floor of their whitening stays too.
+        The axis of an intercept is kept. `mean_square` stays that of all axes, so that a ridge
+        means the same penalty. The number that half-whitening adds to variances stays too.
         """
         first = self._first(most, intercept=intercept)
         if first == 0:
@@ -234,9 +234,9 @@ class PrincipalAxes:
         return axes.scaled_by(scale, float(variances @ scale[:n_axes] ** 2))
 
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
-        """Return the axes times a power of two that gives rows along them a norm near one.
+        """Return the axes times a power of two, so that rows along them have a norm near one.
 
-        So fits are identical, to the last bit, if all rows are multiplied by a power of two.
+        If all rows are multiplied by a power of two, fits then stay identical to the last bit.
         """
         _, exponent = np.frexp(self.mean_square)
         factor = 2.0 ** -(int(exponent) // 2)
@@ -323,7 +323,7 @@ def _sampled_moment(rows: Rows) -> Terms:
 
 
 def _principal(moment: FloatArray, n_leading: int, *, intercept: bool) -> tuple[Basis, FloatArray]:
-    """Return the axes of a second moment and the variances along them; an intercept's is last."""
+    """Return the axes of a second moment, and their variances; the axis of an intercept is last."""
     basis: Basis
     d = len(moment)
     if d > max(WIDE, LEADING_AXES):
@@ -339,14 +339,14 @@ def _principal(moment: FloatArray, n_leading: int, *, intercept: bool) -> tuple[
 
 
 def moment_terms(block: Block, below: int) -> Terms:
-    """Return Σ v x and Σ v ‖x‖²; for the sampled rows Σ v x xᵀ and Σ v. A kernel."""
+    """Return Σ v x and Σ v ‖x‖² of a block; of its sampled rows Σ v x xᵀ and Σ v. A kernel."""
     total, square, sample, weight = sample_terms(block, below)
     # An array times itself takes half the time of two arrays.
     return total, square, sample.T @ sample, weight
 
 
 def sample_terms(block: Block, below: int) -> Terms:
-    """Return Σ v x and Σ v ‖x‖²; the sampled rows times √v, and their Σ v. A kernel.
+    """Return Σ v x and Σ v ‖x‖² of a block; its sampled rows times √v, and their Σ v. A kernel.
 
     A row is sampled if `is_sampled(row, below)`.
     """

@@ -7,8 +7,8 @@ All code that reads rows is a kernel: a function of a block and of small shared 
     rows.map(kernel, *shared)            one result per block, in order
     rows.derive(name, kernel, *shared)   one result per row, stored with the rows
 
-Sums are identical, to the last bit, for any number of threads. The rows count how often they are
-multiplied by dense matrices: a pass is two such products over all rows.
+Sums are identical, to the last bit, for any number of threads. `Rows` counts its products with
+dense matrices: a pass is two such products over all rows.
 
 Rows in other containers are subclasses with their own `map`; see `twohot.rows.open`.
 """
@@ -40,7 +40,8 @@ class Block:
 
         z_i = s_i (x_i · w),        Σ_i e_i (s_i x_i) = Σ_i (s_i e_i) x_i.
 
-    Arrays are buffers that the next block of the same thread reuses, or cached: do not modify them.
+    Do not modify the arrays: they are cached, or are buffers that the same thread reuses for its
+    next block.
     """
 
     first: int  # number of the first row
@@ -78,7 +79,7 @@ class Block:
         return logits
 
     def gather(self, e: Matrix) -> FloatArray:
-        """Return eᵀφ(x) (K, d) for e (rows, K), which is CSR, or dense and then overwritten."""
+        """Return eᵀφ(x) (K, d) for e (rows, K), CSR or dense; a dense e is overwritten."""
         self.row_products += 0 if sp.issparse(e) else len(self)
         total = e.sum(axis=0) if self.intercept else None
         if self.scale is not None:
@@ -99,14 +100,14 @@ def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
 Kernel: TypeAlias = Callable[..., Any]
 Terms: TypeAlias = tuple[FloatArray, ...]
 
-# Entries of a block of features. Blocks are large enough for efficient matrix products and for a
-# low cost of adding sums. They are small enough (2 MB in float32) to stay in cache during a pass.
-# Half of this took 6 % longer for 2048 features, and equally long for 512; on busy cores, both took
-# a sixth longer.
+# Numbers in a block of features. Blocks are large enough for efficient matrix products, and so that
+# adding their sums is cheap. They are small enough (2 MB in float32) to stay in cache during a
+# pass. Blocks of half the size took 6 % longer for 2048 features, and equally long for 512; on busy
+# cores, they took a sixth longer for both.
 BLOCK_ENTRIES = 2**19
 LEAST_BLOCK_ROWS = 64
-# Minimum rows of a block with thousands of classes. Adding K × d numbers after every block takes
-# as long as the products of 64 rows, a quarter of the products of 256 rows.
+# Minimum rows of a block with thousands of classes. Adding the K × d sums of a block takes as long
+# as the products of 64 rows: for 256 rows, a quarter of the time of their products.
 LEAST_CLASS_ROWS = 256
 
 # Rows that are read many times are prepared once and cached, if they take at most this many bytes.
@@ -206,12 +207,12 @@ class Rows:
     def attach(self, name: str, values: Matrix) -> None:
         """Store a column: one value, or one row of values, for each row; replace an equal name.
 
-        A kernel finds those of its block in `block.columns[name]`.
+        A kernel finds the values for its block in `block.columns[name]`.
         """
         self.columns[name] = values
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
-        """Store the result of a kernel with each row."""
+        """Store the result of a kernel for each row, as the column `name`."""
         self.attach(name, stack(list(self.map(kernel, *shared))))
 
     def take(self, index: IntArray, preparation: Preparation | None = None) -> "Rows":
@@ -230,7 +231,7 @@ class Rows:
         return self._like(Rows, rotated, AS_THEY_ARE, np.arange(self.n_samples))
 
     def last_columns(self, n_columns: int) -> "Rows":
-        """Return the rows with their last columns only; they must be stored as they are read."""
+        """Return the rows with their last columns only; the rows must need no preparation."""
         everything = np.arange(self.n_samples)
         return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
 

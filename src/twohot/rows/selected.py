@@ -74,7 +74,7 @@ SPREAD, RANGE = 2_654_435_769, 2**32
 
 
 def is_sampled(numbers: IntArray, below: int) -> BoolArray:
-    """Return which row numbers are in a sample of a share `below` / RANGE of all rows.
+    """Return whether each row number is in the sample, a share `below` / RANGE of all rows.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def is_sampled(numbers: IntArray, below: int) -> BoolArray:
 # Number of sampled rows of each label -------------------------------------------------------------
 # Each label keeps its share of the rows, and at least two rows: one to fit on and one to score.
 
-FEWEST = 2  # minimum rows of a label that has so many
+FEWEST = 2  # minimum rows of a label, if it has as many
 
 
 def shares_of_labels(sizes: IntArray, n_rows: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""Rows on disk, read in parts: a thread reads the next part while one is processed.
+"""Rows on disk, read in parts: a thread reads the next part during work on the current part.
 
 Blocks do not depend on the size of the parts: a fit reads the same numbers in the same order as for
 rows in memory. At most three parts are in memory.
@@ -170,9 +170,10 @@ def in_parts(X: Matrix) -> Matrix:
 
 
 def open_store(X: Any) -> Any:
-    """Return a store, such as an array of Zarr or HDF5, as rows read in parts; others unchanged.
+    """Return a store, such as an array of Zarr or HDF5, as rows that are read in parts.
 
-    A store has a shape, a dtype and slices, but no arithmetic, unlike every array in memory.
+    Anything else is returned unchanged. A store has a shape, a dtype and slices, but no arithmetic,
+    unlike every array in memory.
     """
     is_array = all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__"))
     if not is_array or hasattr(X, "__add__") or isinstance(X, GatheredRows):

@@ -1,4 +1,4 @@
-"""Run functions in threads, with results in order and one BLAS thread per thread.
+"""Run functions in threads, with results in order; each thread uses one BLAS thread.
 
 Each thread of a pass uses one BLAS thread. The softmax between the two matrix products of a pass
 then uses as many cores as the products do.
@@ -95,7 +95,7 @@ class _SharedLimit:
     """A context with one BLAS thread, which many threads may enter at once.
 
     The limit applies to the process, and some BLAS libraries remove it only in the thread that set
-    it. So the first thread that enters sets the limit, and removes it when it leaves.
+    it. So the first thread that enters sets the limit, and the same thread removes it on leaving.
     """
 
     def __init__(self) -> None:

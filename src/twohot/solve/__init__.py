@@ -1,4 +1,4 @@
-"""Minimise a loss over `Rows`; return the coefficients and a certificate of their optimality."""
+"""Minimise a loss over `Rows`; return the coefficients and the size of the final gradient."""
 
 from twohot.solve.lbfgs import Solution as Solution
 from twohot.solve.loss_kernels import Targets as Targets

@@ -1,8 +1,9 @@
-"""An invertible model of the curvature: one metric per class.
+"""An invertible model of the curvature: one matrix D_k per class, the metric of the class.
 
-The second derivative of cross-entropy with respect to the coefficients of class k is
-mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. Assume that the rows weighted by p_ik have the covariance
-of all rows around their own mean m_k. Along the principal axes it is then about
+Let v_i be row weights and p_ik outputs. The second derivative of penalised cross-entropy by the
+coefficients of class k is mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. Assume that the rows weighted
+by p_ik have the covariance of all rows around their own mean m_k. Along the principal axes the
+second derivative is then about
 
     D_k = diag(h_k · variances + l2) + h_k m_k m_kᵀ,     h_k = mean_i v_i p_ik (1 - p_ik).
 
@@ -24,7 +25,7 @@ from twohot.solve.objective import Evaluation, FitProblem
 
 @dataclass(frozen=True, eq=False)
 class ClassMetrics:
-    """D_k for every class."""
+    """The metric D_k of every class, in the notation of this module's docstring."""
 
     diagonal: FloatArray  # (K, d) or (1, d), den_k
     means: FloatArray | None  # (K, d), m_k; None: no rank-one term
@@ -48,12 +49,12 @@ class ClassMetrics:
 
 
 def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the inner product of each class, (K, 1)."""
+    """Return the inner product of corresponding rows, one per class, (K, 1)."""
     return np.asarray(np.vecdot(left, right)[:, np.newaxis])
 
 
 def metrics_at_zero(problem: FitProblem) -> ClassMetrics:
-    """Return the metric of cross-entropy at zero, where outputs are uniform; one for all."""
+    """Return the metric at zero coefficients, where outputs are uniform: one for all classes."""
     return _metrics(problem, np.full((1, 1), 1 / len(problem.target_moment)), None)
 
 
@@ -75,11 +76,11 @@ def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | Non
 # Curvature measured by past steps, for all classes together and for each class --------------------
 # Each step s measures the curvature along it, y ≈ H s. Every pair (s, y) is used twice.
 #
-# Class by class: with the metrics D_k above, H is nearly block diagonal. Inside a block there
-# remain about a dozen directions that D_k does not model, in which the rows of the class differ. A
-# pair (s, y) contains a pair (s_k, y_k) for every class. So the two-loop recursion of L-BFGS, with
-# inner products per class, learns these directions in all K blocks from the same few passes. For
-# all classes together there would be K dozens of them, more than a history can hold.
+# Class by class: with the metrics D_k above, H is nearly block diagonal. In each block, about a
+# dozen directions remain that D_k does not model, in which the rows of the class differ. A pair
+# (s, y) contains a pair (s_k, y_k) for every class. So the two-loop recursion of L-BFGS, with inner
+# products per class, learns these directions in all K blocks from the same few passes. A recursion
+# for all classes together would need K dozens of pairs, more than a history can store.
 #
 # Over all classes: the usual recursion on the last few pairs calls the class-wise recursion, and
 # corrects for the coupling between classes.
@@ -97,18 +98,18 @@ MOST_CLASSES = 0.9  # if this share of the classes uses a pair, it counts as use
 class Pair:
     """A step and the change of the gradient along it, both divided by the length of the step.
 
-    This does not change the curvature, and keeps the squares in float32's range.
+    The division does not change the curvature, and keeps squares in the range of float32.
     """
 
     step: FloatArray  # (K, d)
     change: FloatArray  # (K, d)
     overall: Any  # 1/(step · change), in the precision of the passes
-    by_class: FloatArray  # (K, 1), the same per class; zero if its pair is not used
+    by_class: FloatArray  # (K, 1), 1/(step · change) of each class; zero if its pair is not used
 
 
 @dataclass(eq=False)
 class History:
-    """The last pairs. The next fit with the same rows and penalty may reuse class-wise pairs.
+    """The last pairs. The next fit with the same rows and penalty may reuse the class-wise ones.
 
     Directions are computed in the precision of the passes, because they need not be exact.
     """
@@ -121,10 +122,10 @@ class History:
     def add(
         self, step: FloatArray, change: FloatArray, metrics: ClassMetrics, least: float
     ) -> None:
-        """Store a pair if the curvature along it is positive.
+        """Store a pair if the curvature along its step is positive.
 
         A class uses its own part of the pair if its measured curvature exceeds `least` times the
-        curvature in its metric.
+        curvature in the metric of the class.
         """
         length = float(np.linalg.norm(step))
         if length == 0:
@@ -196,7 +197,11 @@ def _two_loops(
     inner: Callable[[FloatArray, FloatArray], Any],
     solve: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
-    """Return the two-loop recursion of L-BFGS on `vector`, for any inner product."""
+    """Return the result of the two-loop recursion of L-BFGS for `vector`: about H⁻¹ vector.
+
+    `weights` are 1/(step · change) of the pairs, `inner` is an inner product, and `solve`
+    approximates H⁻¹ without the pairs.
+    """
     shares = []
     rest = vector.copy()
     for pair, weight in zip(reversed(pairs), reversed(weights), strict=True):

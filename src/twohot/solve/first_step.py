@@ -6,9 +6,10 @@ coefficients t · W, the slope of the objective with respect to t is
 
     mean_i v_i Σ_k (p_ik(t z_i) - 1/K) z_ik - ⟨W, B⟩ + t · Σ l2 W²,    z_i = W x_i,
 
-where B is the moment of the targets less 1/K. It increases with t. Its first term is estimated from
-a sample of the rows, which is cheap compared with a pass. A first step that is too long would cost
-a pass, and its measured curvature would be of little use.
+where v_i is the weight of row i, p_i the softmax, and B = (T - 1/K)ᵀ V X / N the moment of the
+targets T. The slope increases with t, so its zero is the best length. Its first term is estimated
+from a sample of the rows, which is cheap compared with a pass. A first step that is too long would
+cost a pass, and its measured curvature would be of little use.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """The minimiser: directions from preconditioned L-BFGS, and steps along them (solve.steps).
 
-The curvature comes from solve.curvature: a model of it, and past steps. The tolerance is relative
-to the gradient at zero coefficients of the same fit: the targets of late rounds are nearly uniform,
-and a fit with an absolute tolerance would stop at zero.
+The curvature comes from solve.curvature: a model, corrected by past steps. The tolerance is
+relative to the gradient at zero coefficients of the same fit: the targets of late rounds are nearly
+uniform, and a fit with an absolute tolerance would stop at zero.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,13 @@ from twohot.solve.steps import KEPT_LOGITS, choose_steps
 # changes too fast for them. Without this, fits at a small penalty stall.
 PAUSE = 3
 
-# Below this relative gradient, the rest may be rounding error. There, a fit stops after PATIENCE
-# steps without a clearly smaller gradient.
+# A relative gradient below this may be only rounding error. Then a fit stops after PATIENCE steps
+# without a clearly smaller gradient.
 FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 PATIENCE = 12
 
 MOST_TRIALS = 25  # lengths tried per step, each shorter; 0.1²⁵ of a step is negligible
-FEW_TRIALS = 4  # lengths tried if the rest may be rounding error
+FEW_TRIALS = 4  # lengths tried if the gradient may be only rounding error
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """The losses on one block of rows; see solve.losses for the formulas. Most are kernels.
 
-A kernel is a function of a block and small shared arrays (see `twohot.rows.rows`). The targets are
-requested block by block, through `targets.of(block)`.
+A kernel is a function of a block and small shared arrays (see `twohot.rows.rows`). Here it returns
+sums over the rows of the block, with features x, row weight v, targets t, outputs p and loss ℓ.
+`targets.of(block)` returns the targets of one block.
 """
 
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from twohot.rows import Block, Terms, scale_rows
 # If all logits are below this, exp(z) - 1 is used. It takes ten times as long as exp(z).
 SMALL_LOGIT = 0.1
 
-# If a logit is beyond this, exp(z) may overflow or underflow in float32.
+# If a logit is larger than this in absolute value, exp(z) may overflow or underflow in float32.
 LARGE_LOGIT = 60.0
 
 LOGITS = "logits"  # name of the column with stored logits
@@ -106,7 +107,8 @@ def generalized_terms(
 ) -> Terms:
     """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
 
-    The sum of the second and the last is Σ v a p xᵀ. The last takes no matrix product.
+    Here a = Σ_k t_k p_k^q. The second and the last term add up to Σ v a p xᵀ. The last term takes
+    no dense matrix product.
     """
     wanted = targets.of(block)
     if block.weights is not None:
@@ -135,8 +137,9 @@ def generalized_terms(
 
 # The losses as functions of the logits, for the search for step lengths ---------------------------
 # Blocks hold logits z, and the change of z by a direction. If class k moves by length_k along the
-# direction, the logits become z + length∘change. See solve.steps. All functions here are kernels,
-# with the lengths and the highest order of derivatives, 1 or 2, as arguments.
+# direction, the logits become z + length∘change (∘ multiplies entries). See solve.steps. All
+# functions here are kernels. Their arguments are the lengths and the highest order of derivatives,
+# 1 or 2.
 
 CHANGE = "logit change"
 
@@ -144,8 +147,8 @@ CHANGE = "logit change"
 def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
     """Return Σ v logsumexp and its derivatives by the length of each class, up to `order`.
 
-    With outputs p and changes c, the slope is Σ v p∘c, and the curvature
-    diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ, whose first term is also returned alone.
+    With outputs p and changes c, the slope is Σ v p∘c, and the curvature is
+    diag(Σ v p∘c²) - Σ v (p∘c)(p∘c)ᵀ. The vector Σ v p∘c² is also returned.
     """
     change = block.columns[CHANGE]
     moved, log_sum = softmax(block.x + lengths * change)
@@ -166,8 +169,8 @@ def generalized_along(
 ) -> Terms:
     """Return -Σ v a/q and its derivatives by the length of each class, up to `order`.
 
-    With r = t∘p^q of a row and a = Σ r, the second derivative by its logits is
-    a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). Σ v a p∘c² is also returned alone.
+    With r = t∘p^q of a row and a = Σ_k r_k, the second derivative by its logits is
+    a (diag p - ppᵀ) - q (diag r - rpᵀ - prᵀ + a ppᵀ). With changes c, Σ v a p∘c² is also returned.
     """
     change = block.columns[CHANGE]
     p, _ = softmax(block.x + lengths * change)
@@ -190,7 +193,7 @@ def generalized_along(
 
 
 def _credit(targets: sp.csr_array, outputs: FloatArray, power: float) -> sp.csr_array:
-    """Return t∘p^q."""
+    """Return t∘p^q for sparse targets t, outputs p and power q, with the entries of t."""
     data = (targets.data * outputs[_places(targets)] ** power).astype(outputs.dtype)
     return sp.csr_array((data, targets.indices, targets.indptr), targets.shape)
 

@@ -17,8 +17,10 @@ Cross-entropy is linear in the targets, so they enter only through their moment 
     f(W) = mean_i v_i logsumexp(z_i) + ½·l2·‖W‖² - ⟨W, B⟩,    B = Tᵀ V X / N
     grad = M(W) + l2·W - B,                                   M(W) = Pᵀ V X / N.
 
-To add a loss, write a subclass of `Loss` and an entry of `LOSSES`. Its fields are parameters of the
-probes: add a new one to `LossParameters`. Nothing else needs a change.
+T, P, X are the matrices with rows t_i, p_i, x_i; V is the diagonal matrix of the v_i.
+
+To add a loss, write a subclass of `Loss` and add it to `LOSSES`. Its fields become parameters of
+the probes: add each new field to `LossParameters`. Nothing else needs a change.
 """
 
 from abc import ABC, abstractmethod
@@ -60,7 +62,7 @@ class Loss(ABC):
     # tighter tolerances, test accuracy on real features changes by only about 0.1 points.
     coarse_tol: ClassVar[float]
     coarse_student_tol: ClassVar[float]
-    starts_from: ClassVar["Loss | None"] = None  # its fit is the start; None if convex
+    starts_from: ClassVar["Loss | None"] = None  # loss whose fit is the start; None if convex
 
     @property
     def is_convex(self) -> bool:
@@ -71,7 +73,7 @@ class Loss(ABC):
     def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
 
-        It takes half a pass if `kept` is true: the logits are then stored with the rows.
+        With `kept`, the logits are already stored with the rows, and this takes half a pass.
         """
 
     def scale_at_zero(self, n_classes: int) -> float:  # noqa: ARG002
@@ -85,14 +87,14 @@ class Loss(ABC):
 
     @abstractmethod
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return the kernel for the loss along a direction, and arguments of the kernel.
+        """Return a kernel that computes the loss along a direction, and the kernel's arguments.
 
-        The kernel is in `solve.loss_kernels`. Return None if the loss of a row depends on more than
-        its logits and stored columns.
+        The kernel is in `solve.loss_kernels`. Return None if the loss of a row needs more than the
+        logits and the stored columns of the row.
         """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
-        """Return an evaluation converted to these targets; None if this would take a pass."""
+        """Convert an evaluation for other targets to this problem's; None if it takes a pass."""
         return None
 
     def to_json(self) -> dict[str, Any]:
@@ -132,11 +134,11 @@ class CrossEntropy(Loss):
         return self._with_targets(problem, known, moment)
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:
-        """Return an evaluation for other targets, converted to these targets without a pass."""
+        """Convert an evaluation for other targets to this problem's targets, without a pass."""
         return None if known.moment is None else self._with_targets(problem, known, known.moment)
 
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:  # noqa: ARG002
-        """Return the kernel along a direction."""
+        """Return the kernel that computes cross-entropy along a direction."""
         return cross_entropy_along, ()
 
     def _with_targets(
@@ -187,7 +189,7 @@ class GeneralizedCrossEntropy(Loss):
         return float(n_classes**-self.gce_power)
 
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return the kernel along a direction, unless the targets are computed from the rows."""
+        """Return the kernel along a direction; None if targets are computed from the features."""
         if problem.targets.name == "outputs":
             return None
         return generalized_along, (problem.targets, self.gce_power)
@@ -206,7 +208,7 @@ class LossParameters:
 
 
 def make_loss(argument: str, name: str, parameters: LossParameters) -> Loss:
-    """Return the loss that `argument` selects, with its fields from the parameters of a probe."""
+    """Return the loss called `name`; its fields get the values of the probe's parameters."""
     kind = LOSSES[check_choice(argument, name, tuple(LOSSES))]
     power = check_within("gce_power", parameters.gce_power, LEAST_POWER, 1)
     given = vars(parameters) | {"gce_power": power}

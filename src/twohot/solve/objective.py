@@ -3,8 +3,9 @@
 Conventions
 -----------
 Coefficients, moments and gradients (K, d) are along the d principal axes of the rows that are kept
-(see rows.principal_axes). All moments are those of the deviation from the uniform output,
-(P - 1/K)ᵀ V X / N. In late rounds P - 1/K is smaller than the rounding error of P.
+(see rows.principal_axes). Moments are sums over the rows X with weights V, of outputs P or targets
+P less 1/K: (P - 1/K)ᵀ V X / N. Subtracting 1/K first keeps precision: in late rounds P - 1/K is
+smaller than the rounding error of P.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ MOMENT_ROUNDING = 10
 
 @dataclass(frozen=True, eq=False)
 class FitProblem:
-    """The problem of a fit: the rows, their targets, and the penalty."""
+    """What a fit minimises: the rows, their targets, and the penalty."""
 
     coordinates: Coordinates
     targets: Targets
@@ -72,7 +73,7 @@ class Objective:
     def evaluate(self, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
 
-        It takes half a pass if `kept` says that the logits are stored with the rows.
+        With `kept`, the logits are already stored with the rows, and this takes half a pass.
         """
         return self.loss.evaluate(self.problem, coef, kept=kept)
 
@@ -99,8 +100,9 @@ def pose(
 def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
     """Read the rows once and return (T - 1/K)ᵀ V X / N along the axes.
 
-    Targets sum to one only up to rounding. This adds an equal part to the moments of all classes,
-    which no coefficients can fit, so it is subtracted. Moments of the size of rounding become zero.
+    Targets sum to one only up to rounding. The rounding error adds an equal part to the moments of
+    all classes. No coefficients can fit this part, so it is subtracted. Moments as small as
+    rounding errors become zero.
     """
     rows = coordinates.rows
     (total,) = rows.sum(target_terms, targets, rows.dtype)

@@ -22,11 +22,11 @@ START_TOLERANCE = 3e-2
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The settings of all fits of an estimator."""
+    """Tolerance, limits and start of the fits of an estimator."""
 
     tol: float  # tolerance of the gradient, relative to its norm at zero
     max_iter: int
-    start: str | FloatArray = "teacher"  # "teacher", "zero" or coefficients; non-convex
+    start: str | FloatArray = "teacher"  # "teacher", "zero" or coefficients, see Solver.fit
     min_iter: int = 0  # minimum steps, even if the start is within the tolerance
     kept_logits: int = KEPT_LOGITS  # maximum bytes for storing the logits of all rows
 
@@ -46,10 +46,10 @@ class Solver:
     ) -> Solution:
         """Return the solution for some targets, with a warm start from the last round if it helps.
 
-        A convex objective starts from the last round, from coefficients in the settings, or, if the
-        gradient at zero is smaller, one step from zero. For other objectives the start matters and
-        follows the settings: "teacher" is the last round, or in the first round a fit of the same
-        targets by the loss `starts_from`.
+        A convex objective starts from the last round or from the coefficients in the settings. If
+        the gradient at zero is smaller, it starts one step from zero. The result of a non-convex
+        objective depends on the start, which the settings choose: "teacher" means the last round,
+        or, in the first round, a fit to the same targets with the loss `starts_from`.
         """
         problem = pose(self.coordinates, targets, l2, last)
         if loss.starts_from is None:

@@ -54,9 +54,9 @@ class WholeSteps:
     ) -> tuple[Evaluation | None, bool]:
         """Return the evaluation after a step, and whether the step had to be shortened.
 
-        None if no step along the direction decreases the objective. A step is accepted if the slope
-        at its end is not steeply upwards and the value has not risen (without the former, this
-        happens only if the objective is not convex).
+        None if no step along the direction decreases the objective. A step is accepted if the value
+        has not risen and the slope at its end is not steeply upwards. (If the slope is not, the
+        value rises only if the objective is not convex.)
         """
         slope = float(np.vdot(here.gradient, direction))
         if slope >= 0:
@@ -80,7 +80,7 @@ class WholeSteps:
         return FIRST_LENGTH if competing else 1.0
 
     def _learn(self, usual: float, suited: float) -> None:
-        """Update the first trial length, given the length that would have suited the last step."""
+        """Update the first trial length, given the length that was best for the last step."""
         if self.objective.loss.is_convex:
             self.usual_length = min(max(usual + NEWEST * (suited - usual), SHORTEST), 1.0)
 
@@ -102,13 +102,13 @@ SHORTER = 0.4  # factor that shortens a step which increases the objective
 class Line:
     """The objective along a direction."""
 
-    # Mean loss at some lengths, its slopes (K,), and at order 2 its curvature (K, K) and the part
-    # of each class alone (K,).
+    # Function of the lengths and an order: mean loss, its slopes (K,), and for order 2 its
+    # curvature (K, K) and the part of each class alone (K,).
     terms: Callable[[FloatArray, int], Terms]
     slope: FloatArray  # (K,), of the objective at length zero
-    bend: FloatArray  # (K,), of the penalty
+    bend: FloatArray  # (K,), curvature of the penalty
     reach: FloatArray  # (K,), maximum length of each class
-    rounding: float  # of values, relative
+    rounding: float  # relative rounding error of values
     least_bend: float  # smallest curvature, relative to that of each class alone
 
 
@@ -136,7 +136,7 @@ def search_lengths(line: Line) -> FloatArray:
 
 
 def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
-    """Return the change of the lengths: a descent direction, also if the curvature is negative."""
+    """Return Newton's change of the lengths: a descent direction even at negative curvature."""
     curvature, by_itself = terms[2] + np.diag(line.bend), terms[3] + line.bend
     unit = 1 / np.sqrt(np.maximum(by_itself, np.finfo(np.float64).tiny))
     bends, axes = sl.eigh(curvature * unit * unit[:, np.newaxis])
@@ -206,7 +206,7 @@ def choose_steps(objective: Objective, most_bytes: int, tol: float) -> "Iterator
 
 
 class ClassSteps:
-    """One length per class."""
+    """One length per class, found by Newton's method on the stored logits."""
 
     # With a length per class, no step is too large, so that nearly every pair is usable.
     least_class_curvature = 0.05
