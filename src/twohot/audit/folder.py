@@ -134,7 +134,7 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
 
 
 def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
-    """Raise in the cases in which `begin_audit_parts` raises, without changing a file."""
+    """Raise if `begin_audit_parts` would raise; change no file."""
     check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
 
 

@@ -162,7 +162,7 @@ def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
 def _review_rows(
     fields: Mapping[str, Any], *, ids: Any, items: Any = None, **columns: Any
 ) -> ReviewRows:
-    """Return `ReviewRows` with the names of items and the classes of a summary."""
+    """Return `ReviewRows` from columns, and from the classes and item names of a summary."""
     return ReviewRows(
         classes=tuple(fields["classes"]),
         ids=RowIds(ids, fields["id_kind"], fields["id_column"]),
@@ -173,7 +173,7 @@ def _review_rows(
     )
 
 
-# Parquet files: the id, the item if there is one, and the columns of `LabelIssues` ----------------
+# Parquet files: the id, the item (if known), and the columns of `LabelIssues` ---------------------
 
 
 def write_issue_parts(
