@@ -77,7 +77,7 @@ def write_audit_folder(
 ) -> str:
     """Write the folder of an audit that has all rows in memory; return the name of the report.
 
-    `force` replaces the files of an earlier audit. `spreadsheet_safe` quotes CSV cells that a
+    `force` replaces the files of an earlier audit. `spreadsheet_safe` protects CSV cells that a
     spreadsheet would run as a formula. `pictures` are `image_root` and `embed_limit`,
     as for `write_review`.
     """
