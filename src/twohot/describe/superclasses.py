@@ -21,7 +21,7 @@ PAPER_STATISTICS_CUT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Superclasses:
-    """Groups of classes with similar correlations."""
+    """Groups of classes with similar correlations, and the dendrogram they were cut from."""
 
     superclass: NDArray[np.intp]  # (n_classes,), 0, 1, … in the order of the dendrogram
     order: NDArray[np.intp]  # (n_classes,), the classes in the order of the dendrogram
@@ -38,8 +38,8 @@ def cluster_classes(
 ) -> Superclasses:
     """Return groups of classes that correlate similarly with all classes.
 
-    Complete linkage on the rows of 1 - means, as in the paper. Merges up to `cut` times the largest
-    distance are kept, or as many as give `n_superclasses`.
+    Classes are merged by complete linkage on the rows of 1 - means, as in the paper. Merges stop
+    above `cut` times the largest distance, or when `n_superclasses` groups remain.
 
     Parameters
     ----------
