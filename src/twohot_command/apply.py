@@ -225,7 +225,7 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> 
         few = first_few(made.left_out)
         done += f". Left out (no label, excluded, or not audited): {few}"
     if made.unusual:
-        done += f". Windows cannot hold folders named {first_few(made.unusual)}"
+        done += f". Windows does not allow folders named {first_few(made.unusual)}"
     return done
 
 

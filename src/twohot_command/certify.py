@@ -135,7 +135,7 @@ def certify(
         say(f"List, most suspicious first: {table}")
     say(f"Bounds at all other thresholds: {page}")
     found = counted(len(listed.found_wrong), "checked label")
-    say(f"Certificate, also with {found} found wrong: {made}")
+    say(f"Certificate of the list and of {found} found wrong: {made}")
 
 
 def verify(

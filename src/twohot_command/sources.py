@@ -304,7 +304,7 @@ class GroupedTableOptions(TableOptions):
         missing = [name for name, cell in rows if is_missing(cell)]
         if missing:
             problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
-            advice = "fill in the cells; give a row that belongs to no other its own group."
+            advice = "fill in the cells; if a row belongs to no other row, give it its own group."
             raise ArgumentError(named, problem, advice)
         try:
             check_groups(table.groups, table.n_rows)

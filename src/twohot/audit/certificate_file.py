@@ -287,7 +287,7 @@ def extend_check(
     is_repeated = (*certified, n_checked) == check.n_checked
     if not certified or (certified != check.n_checked and not is_repeated):
         problem = f"{folder} has no certificate of its last draw"
-        advice = "run certify first: more rows can follow an empty list only."
+        advice = "run certify first: you can extend a draw only after an empty list."
         raise ArgumentError("", problem, advice)
     if fields["listed"]:
         problem = f"needs an empty list, and this list has {len(fields['listed'])} labels"

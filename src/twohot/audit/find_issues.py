@@ -236,7 +236,7 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
     """Raise if both `budget` and `precision` are given, or one is out of range."""
     if budget is not None and precision is not None:
         both = {"budget": budget, "precision": precision}
-        raise ArgumentError(both, "both say how many to flag", "pass one.")
+        raise ArgumentError(both, "both set the number of flagged labels", "pass one.")
     if budget is not None:
         check_count("budget", budget, 0)
     if precision is not None:

@@ -128,7 +128,7 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     if (rows.report_id(), rows.given_labels_digest()) != (report, fields[DIGEST]):
         said = f"the rows and given labels of report {report!r} in summary.json"
         raise ValueError(
-            f"{issues} does not hold {said}: a file was changed, so run the audit again."
+            f"{issues} does not contain {said}: a file was changed, so run the audit again."
         )
     return rows
 

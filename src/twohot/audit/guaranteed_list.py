@@ -215,7 +215,7 @@ def seeded_order(rows: IntArray, seed: int) -> IntArray:
 def check_seed(seed: int) -> int:
     """Return the seed; raise if seed + 2 exceeds 2^53, the largest exact integer in a browser."""
     if check_count("seed", seed, 0) > LARGEST_SEED:
-        problem = "is more than a browser can count to"
+        problem = "is too large for a browser's integers"
         raise ArgumentError({"seed": seed}, problem, f"pass an integer of at most {LARGEST_SEED}.")
     return int(seed)
 
@@ -282,7 +282,7 @@ def certify(
 ) -> GuaranteedList:
     """Return the longest list of unchecked rows that a check can certify (theorem 1).
 
-    `wrong` (n_checked,) tells whether the labels of `draw.rows` are wrong. Rows without a clear
+    `wrong` (n_checked,) is True where the label of `draw.rows` is wrong. Rows without a clear
     verdict count as right; leaving them out voids the guarantee. `fdr` is the rate of the first
     attempt, fixed before the check; `attempt` counts the draws, see `attempt_level`. `confidence`
     is that of the bounds for this draw (theorem 2).

@@ -222,7 +222,7 @@ def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
         given = Labels(rows.given_labels, np.array(rows.classes, dtype=object))
         if labels_digest(given) == (read_record(folder) or {}).get("labels"):
             return rows
-        problem = "they hold other labels than those that were audited"
+        problem = "their labels differ from the audited labels"
     except (LookupError, ValueError, TypeError) as error:
         problem = cause_of(error)
     where = f"{files.paths[0]} or another part was changed ({problem})"

@@ -467,7 +467,7 @@ def second_looks(
     }
     others = again.keys() - due
     if others:
-        problem = f"has {counted(len(others), 'row')} without a second look due"
+        problem = f"has {counted(len(others), 'row')} that needed no second look"
         raise ArgumentError("again", problem, f"pass the log as it was written ({min(others)}).")
     n_due = {row: 1 + (seen[0] != first[row]) for row, seen in again.items()}
     if any(len(again.get(row, ())) < n_due.get(row, 1) for row in due):

@@ -135,8 +135,8 @@ def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     verb = "" if comparison.likelier > REFUTED else "not "
     agreement = (
         f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
-        f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier by "
-        f"AutoProbe in a test at 5% ({comparison.likelier:.2f} standard errors)."
+        f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier "
+        f"under AutoProbe in a test at 5% ({comparison.likelier:.2f} standard errors)."
     )
     if not noise.slope > 0:
         return learnt, agreement
@@ -169,8 +169,8 @@ def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> t
     n_alone = int(np.count_nonzero(labels.sizes == 1))
     if n_alone:
         found.append(
-            f"{counted(n_alone, 'class has', 'classes have')} one row, which is held out or used "
-            "on, never both."
+            f"{counted(n_alone, 'class has', 'classes have')} one row. When this row is held out, "
+            "no other row shows the class."
         )
     if not noise.given:
         found.append(

@@ -214,7 +214,7 @@ def _check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
         raise ArgumentError("rows", problem, advice)
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
-        problem = f"holds {outside[0]}, and the data has {n_rows} rows"
+        problem = f"contains {outside[0]}, but the data has {n_rows} rows"
         raise ArgumentError("rows", problem, f"pass integers from 0 to {n_rows - 1}.")
     return asked.astype(np.intp)
 

@@ -170,5 +170,5 @@ def _about(found: EmbeddingMap, n_rows: int) -> str:
         + ("." if np.isnan(found.variance) else f": {found.variance:.0%} of their variance.")
     )
     if len(found.rows) < n_rows:
-        said += f" {len(found.rows):,} of {n_rows:,} rows: all flagged ones, others at random."
+        said += f" {len(found.rows):,} of {n_rows:,} rows: all flagged rows, others at random."
     return said

@@ -315,7 +315,10 @@ def write_settle_page(
         for number, row in enumerate(places)
     }
     n_others = len(contested) - len(places)
-    left_out = f"Not shown: {counted(n_others, 'row')} without a given label. Add a line for each."
+    left_out = (
+        f"Not shown: {counted(n_others, 'row')} without a given label. "
+        "Add a line for each to a decision file."
+    )
     messages = (str(merged.agreement), *[left_out] * bool(n_others))
     shown = replace(shown, report=report, is_label_issue=is_shown)
     # The page counts the spellings of labels in all rows, not only in its own.
