@@ -1,8 +1,8 @@
-"""Files of a check and its certificate, in the folder of the audit.
+"""Files of a check (a person's verdicts on drawn rows) and its certificate, next to the audit.
 
     check.csv         id, item, given_label, verdict: a person fills in the last column
-    check_1.csv       the sheet of the first attempt, and so on, if the check was extended
-    check.html        the same as a page, which saves check_done.csv
+    check_1.csv       check.csv of the first attempt, if the check was extended; then check_2.csv
+    check.html        the rows of check.csv as a page, which saves check_done.csv
     check.json        settings of the draw: rate, rows, seed, digest of scores and labels
     certified.csv     the list: id, item, given_label, suggested_label
     certified.html    the guarantee, the list, and the bound at every threshold
@@ -153,8 +153,8 @@ def verdicts_of_draw(
     """Return "right", "wrong" or "unsure" for each of the drawn rows; see `LabelIssues.certify`.
 
     `checked` has verdicts on exactly these rows. Case and blanks around the three words are
-    ignored. If a class has one of these names, the word means this class in a mapping or series,
-    and the verdict in a file or frame. Ids may start with an apostrophe added for spreadsheets.
+    ignored. A word that is also a class name means the class in a mapping or series, but the
+    verdict in a file or frame. Ids may start with an apostrophe added for spreadsheets.
     """
     words = WORDS
     if is_keyed(checked):

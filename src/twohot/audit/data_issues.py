@@ -160,9 +160,9 @@ def classes_alike(
 def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> FloatArray:
     """Return how much each pair of classes overlaps: about 1 if both are really one class.
 
-    The value is the share of neighbour pairs with one row in class a and one in class b, divided
-    by 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). The divisor is the expected share if a and b were
-    one class split at random. The value is 0 for classes with too few rows, and on the diagonal.
+    The value for classes a and b is the share of neighbour pairs with one row in each, divided by
+    the share expected if a and b were one class split at random. This expected share is
+    2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). The value is 0 on the diagonal and for small classes.
     """
     own = np.broadcast_to(codes[nearby.rows][:, np.newaxis], nearby.neighbours.shape)
     other = codes[nearby.neighbours]

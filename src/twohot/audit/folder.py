@@ -10,7 +10,7 @@ Every file is written atomically. summary.json is written last and names the rep
 report is a digest of issues.csv, so that a mixture of the files of two audits is detected.
 
 If the data is larger than memory, the full table is a folder of Parquet files, one for each part of
-the source, and the report holds the most suspicious of the flagged rows.
+the source. The report then has only the most suspicious of the flagged rows.
 
     issues.parquet/  report.html  summary.json
 

@@ -1,8 +1,8 @@
 """Lists of wrong labels with a guarantee that relies only on a random draw.
 
-A person checks a few rows, drawn at random from the most suspicious ones. The verdicts determine
-how many unchecked rows, most suspicious first, can be listed so that on average at most a share
-`fdr` of the listed labels is right.
+A person checks a few rows, drawn at random from the most suspicious ones. The other rows, most
+suspicious first, then form a list of wrong labels. The verdicts determine its length, so that on
+average at most a share `fdr` of the listed labels is right.
 
 Conventions
 -----------

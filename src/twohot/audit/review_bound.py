@@ -6,8 +6,8 @@ drawn at random from all rows that are left. Only random rows bound how many wro
 Conventions
 -----------
 W of the N labels are wrong. At some moment `left` rows have not been reviewed, and `found` wrong
-labels were found. A look is *chosen* if its row was selected by a rule that uses only the past, and
-*random* if its row was drawn uniformly from all `left` rows. X = 1 if its label is wrong.
+labels were found. A look is *chosen* if its row was selected by a rule that uses only past looks.
+It is *random* if its row was drawn uniformly from all `left` rows. X = 1 if its label is wrong.
 
 Theorem 3 (remaining wrong labels)
 ----------------------------------
@@ -20,8 +20,8 @@ for fixed gaps g_k > 0 and weights v_k that sum to one. With probability at leas
 e(W) < 1 / α at all times at once. Call w possible if e(w) < 1 / α so far, and let `best` be the
 largest possible w. Then at most best - found wrong labels remain, whenever the reviewer stops.
 
-Proof. If W = w, the probability of X = 1 is μ(w) at each random look, whatever was chosen before,
-because chosen looks and their outcomes are functions of the past. So each factor of a ratio has
+Proof. Let W = w. Then X = 1 has probability μ(w) at each random look, whatever was chosen before:
+chosen looks and their outcomes are functions of the past. So each factor of a ratio has
 conditional mean at most 1. It is less than 1 once w - g_k is impossible and has likelihood 0. So
 e(w) is a non-negative supermartingale that starts at 1. By Ville's inequality, it ever reaches
 1 / α with probability at most α. ∎
@@ -31,8 +31,8 @@ random rows. Only the seed is stored.
 
 Theorem 4 (least number of looks)
 ---------------------------------
-Let a procedure be valid at level α and claim "at most b wrong labels remain" after s looks at a set
-of T rows without wrong labels. Then
+Let a procedure be valid at level α. Apply it to T rows without wrong labels, and let it claim "at
+most b wrong labels remain" after s looks. Then
 
     binom(T - s, b + 1) / binom(T, b + 1) ≤ α,   about s ≥ T (1 - α^(1 / (b + 1))).
 
@@ -356,8 +356,8 @@ class CertifiedReview:
         Raises
         ------
         ArgumentError
-            If the log has a gap or another order, because it has another audit or seed, or a line
-            was removed or changed.
+            If the log has a gap or another order. Then it has another audit or seed, or a line was
+            removed or changed.
         """
         for number, look in enumerate(looks, start=len(self.looks) + 1):
             if not self.remaining.left:

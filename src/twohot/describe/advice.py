@@ -38,8 +38,8 @@ def advise(
 ) -> Advice:
     """Choose the probe by its predictions for held-out rows.
 
-    AutoProbe needs more fits. So it is advised only if held-out labels have a significantly larger
-    likelihood than with a plain probe, and if it does not predict significantly fewer of them.
+    AutoProbe needs more fits, so it must pass two tests. Held-out labels must have a significantly
+    larger likelihood than with a plain probe. And it must not predict significantly fewer of them.
     Both tests are one-sided, at level 5 %. Likelihoods are compared because, with much noise and
     few rows, a gain in agreement cannot be distinguished from chance. The theory is not used: it
     describes classes by their means only, and is too optimistic if the rows of a class differ.

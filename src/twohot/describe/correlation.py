@@ -1,7 +1,7 @@
 """Correlations between the classes of labelled features.
 
-With φ(x) a row after centring and scaling to unit norm, s_k = Σ φ(x) over the n_k rows of class k,
-and q_k = Σ ‖φ(x)‖² over the same rows (n_k, except for rows that equal the mean),
+Let φ(x) be a row after centring and scaling to unit norm. Over the n_k rows of class k, let
+s_k = Σ φ(x) and q_k = Σ ‖φ(x)‖² (this is n_k, unless rows equal the mean). Then
 
     means[k, l] = s_k · s_l / (n_k n_l)                  k ≠ l
     means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only

@@ -4,12 +4,12 @@ For a group of n prepared rows x, the sums over all ordered pairs (i, j), i = j 
 
     Σ 1 = n²,    Σ x_i · x_j = ‖Σ x‖²,    Σ (x_i · x_j)² = ‖Σ x xᵀ‖²_F.
 
-Added up over all classes (C), over all superclasses (S), for all rows together (W), and over
-single rows (D), they give the three cases of the paper's table tab:cf_class_stat,
+Let C be the total of these sums over all classes, S over all superclasses, D over single rows, and
+W the sums for all rows together. The three cases of the paper's table tab:cf_class_stat are
 
     same class = C - D,    same superclass = S - C,    elsewhere = W - S,
 
-from d × d matrices of one class, one superclass and all rows, never from an N × N one.
+computed from d × d matrices of one class, one superclass and all rows, not from an N × N matrix.
 """
 
 from collections.abc import Iterator

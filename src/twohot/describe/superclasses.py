@@ -1,7 +1,7 @@
 """Superclasses: groups of classes with similar correlations, by complete linkage.
 
-Class k is the point 1 - means[k, :], where `means` has the mean correlation of pairs of classes,
-and the distance of two clusters is the largest Euclidean distance of their points.
+Class k is the point 1 - means[k, :], where means[k, l] is the mean correlation of classes k and l.
+The distance of two clusters is the largest Euclidean distance of their points.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Noise at class boundaries: rows that look like another class get the label of that class.
 
-Let y be the true label of row i, and P[i, k] the probability of class k for this row, from a probe
+Let y be the true label of row i. Let P[i, k] be the probability of class k for this row, by a probe
 fitted to true labels of other rows. The label of row i changes with probability
 
     flip[i] = min(MOST, c · (1 + LEAST - P[i, y])),        c such that mean(flip) = noise_rate,

@@ -96,7 +96,7 @@ def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> ND
 
     `rounded_up` marks the cells (row, column) that are rounded up. Units flow from the source to
     the columns, and from a column to the sink if it keeps the unit. A column has arcs to the rows
-    in which it is rounded up, and a row has arcs to the columns that are rounded down in it. A unit
+    in which it is rounded up. A row has arcs to the columns that are rounded down in it. A unit
     that flows along two such arcs moves from one column to another.
     """
     n_rows, n_columns = remainder.shape

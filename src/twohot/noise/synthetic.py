@@ -4,8 +4,8 @@ A sample of class k is its class mean plus a residual that is orthogonal to this
 
     x = m_k + r,    ‖m_k‖² = same_class,    ‖r‖² = 1 - same_class,    r · m_k = 0,
 
-so that ‖x‖ = 1. Residuals are independent and have mean zero, so two different samples of the
-classes k and l have an expected inner product of exactly m_k · m_l. The means are built to have
+so that ‖x‖ = 1. Residuals are independent and have mean zero. So the expected inner product of two
+different samples, of classes k and l, is exactly m_k · m_l. The means are built to have
 
     m_k · m_l = W[k, l] = same_class        k = l
                           same_superclass   k ≠ l of one superclass
@@ -18,8 +18,8 @@ With h the size of a superclass, W = (same_class - same_superclass) I
     -elsewhere · Σ_superclasses h / (same_class - same_superclass
                                      + (same_superclass - elsewhere) h)  ≤  1.
 
-Before it is made orthogonal and scaled, the residual is Gaussian with variance ∝ i^(-decay) along
-the i-th of n_features random axes, which all classes share.
+A residual is drawn from a Gaussian, then made orthogonal to m_k and scaled. The variance of the
+Gaussian is ∝ i^(-decay) along the i-th of n_features random axes, which all classes share.
 """
 
 import math
@@ -76,8 +76,8 @@ def make_features(
 
     With at least as many features as classes (or as the rank of the correlations), the expected
     inner products are exact. With fewer features, no such class means exist. The means then have
-    the right length and random directions, and the inner product of two class means differs from
-    the requested one by about same_class · sqrt(1 / n_features - 1 / n_classes). In both cases,
+    the right length and random directions. The inner product of two of them differs from the
+    requested value by about same_class · sqrt(1 / n_features - 1 / n_classes). In both cases,
     the inner products of `class_means` are the expected ones of the samples.
 
     Parameters

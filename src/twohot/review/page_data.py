@@ -137,8 +137,8 @@ def neighbour_columns(
 ) -> dict[str, Any]:
     """Return the neighbours of each row of a page, and their ids, labels, items and pictures.
 
-    For each kind there is one list per row of the page, with pairs [number of the neighbour, cosine
-    in hundredths or None], or None for a row without neighbours of this kind. Neighbours are
+    For each kind there is one list per row of the page, or None if the row has no such neighbours.
+    The list has pairs [number of the neighbour, cosine in hundredths or None]. Neighbours are
     numbered in the order of the page.
     """
     number: dict[int, int] = {}
