@@ -356,7 +356,7 @@ def test_labels_that_were_merged_or_missing_are_verified_alone(tmp_path):
     ("options", "message"),
     [
         (["--until", "0.1%"], "--until=0.001 is less than one of 900 labels: review every row"),
-        (["--until", "1%", "--seed", 2**53 - 1], "--seed=9007199254740991 is more than a browser"),
+        (["--until", "1%", "--seed", 2**53 - 1], "--seed=9007199254740991 is too large for a br"),
         (["--until", "many"], "--until='many' is not allowed: pass a share of the labels"),
         (["--until", "1%", "--twice", "200%"], "--twice='200%' is not allowed"),
         (["--until", "1%", "--images", "."], "--images=. needs image paths, which"),
