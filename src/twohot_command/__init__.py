@@ -1,4 +1,4 @@
-"""The command `twohot`, which handles interruptions from its first moment.
+"""The command `twohot`; an interruption at any time, even at the start, prints one sentence.
 
 It is a separate package because importing `twohot` takes a second. An interruption during the
 import is handled here, and listing the commands needs no import.
@@ -19,7 +19,7 @@ NOTHING_LOST = "Interrupted. No file is incomplete: run the command again."
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Exit with one sentence if the user interrupts the program, or it cannot be imported."""
+    """Exit with one sentence if the user interrupts the body, or if an import in it fails."""
     try:
         yield
     except KeyboardInterrupt:
@@ -57,7 +57,7 @@ def fit_address_space() -> None:
 
 
 class Notes:
-    """A stream for progress and notes that ignores failures to write."""
+    """A stream for progress and notes; it ignores write errors, for example of a closed pipe."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -88,7 +88,7 @@ class Notes:
 
 
 def _open_streams() -> None:
-    """Prevent errors of the terminal: unknown characters are replaced, a full disk is ignored."""
+    """Prevent errors when output is written: replace unknown characters, ignore a full disk."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -97,7 +97,7 @@ def _open_streams() -> None:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Show a warning as a note, without its line of code."""
+    """Print a warning as a note, without the line of code that raised it."""
     _say_once(f"Note: {message}\n")
 
 

@@ -1,4 +1,4 @@
-"""The parser of a command, imported when the command runs."""
+"""Build the command-line parser of a command; imported only when the command runs."""
 
 import inspect
 import re
@@ -22,9 +22,9 @@ from twohot_command.terminal import say
 
 
 def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the fields of its record of options as separate parameters.
+    """Return the command function with each field of its option record as a parameter.
 
-    The record is one parameter, such as `options: TableOptions`.
+    The record is a dataclass in one parameter, such as `options: TableOptions`.
     """
     parameters = list(inspect.signature(command).parameters.values())
     names = [entry.name for entry in parameters]
@@ -45,7 +45,7 @@ def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(entry: "Field[Any]") -> inspect.Parameter:
-    """Return a field as a parameter: an argument if it is declared as one, else an option."""
+    """Return the field as a parameter: a positional argument if declared so, else an option."""
     declared: Any = entry.type
     is_argument = isinstance(declared.__metadata__[0], ArgumentInfo)
     return inspect.Parameter(
@@ -61,7 +61,7 @@ def _parameter(entry: "Field[Any]") -> inspect.Parameter:
 
 # Errors that a user can fix. Other errors are bugs, and are shown with a traceback.
 USER_ERRORS = (ValueError, OSError, ImportError, MemoryError)
-# From arguments of the library to options with other names.
+# Arguments of the library whose option has another name, and that name.
 OTHER_NAMES = {
     "corruption": "matrix",
     "cv": "folds",
@@ -96,7 +96,7 @@ SHORT_URL = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+]+):/(?=[^/\s])")
 
 
 def _message(error: Exception, write: Callable[[str, object], str]) -> str:
-    """Return the message of an error, with the path if the system raised it."""
+    """Return the message of an error; for an error of the operating system, include the path."""
     if isinstance(error, ArgumentError):
         return error.worded(write)
     if isinstance(error, FileNotFoundError) and error.errno is not None:
@@ -111,7 +111,7 @@ def _message(error: Exception, write: Callable[[str, object], str]) -> str:
 
 
 def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
-    """Return a function that formats an argument as an option of a command, else as in Python.
+    """Return a function that formats an argument: as an option if the command has it, or in Python.
 
     Examples
     --------

@@ -50,7 +50,7 @@ from twohot_command.parts import check_apart, writing_parts
 from twohot_command.sources import SpreadsheetSafe, image_root, option_words, spellings_in_words
 from twohot_command.terminal import Force, Quiet, note, say, say_next, share
 
-# Default output in the folder of the audit, where corrected.csv has the labels without a review.
+# Default output in the folder of the audit. (corrected.csv there has the labels before a review.)
 DEFAULT_OUTPUT = "reviewed.csv"
 # Suffixes of the table of disagreements and the page to settle them, next to the output.
 DISPUTED = ".disagreements.csv"
@@ -78,7 +78,7 @@ def apply(
         Option(
             "--output",
             "-o",
-            help=f"Output file or folder; without --to a CSV of labels, {DEFAULT_OUTPUT}.",
+            help=f"Output file or folder; without --to, a CSV of labels ({DEFAULT_OUTPUT}).",
         ),
     ] = None,
     audit: Annotated[
@@ -95,10 +95,10 @@ def apply(
     ] = None,
     label_column: Annotated[
         str | None,
-        Option(help="With --to a file: column of its labels; by default the audited one."),
+        Option(help="Column of labels in the --to file; by default the audited column."),
     ] = None,
     drop_excluded: Annotated[
-        bool, Option("--drop-excluded", help="Remove excluded rows, not only their labels.")
+        bool, Option("--drop-excluded", help="Leave out excluded rows; else they lose their label.")
     ] = False,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -173,7 +173,7 @@ def _check_asked(
     *,
     spreadsheet_safe: bool,
 ) -> None:
-    """Raise if there is nothing to apply, or if it cannot be applied to the user's data."""
+    """Raise if there are no decisions to apply, or if an option contradicts --to."""
     if not files and accept_all is None:
         problem, advice = "there is nothing to apply", "pass decisions or {accept_all}."
         raise ArgumentError("", problem, advice, accept_all=...)
@@ -192,7 +192,7 @@ def _check_asked(
 def _correct_parts(
     parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
 ) -> str:
-    """Write a user's Parquet files with the labels; return text on parts and columns."""
+    """Write copies of a user's Parquet files with corrected labels; return a text on the result."""
     folder = begin_parts(target, {"kind": "corrected", **about}, len(parts.parts), force=force)
     n_missing = len(folder.missing())
     with writing_parts(folder, quiet=quiet) as done:
@@ -225,7 +225,7 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> 
         few = first_few(made.left_out)
         done += f". Left out (no label, excluded, or not audited): {few}"
     if made.unusual:
-        done += f". Windows cannot hold folders named {first_few(made.unusual)}"
+        done += f". Windows does not allow folders named {first_few(made.unusual)}"
     return done
 
 
@@ -240,7 +240,7 @@ def _say_merged(
     if len(merged.agreement.reviewers) > 1:
         say(str(merged.agreement))
     if not merged.disputed:
-        # Do not remove the page: its final decisions can be read and changed there.
+        # Keep the page of disputed rows: a user can read and change final decisions in it.
         stale = [str(path) for path in disputed if path.exists()]
         if stale:
             old = f"Out of date: {' and '.join(stale)}, of an earlier run."
@@ -274,7 +274,7 @@ def _say_spellings(applied: Applied, rows: ReviewRows) -> None:
 
 
 def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
-    """Return text on the applied decisions."""
+    """Return a text that counts the applied decisions, changed labels and undecided rows."""
     counts, new = applied.n_decided, applied.classes[len(rows.classes) :]
     relabelled = f"{counts['relabel'] + counts['new_class']} relabelled"
     done = [

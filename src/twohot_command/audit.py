@@ -63,15 +63,15 @@ def audit(
         Path | None, Option(help="File of the probe that judges the labels; by default, AutoProbe.")
     ] = None,
     checked: Annotated[
-        Path | None, Option(help="Decisions of an earlier review, as known labels.")
+        Path | None, Option(help="Decisions of an earlier review: these labels are known.")
     ] = None,
     budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
     precision: Annotated[
-        float | None, share("Flag labels while this share of them is expected to be wrong.")
+        float | None, share("Flag as many labels as possible; at least this share should be wrong.")
     ] = None,
     draw_check: Annotated[
         float | None,
-        share("Draw rows for `twohot certify`, for a list with this share of right labels."),
+        share("Draw rows for `twohot certify`; its list may have this share of right labels."),
     ] = None,
     fail_above: FailAbove = None,
     fail_on: FailOn = "lower",
@@ -82,14 +82,14 @@ def audit(
     map: Annotated[  # noqa: A002 - the option is called so
         Literal["pca", "umap", "none"], Option(help="Map of the embeddings in the report.")
     ] = "pca",
-    seed: Annotated[int, Option(min=0, help="Random seed of the folds, and of a draw.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed of folds and --draw-check.")] = 0,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
 ) -> None:
     """Find wrong labels, suggest corrections, and write a report for the review."""
-    # Check before the work, so that no result is lost.
+    # Check outputs before the audit, so that no result is lost.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     about: dict[str, Any] = {"map_method": check_map(None if map == "none" else map)}
@@ -107,11 +107,12 @@ def audit(
         whole = with_used_classes(whole)
     table = whole.take(options.rows_of(whole))
     n_labels = int(table.coded.labelled.sum())
-    # Checked rows that are wrong are flagged beyond the budget.
+    # Checked rows with wrong labels are flagged in addition to the budget.
     most_flagged = n_labels if budget is None or checked is not None else min(n_labels, budget)
     check_draw(output, draw_check, seed, most_flagged)
     source, groups = options.source.name, options.groups_of(table)
-    # Image paths of a table are relative to its folder; those of `twohot extract`, to where it ran.
+    # Image paths in a table are relative to the table's folder; image paths in a feature file are
+    # relative to the folder in which `twohot extract` ran.
     beside = options.source.parent
     root = image_root(options.source, table, [beside, Path()], images, default=beside)
     details = {
@@ -162,7 +163,7 @@ def audit(
 
 
 def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collection[str]) -> None:
-    """Print how many labels are wrong, new notes, and the most frequent corrections."""
+    """Print how many labels are wrong, notes not printed before, and frequent corrections."""
     say(issues.answer(), "bold")
     if MODEL in summary.details:
         say(f"The {MODEL} {summary.details[MODEL]}.")
@@ -180,7 +181,7 @@ def _print_findings(issues: LabelIssues, summary: ReviewSummary, noted: Collecti
 def _say_how_to_apply(
     report: str, audit: Path, sources: Iterable[Path | None], *, some_sure: bool
 ) -> None:
-    """Print how to correct the labels in the first source that is the user's own data."""
+    """Print how to correct the user's data: the first of `sources` that `apply` can copy."""
     own = next(filter(_is_correctable, filter(None, sources)), None)
     where: list[object] = ["--audit", audit]
     if own is not None:

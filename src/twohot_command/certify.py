@@ -87,17 +87,17 @@ def certify(
     audit: Annotated[Path, Argument(help="Folder of the audit, made with --draw-check.")],
     checked: Annotated[
         Path | None,
-        Argument(help="check.csv of the audit with a verdict in each row: right, wrong, unsure."),
+        Argument(help="Filled-in check.csv, or check_done.csv: right, wrong or unsure per row."),
     ] = None,
     *,
     extend: Annotated[
         int | None,
         Option(
-            min=1, help="After an empty list: draw more rows, this many in all; the rate is halved."
+            min=1, help="After an empty list: extend the draw to this many rows, at half the rate."
         ),
     ] = None,
     fdr: Annotated[
-        float | None, share("Allowed share of right labels in the list, as in the draw.")
+        float | None, share("Allowed share of right labels in the list; must be that of the draw.")
     ] = None,
     images: Annotated[Path | None, Option(help="Folder that image paths are relative to.")] = None,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -135,7 +135,7 @@ def certify(
         say(f"List, most suspicious first: {table}")
     say(f"Bounds at all other thresholds: {page}")
     found = counted(len(listed.found_wrong), "checked label")
-    say(f"Certificate, also with {found} found wrong: {made}")
+    say(f"Certificate of the list and of {found} found wrong: {made}")
 
 
 def verify(
@@ -145,7 +145,7 @@ def verify(
         Argument(help="Folder of the audit, or file of labels; by default the certificate's."),
     ] = None,
 ) -> None:
-    """Compute a certificate again from its audit, and report any difference."""
+    """Verify a certificate: compute it again from the audit, and report differences."""
     folder, data = source or certificate.parent, None
     if folder.is_file():
         folder, data = certificate.parent, folder
@@ -172,7 +172,7 @@ def review(
     audit: Annotated[Path, Argument(help="Folder of the audit.")],
     *,
     until: Annotated[
-        str, Option(metavar="<share>", help="Share of the labels that may stay wrong: 1% or 0.01.")
+        str, Option(metavar="<share>", help="Share of the labels that may stay wrong, such as 1%.")
     ],
     twice: Annotated[
         str,
@@ -182,7 +182,7 @@ def review(
     seed: Annotated[int, Option(min=0, help="Seed of the random rows.")] = 0,
     no_open: Annotated[bool, Option("--no-open", help="Do not open the page.")] = False,
 ) -> None:
-    """Review until at most a share of the labels is wrong, in a page that shows the bound."""
+    """Review until few labels are still wrong; the page shows an upper bound on their number."""
     rows = read_audit_folder(audit)
     noise_rate = read_summary(audit / "summary.json")["noise_rate"]
     page = write_review_page(

@@ -20,16 +20,15 @@ PANELS = {
     },
     "Understand": {
         "describe": "Describe classes, their correlations and superclasses.",
-        "forecast": "Forecast which probe to fit and how many labels are wrong, or that nothing "
-        "will help.",
+        "forecast": "Forecast which probe to fit, if any will help, and how many labels are wrong.",
     },
     "Clean": {
         "audit": "Find wrong labels, suggest corrections, and write a report for the review.",
         "apply": "Write the decisions of a review into a copy of your data.",
         "certify": "List wrong labels with a guarantee, from the rows that you checked.",
-        "review": "Review until at most a share of the labels is wrong, in a page that shows the "
-        "bound.",
-        "verify": "Compute a certificate again from its audit, and report any difference.",
+        "review": "Review until few labels are still wrong; the page shows an upper bound on their "
+        "number.",
+        "verify": "Verify a certificate: compute it again from the audit, and report differences.",
     },
     "Train": {
         "fit": "Choose a method with the noisy labels, and fit a probe.",
@@ -42,16 +41,16 @@ PANELS = {
         "reproduce": "Reproduce the paper: run experiments, draw the figures and judge the claims.",
     },
 }
-# Commands that are entry points of `twohot.commands`, and the extra that they need.
+# Commands of extras (entry points in the group `twohot.commands`), and the extra of each.
 OF_EXTRAS = {"reproduce": "paper"}
 COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.items()}
 
 
 class _Plain:
-    """A mixin whose help shows no Python types."""
+    """A mixin for commands: their help shows no Python types of arguments and options."""
 
     def get_params(self, ctx: Any) -> Any:
-        """Return the arguments and options, including `--help`."""
+        """Return the arguments and options, including `--help`, without Python types."""
         entries = super().get_params(ctx)  # type: ignore[misc]
         for entry in entries:
             if getattr(entry, "is_flag", False):  # a flag has no value

@@ -23,8 +23,8 @@ from twohot_command.terminal import Force, print_table, say, say_next
 Kind: TypeAlias = Literal[
     "symmetric", "asymmetric", "pair_flip", "superclass", "boundary", "matrix"
 ]
-# Ridge of the probe that finds rows near a boundary. It is fitted to right labels, so it needs a
-# much smaller penalty than the default.
+# Ridge of the probe that finds rows near a class boundary. The probe is fitted to right labels, so
+# it needs a much smaller penalty than the default.
 BOUNDARY_RIDGE = 4.0
 
 
@@ -98,7 +98,7 @@ def _at_boundary(
     *,
     exact: bool,
 ) -> FeatureTable:
-    """Return the table with noise near the decision boundary of a probe."""
+    """Return the table with noise at class boundaries, which a fitted probe estimates."""
     if rate is None or matrix is not None or exact:
         raise ValueError("--kind boundary needs --rate, and does not accept --matrix or --exact.")
     rows, _ = corrupted_rows(table, split)

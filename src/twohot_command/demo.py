@@ -68,14 +68,14 @@ def grey_picture(pixels: np.ndarray) -> np.ndarray:
 
 
 def _png(grey: np.ndarray) -> bytes:
-    """Return an image of grey values as PNG, which needs no library: a header, rows, an end."""
+    """Return a grey image as PNG, written without a library: header, compressed rows, end."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         check = zlib.crc32(kind + content)
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
 
     height, width = grey.shape
-    # Eight bits a pixel, grey; every row starts with the filter it uses, none.
+    # Eight bits per pixel, grey. Every row starts with the number of its filter: 0, no filter.
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     rows = b"".join(b"\0" + row.tobytes() for row in grey)
     parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
@@ -97,7 +97,7 @@ def demo(
     ] = 0.3,
     kind: Annotated[
         DemoNoise,
-        Option(help="Wrong labels: any other digit, or (mixed) for half of them the next one."),
+        Option(help="Wrong labels: any other digit; with mixed, half of them the next digit."),
     ] = "mixed",
     seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
 ) -> None:

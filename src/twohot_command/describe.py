@@ -31,7 +31,7 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Maximum lines of a table without --verbose, names of classes in a cell, characters of a value.
+# Maximum lines of a table without --verbose, class names in a cell, and characters of a value.
 SHOWN = 4
 NAMES_LISTED = 5
 VALUE_LENGTH = 60
@@ -53,7 +53,7 @@ def describe(
         int | None, Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
     cut: Annotated[
-        float | None, Option(help="Cluster with this share of the largest distance (paper: 0.8).")
+        float | None, Option(help="Merge up to this share of the largest distance (paper: 0.8).")
     ] = None,
     verbose: Verbose = False,
 ) -> None:
@@ -122,7 +122,7 @@ def _print_structure(structure: ClassStructure, *, verbose: bool) -> None:
 
 
 def _print_pairs(structure: ClassStructure) -> None:
-    """Print correlations of three kinds of pairs, or two means if there is no spread."""
+    """Print the correlations of rows: three kinds of pairs, or two if no spread was computed."""
     correlation, statistics, caption = structure.correlation, structure.statistics, None
     if statistics is None:
         caption = "Too many features for the spread and for superclasses."

@@ -44,7 +44,7 @@ N_LISTED = 20
 
 
 class _RecentRate(progress.ProgressColumn):
-    """Items per second, recently or since the start."""
+    """Column of a progress bar: items per second, recently or since the start."""
 
     def render(self, task: progress.Task) -> Text:
         """Return the recent rate, or nothing at the start."""
@@ -92,7 +92,7 @@ def _say_items(items: LabelledItems) -> None:
 
 
 def _say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
-    """Print the items that could not be read, and the reasons; `others` has the rest."""
+    """Print the items that could not be read, with reasons; `others` is text on the rest."""
     if not extraction.skipped:
         return
     say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
@@ -134,7 +134,7 @@ def extract(
     id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None,
     root: Annotated[Path, Option(help="Folder of the datasets of torchvision.")] = Path("data"),
     labels: Annotated[
-        Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
+        Literal["clean", "human"], Option(help="cifar100: original labels, or CIFAR-100N's.")
     ] = "clean",
     missing: Missing = None,
     unlabelled: Annotated[
@@ -217,7 +217,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
         say("Next: predict its rows with `twohot predict` and a probe of this backbone.")
 
 
-# The features that a probe needs: read from a table, or extracted from images or texts ------------
+# Features for a fitted probe: read from a table, or extracted from images or texts ----------------
 
 # Default names of the column with the items.
 USUAL_NAMES = {"image": "path", "text": "text"}
@@ -227,10 +227,11 @@ USUAL_NAMES = {"image": "path", "text": "text"}
 def features_for(
     fitted: FittedProbe, probe: Path, options: FeatureOptions, *, quiet: bool
 ) -> Iterator[FeatureTable]:
-    """Yield the table of a source with the features of a probe; temporary files are removed.
+    """Yield the table of a source with the features that a probe needs; extract them if necessary.
 
     A folder has images. A CSV or Parquet file lists images or texts if it has fewer columns than
-    the probe has features, and no column of lists. The backbone is stored in the probe.
+    the probe has features, and no column of lists. The probe stores the backbone to use. Temporary
+    files are removed at the end.
     """
     origin = FeatureOrigin.from_json(fitted.feature_origin_)
     columns = _columns_of_items(options, fitted.n_features_in_)
@@ -256,7 +257,7 @@ def features_for(
 
 
 def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | None:
-    """Return the columns of a list of items, [] for a folder, None for a table of features."""
+    """Return the columns if the source lists items; [] for a folder, None for a feature table."""
     if options.source.is_dir() and not is_parquet_source(options.source):
         return []
     if options.feature_column or is_parquet_source(options.source):

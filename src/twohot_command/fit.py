@@ -47,7 +47,7 @@ def fit(
     options: GroupedTableOptions,
     method: Annotated[
         Literal["auto", "plain"],
-        Option(help="auto: the label model; plain: a probe that `twohot forecast` may advise."),
+        Option(help="auto: AutoProbe, with a label model; plain: a probe without it."),
     ] = "auto",
     figure: Annotated[Path | None, Option(help="Figure of the candidates, .png or .svg.")] = None,
     folds: Folds = None,

@@ -38,14 +38,14 @@ def forecast(
     *,
     output: ReportFolder = None,
     options: GroupedTableOptions,
-    ridge: Annotated[float, Option(help="Penalty in the theory.")] = 10.0,
-    rounds: Annotated[int, Option(min=2, help="Number of rounds in the theory.")] = 3,
+    ridge: Annotated[float, Option(help="Penalty (ridge) for the theory.")] = 10.0,
+    rounds: Annotated[int, Option(min=2, help="Number of rounds for the theory.")] = 3,
     folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Random seed of the folds.")] = 0,
     verbose: Verbose = False,
     quiet: Quiet = False,
 ) -> None:
-    """Forecast which probe to fit and how many labels are wrong, or that nothing will help."""
+    """Forecast which probe to fit, if any will help, and how many labels are wrong."""
     check_report(output)
     whole = options.read()
     table = whole.take(options.rows_of(whole))

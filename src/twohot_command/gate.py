@@ -32,7 +32,7 @@ from twohot.base import ArgumentError, check_output, whole_file
 from twohot_command.terminal import say
 
 FAILED = 3  # exit code
-# Values that may be compared with the allowed share, and their words in messages.
+# Values of the audit that can be compared with the allowed share, and their names in messages.
 COMPARED = {"estimate": "about", "lower": "at least", "upper": "up to"}
 SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -40,19 +40,19 @@ NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 FailAbove = Annotated[
     str | None,
     Option(
-        metavar="<share>", help="Exit with code 3 if more labels are wrong, such as 5% or 0.05."
+        metavar="<share>", help="Exit with code 3 if more than this share is wrong, such as 5%."
     ),
 ]
 FailOn = Annotated[
     Literal["estimate", "lower", "upper"],
-    Option(help="With --fail-above: compare the estimate, or the lower or upper end of its range."),
+    Option(help="With --fail-above: compare the estimate, or its lower or upper bound."),
 ]
 JUnit = Annotated[
     Path | None, Option(help="With --fail-above: write the result to this file as JUnit XML.")
 ]
 Certificate = Annotated[
     Path | None,
-    Option(help="With --fail-above: certificate.json of these labels, whose bounds are compared."),
+    Option(help="With --fail-above: compare the bounds of a certificate.json of these labels."),
 ]
 Annotations = Annotated[
     bool,
@@ -62,13 +62,13 @@ Annotations = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """The condition that an audit must meet, as the options say it; none without `fail_above`."""
+    """The condition that an audit must meet, from the options; none if `fail_above` is None."""
 
     fail_above: str | None  # largest allowed share of wrong labels
     fail_on: str  # a key of COMPARED
     junit: Path | None  # file for the result
     annotations: bool  # whether to print a GitHub annotation
-    certificate: Path | None  # bounds to compare, instead of the model's
+    certificate: Path | None  # certificate whose bounds are compared, instead of the estimate
 
     def check(self, audit: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
         """Raise if the options contradict each other, or if a file would be replaced."""
@@ -96,7 +96,7 @@ class Gate:
     def closing(self, issues: LabelIssues, source: str, audit: Path) -> Iterator[None]:
         """Print the result, run the body, then exit with code 3 if the gate failed.
 
-        An error of the body, which was printed, does not hide a failed gate.
+        If the body failed too, its error was printed; the exit code is still 3.
         """
         if self.fail_above is None:
             yield

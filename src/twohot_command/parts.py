@@ -86,7 +86,7 @@ def workers_of(client: Any) -> list[dict[str, Any]]:
 
 
 def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
-    """Raise if an output is inside a source folder."""
+    """Raise if an output is inside a source folder, where it would be read as a part."""
 
     def absolute(path: Path) -> Path:
         return path if "://" in as_url(path) else path.resolve()
@@ -134,11 +134,11 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
 # An audit of data larger than memory: a table in parts, and a report with some of the rows --------
 
 
-# The checkpoint in the folder of an audit, until the audit is finished.
+# Name of the checkpoint in the folder of an audit; it is removed when the audit is finished.
 CHECKPOINT = ".fit.checkpoint"
 # Largest share of the memory that an audit may use.
 HELD_SHARE = 0.5
-# Number of arrays of the size of logits in the label model: members, targets and posteriors.
+# Number of arrays of shape (n_rows, n_classes) in the label model: members, targets, posteriors.
 HELD_MEMBERS = 16
 # Maximum rows of a report: more than a person reviews in a day, and few enough for a page.
 MOST_SHOWN = 2000
@@ -182,7 +182,7 @@ def audit_in_parts(
         known["checked"] = digest(decisions)
     bounds = np.unique(parts.bounds)  # number of parts with rows of the split
     where: dict[str, Any] = {"about": known, "n_parts": len(bounds) - 1, "force": force}
-    # Check before the work; an earlier audit stays until the new one is written.
+    # Check before the fit; an earlier audit stays until the new one is written.
     check_audit_parts(output, **where)
     output.mkdir(parents=True, exist_ok=True)
     features = table.features if client is None else as_dask(table.features, parts=parts)

@@ -126,7 +126,7 @@ def _write_missing(
 
 
 def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, quiet: bool) -> None:
-    """Write one file, complete or not at all."""
+    """Write the predictions to one Parquet file; after an error, leave no incomplete file."""
     parts = source_parts(table.features)
     with counting("Writing parts", parts.n_parts, quiet=quiet) as done:
 
@@ -138,7 +138,7 @@ def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, q
 
 
 def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
-    """Yield one line per row, block by block; with the probabilities of all classes if asked."""
+    """Yield one line of text per row, computed block by block."""
     names, size = predictor.class_names, predictor.block_rows
     for first in range(0, table.n_rows, size):
         block = range(first, min(first + size, table.n_rows))

@@ -72,7 +72,7 @@ def check_same_features(
 TEST = "test"  # default split for evaluation
 
 Missing: TypeAlias = Annotated[
-    list[str] | None, Option(help="Text that means no label; repeat it for more.")
+    list[str] | None, Option(help="Text that means no label; repeat the option for more.")
 ]
 
 Folds: TypeAlias = Annotated[
@@ -84,7 +84,7 @@ SpreadsheetSafe: TypeAlias = Annotated[
 ]
 
 
-# A source for a probe; the probe stores how to extract features of images and texts.
+# The source of rows for a fitted probe, which stores how to extract features of images and texts.
 ItemsOrFeatures: TypeAlias = Annotated[
     Path,
     Argument(help="A folder of images, a table of image paths or texts, or a table of features."),
@@ -129,7 +129,7 @@ class FeatureOptions:
     label_column: Annotated[str | None, Option(help="Column or array of the labels.")] = None
     feature_column: Annotated[
         list[str] | None,
-        Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
+        Option(help="Column of features, or a pattern such as 'e*'; repeat the option for more."),
     ] = None
     id_column: Annotated[str | None, Option(help=ID_COLUMN_HELP)] = None
     item_column: Annotated[
@@ -139,7 +139,7 @@ class FeatureOptions:
     def words(
         self, record: "type[FeatureOptions] | None" = None, without: Collection[str] = ()
     ) -> list[str]:
-        """Return the source and columns as words of a command line, for another command."""
+        """Return the source and columns as command-line words, to print another command."""
         names = [field.name for field in fields(record or self)]
         left_out = ("source", "others", *without)
         options = {name: getattr(self, name) for name in names if name not in left_out}
@@ -150,7 +150,7 @@ class FeatureOptions:
         return self._read(labelled=False)
 
     def _read(self, **others: Any) -> FeatureTable:
-        # One column may have lists; several are numbers; by default, columns are found by type.
+        # A single column may have lists, several columns have numbers. By default: by their type.
         columns = self.feature_column or None
         table = read_table(
             [self.source, *self.others] if self.others else as_url(self.source),
@@ -304,7 +304,7 @@ class GroupedTableOptions(TableOptions):
         missing = [name for name, cell in rows if is_missing(cell)]
         if missing:
             problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
-            advice = "fill in the cells; give a row that belongs to no other its own group."
+            advice = "fill in the cells; if a row belongs to no other row, give it its own group."
             raise ArgumentError(named, problem, advice)
         try:
             check_groups(table.groups, table.n_rows)
@@ -329,13 +329,13 @@ class TrustedRowsOptions(TableOptions):
 
 
 def say_columns(words: str) -> None:
-    """Print the roles of the columns, if known."""
+    """Print which columns have features, labels and ids, if known."""
     if words:
         say(f"Columns: {words}")
 
 
 def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -> str:
-    """Return text on merged spellings, with numbers of rows if known.
+    """Return a text that lists merged spellings, with their numbers of rows if known.
 
     Examples
     --------
@@ -362,7 +362,7 @@ def image_root(
     images: Path | None = None,
     default: Path | None = None,
 ) -> Path | None:
-    """Return the folder of image paths: the requested one, or one in which the first image exists.
+    """Return the folder of image paths: `images`, or the first place that has the first image.
 
     Paths on another host are not searched, because Windows would contact that host.
     """

@@ -53,7 +53,7 @@ def say_next(*words: object, first: str = "Next: ") -> None:
 
 
 def say_more(what: str) -> None:
-    """Print a hint on what --verbose adds."""
+    """Print a hint that --verbose prints `what`."""
     say(f"Add --verbose for {what}.")
 
 
@@ -95,7 +95,7 @@ def print_choice(choice: Choice) -> None:
 
 
 def seen(name: str) -> str:
-    """Return a name; put it in quotes and show its blanks if some would be invisible.
+    """Return a name as text; if blanks in it would be invisible, show them and add quotes.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class PacedLines:
 
 
 def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
-    """Return the bar, or nothing if quiet; a disabled bar would still print an empty line."""
+    """Return the progress bar; if quiet, an empty context: a disabled bar prints an empty line."""
     return nullcontext() if quiet else progress
 
 

@@ -370,7 +370,7 @@ SHORT = CertifiedReview(np.array([0.9, 0.5]), until=0.5)
         (lambda: CertifiedReview(DOUBT, until=2), r"until=2 is not allowed"),
         (
             lambda: CertifiedReview(DOUBT, until=0.02, seed=2**53 - 1),
-            r"seed=9007199254740991 is more than a browser can count to: pass an integer of at mos",
+            r"seed=9007199254740991 is too large for a browser's integers: pass an integer of at m",
         ),
         (
             lambda: SHORT.replay(Look(row, False, "right") for row in range(3)),

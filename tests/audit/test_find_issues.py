@@ -510,7 +510,7 @@ REFUSED = [
     ({"y": Y[1:]}, r"y has 299 labels and X has 300 rows: pass one label"),
     ({"y": Y.reshape(150, 2)}, r"y has shape \(150, 2\): pass one label"),
     ({"probe": JUDGE, "probabilities": EVEN}, r"probe and probabilities are both given: pass one"),
-    ({"budget": 3, "precision": 0.5}, r"budget=3 and precision=0.5 both say how"),
+    ({"budget": 3, "precision": 0.5}, r"budget=3 and precision=0.5 both set the"),
     ({"budget": -1}, r"budget=-1 is not allowed: pass an integer of at least 0"),
     ({"budget": 1.5}, r"budget=1.5 is not allowed"),
     ({"precision": 1.5}, r"precision=1.5 is not allowed: pass a number from 0 to 1"),

@@ -78,5 +78,5 @@ def test_rejects_changed_parts(tmp_path):
         with pytest.raises(ValueError, match=match):
             read_issue_parts(str(tmp_path), fields)
 
-    refused(["ant"] * 4, "hold other labels than those that were audited.*: run the audit again")
+    refused(["ant"] * 4, "their labels differ from the audited labels.*: run the audit again")
     refused(["dog"] * 4, "given_label has labels that are no class.*: run the audit again")

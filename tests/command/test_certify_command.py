@@ -132,7 +132,10 @@ def test_rejects_a_second_draw_and_a_check_of_another_audit(audited, audit, chec
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([0.1, "--seed", 2**53 - 1], "--seed=9007199254740991 is more than a browser can count to"),
+        (
+            [0.1, "--seed", 2**53 - 1],
+            "--seed=9007199254740991 is too large for a browser's integers",
+        ),
         ([1], "--draw-check=1.0 is not allowed: pass a number between 0 and 1"),
         ([0.001], "needs 3000 checked rows, and at most 900 labels can be flagged: review all"),
         ([0.1, "--budget", 30], "needs 30 checked rows, and at most 30 labels can be flagged"),
@@ -353,7 +356,7 @@ def test_labels_that_were_merged_or_missing_are_verified_alone(tmp_path):
     ("options", "message"),
     [
         (["--until", "0.1%"], "--until=0.001 is less than one of 900 labels: review every row"),
-        (["--until", "1%", "--seed", 2**53 - 1], "--seed=9007199254740991 is more than a browser"),
+        (["--until", "1%", "--seed", 2**53 - 1], "--seed=9007199254740991 is too large for a br"),
         (["--until", "many"], "--until='many' is not allowed: pass a share of the labels"),
         (["--until", "1%", "--twice", "200%"], "--twice='200%' is not allowed"),
         (["--until", "1%", "--images", "."], "--images=. needs image paths, which"),

@@ -149,7 +149,7 @@ audit empty.csv -o out | empty.csv has no label in its 30 rows, but this command
 audit table.csv -o out --probe table.csv | table.csv
 audit other.csv -o out --probe p.safetensors | 3 labels that are not among the 3 classes
 audit narrow.csv -o out --probe p.safetensors | expects 6
-audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0.5 both say
+audit table.csv -o out --budget 1 --precision 0.5 | --budget=1 and --precision=0.5 both set
 audit table.csv -o out --images . | --images=. needs image paths
 audit table.csv -o out --group-column none | --group-column='none' is missing
 audit gaps.csv -o out --group-column owner | has no group in 2 rows (id '3', '4'): fill in the cells

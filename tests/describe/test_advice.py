@@ -79,7 +79,8 @@ def test_evidence_has_the_numbers_of_the_summary():
     assert "is -0.400; by the class frequencies alone it is -0.700." in likelihood
     assert "predicts 82.0% of 1000 held-out labels, teacher (ridge 10) 80.0%" in agreement
     assert (
-        "The labels are likelier by AutoProbe in a test at 5% (2.00 standard errors)" in agreement
+        "The labels are likelier under AutoProbe in a test at 5% (2.00 standard errors)"
+        in agreement
     )
     assert "gives 0.50 points" in worth
 

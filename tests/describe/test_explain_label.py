@@ -151,8 +151,8 @@ X, LABELS = problem(12, 4)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": [12]}, "rows holds 12, and the data has 12 rows: pass integers from 0 to 11"),
-        ({"rows": [-1]}, "rows holds -1, and the data has 12 rows"),
+        ({"rows": [12]}, "rows contains 12, but the data has 12 rows: pass integers from 0 to 11"),
+        ({"rows": [-1]}, "rows contains -1, but the data has 12 rows"),
         ({"rows": [0.5]}, "rows has shape .1,. and dtype float64: pass positions of rows"),
         ({"rows": 3}, "rows has shape .. and dtype"),
         ({"rows": LABELS == 0}, "dtype bool: pass positions of rows"),

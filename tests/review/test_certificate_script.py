@@ -177,7 +177,7 @@ def test_both_languages_draw_the_same_order_and_write_the_same_digest(seed) -> N
 def test_second_looks_that_were_not_due_are_refused() -> None:
     review = CertifiedReview(np.linspace(1, 0, 60), until=0.1)
     review.decide("right")
-    with pytest.raises(ArgumentError, match="has 1 row without a second look due"):
+    with pytest.raises(ArgumentError, match="has 1 row that needed no second look"):
         second_looks(review.looks, {0: ["right"]}, sample=np.array([5]))
     assert second_looks(review.looks, {}, sample=np.array([0])) is None
     none = SecondLooks(0, 0, 0)

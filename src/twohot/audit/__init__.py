@@ -1,4 +1,4 @@
-"""Find label errors and other issues of the data, and write the folder of an audit."""
+"""Find label errors and other data issues, and write the results to the folder of an audit."""
 
 from twohot.audit.certificate_file import CERTIFICATE_FILES as CERTIFICATE_FILES
 from twohot.audit.certificate_file import CHECK_FILES as CHECK_FILES

@@ -1,16 +1,16 @@
-"""Files of a check and its certificate, in the folder of the audit.
+"""Files of a check (a person's verdicts on drawn rows) and its certificate, next to the audit.
 
     check.csv         id, item, given_label, verdict: a person fills in the last column
-    check_1.csv       the sheet of the first attempt, and so on, if the check was extended
-    check.html        the same as a page, which saves check_done.csv
+    check_1.csv       check.csv of the first attempt, if the check was extended; then check_2.csv
+    check.html        the rows of check.csv as a page, which saves check_done.csv
     check.json        settings of the draw: rate, rows, seed, digest of scores and labels
     certified.csv     the list: id, item, given_label, suggested_label
     certified.html    the guarantee, the list, and the bound at every threshold
     certificate.json  check.json, the verdicts and the result; `verify_certificate` recomputes it
     review.html       a review with a stopping rule, which saves its own certificate.json
 
-The certificate of a review has the seed, the log of rows, kinds and verdicts, and the bound. The
-page and Python write the same text: sorted names, ASCII, with the sha256 of all other fields.
+The certificate of a review has the seed, the bound, and for each decision its row, kind and
+verdict. The page and Python write the same JSON text: ASCII, with sorted names and a sha256.
 
 check.json has all inputs that theorem 1 requires to be fixed before the check. A later change of
 scores, labels, seed or rate raises an error.
@@ -80,27 +80,27 @@ WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, UNSURE: Given.RIGHT}
 
 @dataclass(frozen=True, eq=False)
 class FolderCheck:
-    """The check of an audit in a folder."""
+    """The rows drawn for a check in the folder of an audit, and the false discovery rate."""
 
     rows: ReviewRows
     draw: CheckDraw
     fdr: float  # fixed with the draw
-    n_checked: tuple[int, ...]  # rows drawn in each attempt; all attempts but the last gave no list
+    n_checked: tuple[int, ...]  # rows of each attempt; earlier attempts gave an empty list
 
     @property
     def attempt(self) -> int:
-        """Which attempt this is."""
+        """Number of the current attempt: 1, and 1 more for each extension."""
         return len(self.n_checked)
 
     @property
     def level(self) -> float:
-        """The rate of this attempt."""
+        """False discovery rate of the current attempt: `fdr`, halved by each extension."""
         return attempt_level(self.fdr, self.attempt)
 
     def replaces(self, path: Path) -> bool:
-        """Return whether a certificate belongs to an earlier attempt of this check without a list.
+        """Return whether the certificate at `path` is that of the previous, empty attempt.
 
-        The result is False for a certificate that cannot be read.
+        Such a file may be replaced. A file that cannot be read may not: the result is False.
         """
         try:
             fields = read_signed(path)
@@ -152,9 +152,9 @@ def verdicts_of_draw(
 ) -> NDArray[np.str_]:
     """Return "right", "wrong" or "unsure" for each of the drawn rows; see `LabelIssues.certify`.
 
-    `checked` has verdicts on these rows and no others. Case and blanks around the three words are
-    ignored. In a file or frame, the words are verdicts; in a mapping or series, they mean a class
-    if one has this name. Ids may be guarded against spreadsheets.
+    `checked` has verdicts on exactly these rows. Case and blanks around the three words are
+    ignored. A word that is also a class name means the class in a mapping or series, but the
+    verdict in a file or frame. Ids may start with an apostrophe added for spreadsheets.
     """
     words = WORDS
     if is_keyed(checked):
@@ -192,7 +192,8 @@ def _plain_word(verdict: Any) -> str:
 def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
     """Return pairs (row, verdict) from a mapping or series, a file of verdicts, or decisions.
 
-    Ids of a file are read as guarded against spreadsheets if that matches more drawn rows.
+    In a file, ids may start with an apostrophe added for spreadsheets. It is removed if this
+    matches more of the drawn rows.
     """
     if is_keyed(checked):
         return list(checked.items())
@@ -220,16 +221,16 @@ def doubts_digest(rows: ReviewRows) -> str:
 
 
 def labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
-    """Return fields that identify the labels: their digest, and how cells are read as classes."""
+    """Return fields that identify the labels: digest, classes and spellings of the classes."""
     merged = [list(pair) for pair in rows.spellings.items()]
     labels = rows.given_labels_digest()
     return {"labels": labels, "classes": list(rows.classes), "spellings": merged}
 
 
 def check_no_draw(folder: Path) -> None:
-    """Raise if a folder has a draw: a second draw voids the guarantee of both.
+    """Raise if a folder has a draw: after a second draw, neither has a guarantee.
 
-    A check.json without a check.csv is left by an interrupted command, which may be repeated.
+    A check.json without a check.csv is no draw: an interrupted command left it.
     """
     if (folder / "check.csv").exists():
         raise _drawn_already(folder)
@@ -275,10 +276,10 @@ def write_check(
 def extend_check(
     folder: Path, rows: ReviewRows, n_checked: int, *, image_root: Path | None = None
 ) -> FolderCheck:
-    """Draw more rows after a check that gave no list; the files keep the verdicts so far.
+    """Draw more rows after a check that gave an empty list; the files keep the verdicts so far.
 
-    The next list is certified at half the rate. The sheet with the verdicts is kept under another
-    name. An extension that was stopped can be repeated.
+    The next list has half the false discovery rate. The sheet with the verdicts is renamed, for
+    example to check_1.csv. You can repeat an extension that was interrupted.
     """
     fields = read_signed(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
@@ -286,7 +287,7 @@ def extend_check(
     is_repeated = (*certified, n_checked) == check.n_checked
     if not certified or (certified != check.n_checked and not is_repeated):
         problem = f"{folder} has no certificate of its last draw"
-        advice = "run certify first: more rows can follow an empty list only."
+        advice = "run certify first: you can extend a draw only after an empty list."
         raise ArgumentError("", problem, advice)
     if fields["listed"]:
         problem = f"needs an empty list, and this list has {len(fields['listed'])} labels"
@@ -318,7 +319,7 @@ def _write_draw(
     folder: Path, rows: ReviewRows, fields: dict[str, Any], image_root: Path | None
 ) -> FolderCheck:
     check, known = check_of(fields, rows), dict(fields["checked"])
-    # In the order of the data: another order would tell the reviewer about the scores.
+    # In the order of the data: any order by score would influence the reviewer.
     drawn = np.sort(check.draw.rows)
     write_signed(folder / CHECK_FILES[1], fields)
     # These values distinguish the draw from other draws of this audit.
@@ -345,7 +346,7 @@ def _write_draw(
     sheet = folder / CHECK_FILES[0]
     if sheet.exists():
         sheet.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
-    # Guarded like a page's decisions, because a person fills the file in with a spreadsheet.
+    # Protect cells from being run as formulas: a person opens the file in a spreadsheet.
     lines = (map(guarded, (*cells, known.get(cells[0], ""))) for cells in _cells(rows, drawn))
     write_csv(sheet, CHECK_COLUMNS, lines)
     return check
@@ -367,7 +368,7 @@ def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> Non
 
 
 def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
-    """Return the check described by `fields`; its rows are drawn again."""
+    """Return the check described by `fields` of check.json; draw its rows again from the seed."""
     first, *more = fields["n_checked"]
     draw = _plan_of(rows, fields["fdr"], n_checked=first, seed=fields["seed"])
     draw = draw.extended(more[-1]) if more else draw
@@ -414,7 +415,7 @@ def certify_folder(
     spreadsheet_safe: bool = False,
     image_root: Path | None = None,
 ) -> GuaranteedList:
-    """Certify the list of a finished check; write the list, its certificate and its page."""
+    """Compute the certified list from a finished check; write list, certificate and page."""
     rows, draw = check.rows, check.draw
     classes = np.array(rows.classes, dtype=object)
     words = verdicts_of_draw(checked, draw, rows.given_labels, classes, rows.ids)
@@ -447,7 +448,7 @@ def certify_folder(
 
 
 def outcome_of(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
-    """Return the result of a check, as in certificate.json."""
+    """Return the fields of certificate.json that contain the list and its bounds."""
     return {
         "listed": [ids[row] for row in listed.rows],
         "found_wrong": [ids[row] for row in listed.found_wrong],

@@ -1,4 +1,4 @@
-"""Rows that a person checked: reading them, checking them, and using them in the verdict."""
+"""Rows that a person checked: read and validate them, and use them in the audit's verdict."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -27,11 +27,11 @@ from twohot.tables import RowIds, frame_columns, unguarded
 
 REQUIRED = ("id", "decision")
 OPTIONAL = ("label", "given_label", "suggested_label")
-TRUE_LABEL = ("label", "true_label")  # one of them in a frame without decisions
+TRUE_LABEL = ("label", "true_label")  # column of true labels in a frame without decisions
 
 
 class Given(Enum):
-    """A verdict on a given label that cannot be mistaken for a class name."""
+    """The verdict that a given label is right or wrong; unlike text, it is never a class name."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -43,11 +43,11 @@ VERDICTS = {"right": True, "wrong": False, Given.RIGHT: True, Given.WRONG: False
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """The rows that a person checked."""
+    """The rows that a person checked, with their true labels where known."""
 
     rows: IntArray  # (n_checked,), positions in the data, ascending, each once
-    wrong: BoolArray  # (n_checked,), whether the given label is; False where there is none
-    labels: IntArray  # (n_checked,), the true class; NO_LABEL: only known not to be the given one
+    wrong: BoolArray  # (n_checked,), the given label is wrong; False for rows without a label
+    labels: IntArray  # (n_checked,), true class; NO_LABEL: unknown, but not the given class
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     """Return pairs (row, verdict) from a mapping, a series, a file of decisions or a data frame.
 
     The index of a series has the ids. A frame has the columns `id` and either `label` or
-    `true_label`; or `id` and `decision` as such a file, and may then have `label`, `given_label`
-    and `suggested_label`. The verdict of a decision is the true label: that in
-    `label`, or in `suggested_label` if the suggestion was accepted. It is `Given.RIGHT` if the
-    given label was kept and the file does not name it, and an `OutsideVerdict` if the row was
-    excluded or has a new class.
+    `true_label`; or the columns of a file of decisions: `id`, `decision`, and optionally `label`,
+    `given_label` and `suggested_label`. The verdict of a decision is usually the true label, from
+    `label`, or from `suggested_label` if the suggestion was accepted. If the given label was kept
+    and the file does not name it, the verdict is `Given.RIGHT`. If the row was excluded or has a
+    new class, it is an `OutsideVerdict`.
     """
     if is_keyed(checked):
         return list(checked.items())
@@ -121,7 +121,7 @@ def _of_columns(columns: Mapping[str, NDArray[Any]]) -> Iterable[Decision]:
 
 
 def _verdict(made: Decision) -> str | Given | OutsideVerdict:
-    """Return the true label of a decision, or whether the given label is right."""
+    """Return the verdict of a decision, as described in `read_checked`."""
     if made.decision in {"exclude", "new_class"}:
         return OutsideVerdict(made.label)
     named = {"accept": made.suggested_label, "reject": made.given_label or Given.RIGHT}
@@ -211,7 +211,7 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
 
 
 def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
-    """Return the verdict with the checked rows as checked and the other rows recalibrated."""
+    """Return the verdict with checked rows as the person decided, and other rows recalibrated."""
     doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
     first, second = verdict.first.copy(), verdict.second.copy()
     confidence, runner_up = verdict.confidence.copy(), verdict.runner_up.copy()
@@ -219,7 +219,7 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     rows, true = checked.rows[named], checked.labels[named]
     second[rows] = np.where(first[rows] == true, second[rows], first[rows])
     first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
-    # If the true label is not known, the next most probable class, given that the label is wrong.
+    # If only known to be wrong: the most probable other class, given that the label is wrong.
     rows = checked.rows[checked.wrong & ~named]
     rows = rows[first[rows] == verdict.codes[rows]]
     first[rows], second[rows] = second[rows], first[rows]

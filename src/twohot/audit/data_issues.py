@@ -27,7 +27,7 @@ from twohot.probes import LinearProbe, check_features
 from twohot.review import AlikeClasses, RowFinding
 from twohot.rows import Preparation, Rows, count_threads, fit_preparation, open_rows
 
-# Maximum entries of the rows in memory, 1 GB. If rows are wide, fewer of them are searched.
+# Maximum entries (rows times features) in memory, 1 GB. If rows are wide, fewer are searched.
 MOST_ENTRIES = 2**28
 # Maximum neighbours of each class, copies of a row, and pairs of classes on one card.
 FEW = 3
@@ -37,7 +37,7 @@ FEW = 3
 
 @dataclass(frozen=True, eq=False)
 class AuditedRows:
-    """The features of an audit after validation, with their centring and scaling to unit norm."""
+    """Validated features of an audit; `open` returns them centred and scaled to unit norm."""
 
     X: Matrix
     preparation: Preparation
@@ -80,7 +80,7 @@ def search_neighbourhood(
     most_entries: int = MOST_ENTRIES,
     random_state: Any = 0,
 ) -> Neighbourhood:
-    """Return the nearest rows of each row; if there are too many rows, of a random sample."""
+    """Return the nearest rows of each row. If there are too many rows, search a random sample."""
     n_rows, n_features = rows.X.shape
     n_searched = min(n_rows, most_rows, max(1, most_entries // n_features))
     generator = check_generator(random_state)
@@ -98,7 +98,7 @@ def search_neighbourhood(
 #
 #     near-duplicates   d_1(i) ≤ `copy_distance`: much nearer than usual in these data
 #     outliers          log s(i) < Q1 - 3 (Q3 - Q1), quartiles of log s, and s(i) < median s / 2
-#     overlapping       neighbours across two classes, relative to one class split at random
+#     overlapping       share of neighbours in the other class, relative to a class split at random
 
 
 # Tukey's fence for far outliers, in interquartile ranges.
@@ -141,8 +141,9 @@ def classes_alike(
 ) -> tuple[AlikeClasses, ...]:
     """Return pairs of overlapping classes, most mixed first.
 
-    Given labels also mix classes that are often confused; corrected labels separate them. Two names
-    of one class stay mixed after correction, or one of them gets most rows of the other.
+    Two classes overlap by given labels also if annotators often confused them. Corrected labels
+    separate such classes. If two names mean one class, they still overlap after correction, or one
+    class gets most rows of the other.
     """
     n_classes = max(int(given.max()), int(corrected.max())) + 1
     mixing = class_mixing(nearby, given, n_classes)
@@ -157,11 +158,11 @@ def classes_alike(
 
 
 def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> FloatArray:
-    """Return the ratio of neighbour pairs across two classes to the number for a random split.
+    """Return how much each pair of classes overlaps: about 1 if both are really one class.
 
-    If a and b were one class split at random, the expected share of neighbour pairs with one row
-    in each would be 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). The result is 0 for classes with
-    too few rows, and for a class with itself.
+    The value for classes a and b is the share of neighbour pairs with one row in each, divided by
+    the share expected if a and b were one class split at random. This expected share is
+    2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). The value is 0 on the diagonal and for small classes.
     """
     own = np.broadcast_to(codes[nearby.rows][:, np.newaxis], nearby.neighbours.shape)
     other = codes[nearby.neighbours]
@@ -311,7 +312,7 @@ def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 
 
 
 def _differ(codes: IntArray) -> bool:
-    """Return whether labels differ; rows without a label do not count."""
+    """Return whether some labels differ; rows without a label are ignored."""
     return len(np.unique(codes[codes != NO_LABEL])) > 1
 
 

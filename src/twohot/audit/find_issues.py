@@ -1,4 +1,4 @@
-"""Find the wrong labels, suggest corrections, and estimate how sure they are."""
+"""Find wrong labels, suggest corrections, and estimate their probabilities."""
 
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -48,7 +48,7 @@ from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask, ta
 from twohot.tables import COLUMN, RowIds, check_same_index, counts_up, pandas_index
 
 NAME_COLUMNS = "pass one column per class; if y lacks a class, name the columns by {classes}."
-# A suggestion is a close call if its probability is less than this many times the next one.
+# A suggestion is a close call if its probability is less than this many times the second largest.
 CLOSE = 2.0
 
 
@@ -190,8 +190,8 @@ def _judge_unseen(
 ) -> LabelVerdict:
     """Fit a probe; return the verdict on held-out rows.
 
-    Checked rows train with their true label. Rows that are known to be wrong, and nothing more,
-    do not train.
+    Checked rows are fitted with their true label. Rows whose label is wrong and whose true label
+    is unknown are left out of the fit.
     """
     rows = X if isinstance(X, ChunkedFeatures) else check_features(probe, X, reset=True)
     if checked is None:
@@ -210,7 +210,7 @@ def _judge_unseen(
 def _issues_of(
     verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any], ids: RowIds
 ) -> LabelIssues:
-    """Return a verdict in 26 bytes per row, whatever the container of the rows."""
+    """Return a verdict as `LabelIssues`, which takes 26 bytes per row."""
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=(1 - verdict.doubt).astype(np.float32),
@@ -219,7 +219,7 @@ def _issues_of(
         second=verdict.second,
         confidence=verdict.confidence.astype(np.float32),
         second_confidence=verdict.runner_up.astype(np.float32),
-        # If nothing was learnt, every suggestion needs a review.
+        # If the features explain nothing, no suggestion is applied without a review.
         is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
         classes=classes,
         noise_rate=verdict.share,
@@ -236,7 +236,7 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
     """Raise if both `budget` and `precision` are given, or one is out of range."""
     if budget is not None and precision is not None:
         both = {"budget": budget, "precision": precision}
-        raise ArgumentError(both, "both say how many to flag", "pass one.")
+        raise ArgumentError(both, "both set the number of flagged labels", "pass one.")
     if budget is not None:
         check_count("budget", budget, 0)
     if precision is not None:
@@ -246,7 +246,7 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
 def _check_request(
     X: Any, probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None, groups: Any
 ) -> None:
-    """Raise if arguments exclude each other or miss each other."""
+    """Raise if two arguments exclude each other, or one is passed without another it needs."""
     if probe is not None and probabilities is not None:
         raise ArgumentError("", "probe and probabilities are both given", "pass one of them.")
     if classes is not None and probabilities is None:
@@ -272,11 +272,11 @@ def _check_indexes(**given: Any) -> None:
             check_same_index(name, given[name], owner, pandas_index(given[owner]))
 
 
-# Messages: what the labels cannot tell, and which rows do not count -------------------------------
+# Messages: limits of the result, and rows that are not counted ------------------------------------
 
 
 def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | None) -> list[str]:
-    """Return messages on what the labels cannot tell about the flagged rows."""
+    """Return warnings if no label is flagged, or if flagged labels are uncertain."""
     if not verdict.learnt:
         nothing = "The features explain these labels no better than the class frequencies alone"
         trust = "do not trust these verdicts, none is corrected automatically"
@@ -300,9 +300,9 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
 def leak_notes(
     X: Matrix, labels: Labels, names: Sequence[Any], *, most_rows: int = 200
 ) -> list[str]:
-    """Return a message if a column of X has one value per class, as the label itself has.
+    """Return a message if a column of X has one value per class, so that it may be the label.
 
-    At most `most_rows` rows are read, of classes with two of them. Sparse features are not checked.
+    At most `most_rows` rows are read, from classes with two or more. Sparse X is not checked.
     """
     labelled = np.flatnonzero(labels.labelled)
     n_rows = min(most_rows, len(labelled))
@@ -328,7 +328,7 @@ def leak_notes(
 
 
 def row_notes(labels: Labels, verdict: LabelVerdict, checked: Checked | None) -> list[str]:
-    """Return messages on rows that were not counted and rows that were kept together."""
+    """Return messages on rows without a label, copies, and classes with a single label."""
     said, unlabelled, label = [], ~labels.labelled, "label"
     if checked is not None:
         unlabelled[checked.rows[checked.labels != NO_LABEL]] = False
@@ -351,7 +351,7 @@ def row_notes(labels: Labels, verdict: LabelVerdict, checked: Checked | None) ->
     return said
 
 
-# The classes that an audit offers: those of the labels, and those that only the probe knows -------
+# The classes that an audit can suggest: those of the labels, and those that only the probe has ----
 
 
 def offered_classes(
@@ -359,9 +359,9 @@ def offered_classes(
 ) -> tuple[NDArray[Any], IntArray]:
     """Return the classes to choose from, and the positions of the probe's classes among them.
 
-    Classes are compared by their text and named as in the labels. If `in_order`, the classes of the
-    labels come first, even without rows, then those that only the probe knows. Otherwise these are
-    the probe's classes in its order.
+    Classes are compared by their text and named as in the labels. If `in_order`, the result lists
+    the classes of the labels, even without rows, then those that only the probe has. Otherwise, it
+    lists the probe's classes in the probe's order.
     """
     own = {as_text(label): label for label in labels.classes.tolist()}
     is_text = all(isinstance(label, str) for label in own.values())
@@ -378,7 +378,7 @@ def offered_classes(
 
 
 def _among(verdict: LabelVerdict, place: IntArray, n_classes: int) -> LabelVerdict:
-    """Return the verdict with other codes of the classes; a new class has no rows, so no noise."""
+    """Return the verdict with class k renumbered as `place[k]`; added classes have no noise."""
     codes = np.append(place, NO_LABEL).astype(np.int32)
     moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
     return replace(verdict, n_classes=n_classes, **moved)
@@ -393,7 +393,7 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
         found = [index for index in map(pandas_index, (X, y)) if index is not None]
         if not found:
             return RowIds.by_position(n_rows)
-        # Prefer an index that does not just count up.
+        # Prefer an index with names over a plain range.
         index = next((index for index in found if not counts_up(index)), found[0])
         return RowIds(index, COLUMN, str(index.name or "index"))
     if not isinstance(given, RowIds):

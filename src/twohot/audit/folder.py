@@ -10,7 +10,7 @@ Every file is written atomically. summary.json is written last and names the rep
 report is a digest of issues.csv, so that a mixture of the files of two audits is detected.
 
 If the data is larger than memory, the full table is a folder of Parquet files, one for each part of
-the source, and the report holds the most suspicious of the flagged rows.
+the source. The report then has only the most suspicious of the flagged rows.
 
     issues.parquet/  report.html  summary.json
 
@@ -77,7 +77,7 @@ def write_audit_folder(
 ) -> str:
     """Write the folder of an audit that has all rows in memory; return the name of the report.
 
-    `force` replaces the files of an earlier audit. `spreadsheet_safe` quotes CSV cells that a
+    `force` replaces the files of an earlier audit. `spreadsheet_safe` protects CSV cells that a
     spreadsheet would run as a formula. `pictures` are `image_root` and `embed_limit`,
     as for `write_review`.
     """
@@ -128,13 +128,13 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     if (rows.report_id(), rows.given_labels_digest()) != (report, fields[DIGEST]):
         said = f"the rows and given labels of report {report!r} in summary.json"
         raise ValueError(
-            f"{issues} does not hold {said}: a file was changed, so run the audit again."
+            f"{issues} does not contain {said}: a file was changed, so run the audit again."
         )
     return rows
 
 
 def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
-    """Raise in the cases in which `begin_audit_parts` raises, without changing a file."""
+    """Raise if `begin_audit_parts` would raise; change no file."""
     check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
 
 

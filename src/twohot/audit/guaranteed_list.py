@@ -1,8 +1,8 @@
 """Lists of wrong labels with a guarantee that relies only on a random draw.
 
-A person checks a few rows, drawn at random from the most suspicious ones. The verdicts determine
-how many unchecked rows, most suspicious first, can be listed so that on average at most a share
-`fdr` of the listed labels is right.
+A person checks a few rows, drawn at random from the most suspicious ones. The other rows, most
+suspicious first, then form a list of wrong labels. The verdicts determine its length, so that on
+average at most a share `fdr` of the listed labels is right.
 
 Conventions
 -----------
@@ -80,16 +80,16 @@ from twohot.base import (
     counted,
 )
 
-# The pool has 1.5 times the flagged rows, so that the check covers the end of the list. It has at
-# least twice the drawn rows, so that at least as many are left to list. Both only if there are so
-# many rows whose suggestion differs from the given label.
+# The pool has 1.5 times as many rows as are flagged, so that the check covers the end of the list.
+# It has at least twice the drawn rows, so that at least half of it is left to list. It is smaller
+# if too few rows have a suggestion that differs from the given label.
 POOL_PER_FLAGGED = Fraction(3, 2)
 POOL_PER_CHECKED = 2
-# q (n + 1) R / m of the expected list. In simulations the list then has 0.87 of the wrong labels of
-# the best threshold; with twice this number, 0.92.
+# Planned value of q (n + 1) R / m for the expected list. In simulations, the list then has 87 % of
+# the wrong labels that the best threshold lists; with twice this value, 92 %.
 EXPECTED_RESOLUTION = 3
 # Thresholds with more checked right labels than this have no bound. No useful list is so long, and
-# each further bound would widen the others.
+# more bounds at once would make each bound wider.
 MOST_RIGHT_CHECKED = 60
 # Significance level of the test that more checked rows would not help.
 REFUTED_AT = 0.05
@@ -119,7 +119,7 @@ class CheckDraw:
 
 @dataclass(frozen=True)
 class RowsNeeded:
-    """Numbers of rows to check for a list."""
+    """How many rows a person should check to get a list."""
 
     advised: int  # enough for most of the wrong labels that a list can have
     least: int  # with fewer, a list of the expected length is impossible
@@ -140,7 +140,7 @@ class Bounds:
         return np.asarray(self.most_right / np.maximum(self.unchecked, 1))
 
     def longest(self, share: float) -> int:
-        """Return the length of the longest prefix with at most a share of right labels, else 0."""
+        """Return the length of the longest prefix whose bound is at most `share`; 0 if none is."""
         found = np.flatnonzero((self.unchecked > 0) & (self.most_share <= share))
         return int(found[-1]) + 1 if len(found) else 0
 
@@ -150,10 +150,10 @@ class GuaranteedList:
     """Unchecked rows of which, on average over draws, at most a share `fdr` have right labels."""
 
     rows: IntArray  # (n_listed,), most suspicious first
-    found_wrong: IntArray  # checked rows with wrong labels above the same threshold
+    found_wrong: IntArray  # rows as suspicious as the list that were checked and are wrong
     fdr: float  # guaranteed by theorem 1
     n_checked: int
-    smallest: int  # no shorter list can be certified with so many checked rows
+    smallest: int  # length of the shortest list that this number of checked rows can certify
     bounds: Bounds  # for every threshold, including this one
     reason: str  # why the list is empty, and whether more rows would help; else ""
     attempt: int = 1  # earlier attempts, with fewer checked rows, gave no list
@@ -185,7 +185,7 @@ class GuaranteedList:
 
 
 def listable_doubt(label_quality: FloatArray, given: IntArray, suggested: IntArray) -> FloatArray:
-    """Return scores for `draw_check`: NaN if no label or the given one is suggested."""
+    """Return scores for `draw_check`; NaN without a label, or if the suggestion is the label."""
     return np.where(suggested == given, np.nan, -label_quality)
 
 
@@ -213,15 +213,15 @@ def seeded_order(rows: IntArray, seed: int) -> IntArray:
 
 
 def check_seed(seed: int) -> int:
-    """Return a seed that the page can repeat: it adds 2, and its integers end at 2^53."""
+    """Return the seed; raise if seed + 2 exceeds 2^53, the largest exact integer in a browser."""
     if check_count("seed", seed, 0) > LARGEST_SEED:
-        problem = "is more than a browser can count to"
+        problem = "is too large for a browser's integers"
         raise ArgumentError({"seed": seed}, problem, f"pass an integer of at most {LARGEST_SEED}.")
     return int(seed)
 
 
 def _mixed(state: IntArray) -> IntArray:
-    """Return the outputs of SplitMix64 for some states; products are modulo 2^64."""
+    """Return the outputs of the generator SplitMix64 for given states; products are modulo 2^64."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
     return np.asarray(state ^ (state >> np.uint64(31)))
@@ -252,7 +252,7 @@ def _draw(pool: IntArray, n_checked: int, seed: int) -> CheckDraw:
 
 
 def rows_needed(n_pool: int, fdr: float, list_size: int) -> RowsNeeded:
-    """Return how many rows of a pool to check for a list of a given length."""
+    """Return how many rows of a pool a person must check to certify a list of a given length."""
     check_count("n_pool", n_pool, 1)
     least = n_pool / (_level(fdr) * check_count("list_size", list_size, 1))
     return RowsNeeded(math.ceil(EXPECTED_RESOLUTION * least), max(math.ceil(least) - 1, 1))
@@ -264,7 +264,7 @@ def smallest_list(n_pool: int, n_checked: int, fdr: float) -> int:
 
 
 def _level(fdr: float) -> Fraction:
-    """Return the rate as an exact fraction, to avoid rounding."""
+    """Return the false discovery rate as an exact fraction, to avoid rounding."""
     # Products with a larger denominator would not fit in 64 bits.
     level = Fraction(str(float(check_within("fdr", fdr, 0, 1)))).limit_denominator(10**6)
     if level in (0, 1):
@@ -282,7 +282,7 @@ def certify(
 ) -> GuaranteedList:
     """Return the longest list of unchecked rows that a check can certify (theorem 1).
 
-    `wrong` (n_checked,) tells whether the labels of `draw.rows` are wrong. Rows without a clear
+    `wrong` (n_checked,) is True where the label of `draw.rows` is wrong. Rows without a clear
     verdict count as right; leaving them out voids the guarantee. `fdr` is the rate of the first
     attempt, fixed before the check; `attempt` counts the draws, see `attempt_level`. `confidence`
     is that of the bounds for this draw (theorem 2).
@@ -330,7 +330,7 @@ def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) 
         )
     n_above = np.arange(1, len(draw.pool) + 1)
     n_checked = n_above - bounds.unchecked
-    # Among prefixes that are long enough, the one with the smallest share of right labels.
+    # Among prefixes that are long enough, choose that with the smallest share of right labels.
     share = np.where(n_checked > 0, bounds.right_checked / np.maximum(n_checked, 1), 1.0)
     share[bounds.unchecked < smallest] = np.inf
     best = int(share.argmin())
@@ -363,7 +363,7 @@ def attempt_level(fdr: float, attempt: int) -> float:
     return fdr * 0.5 ** (check_count("attempt", attempt, 1) - 1)
 
 
-# Every threshold ----------------------------------------------------------------------------------
+# Bounds for every threshold -----------------------------------------------------------------------
 
 
 def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -> Bounds:

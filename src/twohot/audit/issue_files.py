@@ -162,7 +162,7 @@ def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
 def _review_rows(
     fields: Mapping[str, Any], *, ids: Any, items: Any = None, **columns: Any
 ) -> ReviewRows:
-    """Return `ReviewRows` with the names of items and the classes of a summary."""
+    """Return `ReviewRows` from columns, and from the classes and item names of a summary."""
     return ReviewRows(
         classes=tuple(fields["classes"]),
         ids=RowIds(ids, fields["id_kind"], fields["id_column"]),
@@ -173,7 +173,7 @@ def _review_rows(
     )
 
 
-# Parquet files: the id, the item if there is one, and the columns of `LabelIssues` ----------------
+# Parquet files: the id, the item (if known), and the columns of `LabelIssues` ---------------------
 
 
 def write_issue_parts(
@@ -222,7 +222,7 @@ def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
         given = Labels(rows.given_labels, np.array(rows.classes, dtype=object))
         if labels_digest(given) == (read_record(folder) or {}).get("labels"):
             return rows
-        problem = "they hold other labels than those that were audited"
+        problem = "their labels differ from the audited labels"
     except (LookupError, ValueError, TypeError) as error:
         problem = cause_of(error)
     where = f"{files.paths[0]} or another part was changed ({problem})"

@@ -58,8 +58,8 @@ APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 class LabelIssues:
     """The result of an audit: a verdict on the label of every row, in the order of the data.
 
-    `issues["label_quality"]` is a column; `issues[:5]` and `issues[mask]` are some rows, with the
-    estimates of all rows. `issues.rows` are the flagged rows, most suspicious first.
+    `issues["label_quality"]` is a column. `issues[:5]` and `issues[mask]` select rows; their
+    `noise_rate` and `corruption` remain those of all rows. `issues.rows` are the flagged rows.
     `issues.to_pandas()` and `issues.to_polars()` return data frames; the pandas frame has the index
     of the data. A loop over `issues` yields one dict per row.
 
@@ -75,7 +75,7 @@ class LabelIssues:
     second: IntArray  # (n_rows,), the second most probable class
     confidence: FloatArray  # (n_rows,), probability of the suggestion
     second_confidence: FloatArray  # (n_rows,), probability of the second class
-    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call between the two candidates
+    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call: two classes are almost as probable
     classes: NDArray[Any]  # (n_classes,), classes that may be suggested or chosen
     noise_rate: float  # estimated share of wrong labels: mean of probability_wrong
     noise_interval: tuple[float, float]  # lower and upper bound of noise_rate
@@ -372,7 +372,7 @@ class LabelIssues:
     def certify(
         self, checked: Any, fdr: float, *, n_checked: int | None = None, seed: int = 0
     ) -> GuaranteedList:
-        """Return the longest list of labels that these verdicts certify as mostly wrong.
+        """Return the longest list of unchecked labels that the verdicts certify as mostly wrong.
 
         Parameters
         ----------
@@ -459,7 +459,7 @@ def pandas_labels(labels: Labels) -> Any:
 
 
 def _with_new(classes: NDArray[Any], new: Sequence[str]) -> NDArray[Any]:
-    """Return the classes followed by new ones; they are numbers if all of them are numbers."""
+    """Return the classes followed by new classes, as numbers if every name is a number."""
     if not new:
         return classes
     if classes.dtype.kind in "iu" and all(WHOLE_NUMBER.fullmatch(name) for name in new):

@@ -46,7 +46,7 @@ MOST_CLASSES = 400
 EXPLAINED_ROWS = 2000
 # Number of labels and groups listed, those with the largest shares of wrong labels.
 MOST_PARTS = 8
-# Name of the detail on how well labels are predicted.
+# Name of the entry in the page's details on how well labels are predicted.
 MODEL = "label model"
 
 
@@ -188,7 +188,7 @@ def label_evidence(
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
-    """Return the label model, then for each method the candidate with the largest agreement."""
+    """Return the label model, then the best candidate of every other method, by agreement."""
     model = Method(MODEL, choice.agreement, choice.agreement_error, chosen=True, method=MODEL)
     return model, *(
         Method(entry.name, entry.agreement, entry.agreement_error, method=entry.method)

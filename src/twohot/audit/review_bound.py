@@ -6,8 +6,8 @@ drawn at random from all rows that are left. Only random rows bound how many wro
 Conventions
 -----------
 W of the N labels are wrong. At some moment `left` rows have not been reviewed, and `found` wrong
-labels were found. A look is *chosen* if its row was selected by a rule that uses only the past, and
-*random* if its row was drawn uniformly from all `left` rows. X = 1 if its label is wrong.
+labels were found. A look is *chosen* if its row was selected by a rule that uses only past looks.
+It is *random* if its row was drawn uniformly from all `left` rows. X = 1 if its label is wrong.
 
 Theorem 3 (remaining wrong labels)
 ----------------------------------
@@ -20,8 +20,8 @@ for fixed gaps g_k > 0 and weights v_k that sum to one. With probability at leas
 e(W) < 1 / α at all times at once. Call w possible if e(w) < 1 / α so far, and let `best` be the
 largest possible w. Then at most best - found wrong labels remain, whenever the reviewer stops.
 
-Proof. If W = w, the probability of X = 1 is μ(w) at each random look, whatever was chosen before,
-because chosen looks and their outcomes are functions of the past. So each factor of a ratio has
+Proof. Let W = w. Then X = 1 has probability μ(w) at each random look, whatever was chosen before:
+chosen looks and their outcomes are functions of the past. So each factor of a ratio has
 conditional mean at most 1. It is less than 1 once w - g_k is impossible and has likelihood 0. So
 e(w) is a non-negative supermartingale that starts at 1. By Ville's inequality, it ever reaches
 1 / α with probability at most α. ∎
@@ -31,8 +31,8 @@ random rows. Only the seed is stored.
 
 Theorem 4 (least number of looks)
 ---------------------------------
-Let a procedure be valid at level α and claim "at most b wrong labels remain" after s looks at a set
-of T rows without wrong labels. Then
+Let a procedure be valid at level α. Apply it to T rows without wrong labels, and let it claim "at
+most b wrong labels remain" after s looks. Then
 
     binom(T - s, b + 1) / binom(T, b + 1) ≤ α,   about s ≥ T (1 - α^(1 / (b + 1))).
 
@@ -80,7 +80,7 @@ WINDOW, LEAST_SHARE, RETURN_ROWS = 50, 0.1, 100
 
 
 class Remaining:
-    """An upper bound on the number of labels that are still wrong (theorem 3).
+    """An upper bound on the number of labels that are still wrong (theorem 3), updated per look.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
 
 @dataclass(frozen=True)
 class Look:
-    """One decision of a review."""
+    """One decision of a review: a row, the verdict on its label, and how the row was selected."""
 
     row: int
     is_random: bool  # drawn from all rows that were left, not chosen from the list
@@ -275,7 +275,7 @@ class CertifiedReview:
         self._list = doubt_order(np.asarray(doubt))
         n_rows = len(self._list)
         check_within("until", until, 0, 1)
-        # Computed with the decimal: in floating point, 0.29 * 100 is less than 29.
+        # Computed from the decimal text: in floating point, 0.29 * 100 is less than 29.
         self.target = math.floor(Fraction(str(float(until))) * n_rows)
         if self.target < 1:
             problem = f"is less than one of {counted(n_rows, 'label')}"
@@ -300,7 +300,7 @@ class CertifiedReview:
         return self.remaining.bound
 
     def __str__(self) -> str:
-        """Return the bound and the number of decisions to the target, as text."""
+        """Return text: the bound, and how many more decisions the target needs at least."""
         n_rows = len(self._list)
         if self.remaining.left and not any(look.is_random for look in self.looks):
             return "No bound yet: no random row was reviewed."
@@ -317,7 +317,7 @@ class CertifiedReview:
         return said + f"at least {n_more} more decisions for {100 * self.until:.4g}%."
 
     def next(self) -> Look:
-        """Return the next row, with the verdict "unsure"."""
+        """Return the next row to review, as a `Look` with the preliminary verdict "unsure"."""
         if not self.remaining.left:
             raise ArgumentError("", "every row was reviewed", "stop the review.")
         is_random = not (
@@ -356,8 +356,8 @@ class CertifiedReview:
         Raises
         ------
         ArgumentError
-            If the log has a gap or another order, because it has another audit or seed, or a line
-            was removed or changed.
+            If the log has a gap or another order. Then it has another audit or seed, or a line was
+            removed or changed.
         """
         for number, look in enumerate(looks, start=len(self.looks) + 1):
             if not self.remaining.left:
@@ -401,11 +401,11 @@ def corrected_bound(
 ) -> CorrectedBound:
     """Return the bound of a review, corrected for reviewer errors that second looks show.
 
-    The result adds bounds on errors among kept and among repaired labels. It assumes one error rate
-    ε below 1/2 for all rows, whatever their labels and scores, and independent errors of two looks
-    at a row. Then the disagreement over all reviewed rows, 2 ε (1 - ε), is at least ε, and a wrong
-    label is found with probability 1 - ε. Different shares of the kept and of the repaired labels
-    may be shown again: each kind is weighted by its number of labels.
+    The result adds bounds on errors among kept and among repaired labels. It assumes that every
+    look errs with the same probability ε < 1/2, and that two looks at a row err independently.
+    Then two looks disagree with probability 2 ε (1 - ε) ≥ ε, and a wrong label is found with
+    probability 1 - ε. Different shares of the kept and of the repaired labels may be shown again:
+    each kind is weighted by its number of labels.
 
     Parameters
     ----------
@@ -437,7 +437,7 @@ def corrected_bound(
 
 
 def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
-    """Return a random sample of rows; those whose label is kept are shown a second time."""
+    """Return a random sample of rows to show a second time if their label is kept."""
     n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
     return seeded_order(rows, seed + 1)[:n_again]
 
@@ -467,7 +467,7 @@ def second_looks(
     }
     others = again.keys() - due
     if others:
-        problem = f"has {counted(len(others), 'row')} without a second look due"
+        problem = f"has {counted(len(others), 'row')} that needed no second look"
         raise ArgumentError("again", problem, f"pass the log as it was written ({min(others)}).")
     n_due = {row: 1 + (seen[0] != first[row]) for row, seen in again.items()}
     if any(len(again.get(row, ())) < n_due.get(row, 1) for row in due):
@@ -482,7 +482,7 @@ def second_looks(
 
 
 def most_marked(looks: SecondLooks, alpha: float) -> int:
-    """Return an upper bound on rows with a different second verdict, from those in a sample."""
+    """Return an upper bound on how many rows with this verdict would get another second verdict."""
     for name, most in (("n_again", looks.n_rows), ("n_differ", looks.n_again)):
         if not 0 <= getattr(looks, name) <= most:
             advice = f"pass a number from 0 to {most}."

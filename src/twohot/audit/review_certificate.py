@@ -145,8 +145,8 @@ def verify_certificate(
 ) -> GuaranteedList | CertifiedReview:
     """Compute the list or the review of a certificate.json again; raise if anything differs.
 
-    Without `rows` of the audit, a review is verified with the labels of the file `data`. The order
-    of the list is then not verified; theorem 3 does not depend on it.
+    `rows` are those of the audit. Without them, a review is verified with the labels of the file
+    `data`. The order of the rows is then not verified; theorem 3 holds for any order.
     """
     fields = read_certificate(path)
     if rows is not None:
@@ -173,9 +173,9 @@ class _LabelsOfData:
 
 
 def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
-    """Return the labels of a file, from the column with the digest of the certificate.
+    """Return the labels of a file, from the column whose digest is in the certificate.
 
-    Cells that are neither a class nor a spelling of a class were read as missing labels.
+    A cell that is neither a class nor a spelling of a class counts as a missing label.
     """
     columns = file_cells(data)
     name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
@@ -200,9 +200,9 @@ def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfDa
 def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
     """Return lower and upper bounds on the share of wrong labels, each with 95 % confidence.
 
-    A list bounds the share from below, because its draw has only the most suspicious rows. A review
-    bounds it from both sides. The labels must be the checked ones; scores may differ in the last
-    digit, as they do between machines.
+    The certificate of a list gives only a lower bound, because its draw has only the most
+    suspicious rows. That of a review gives both. The labels must be those that were checked.
+    Scores may differ in the last digit, as they do between machines.
     """
     fields = read_certificate(path)
     if fields.get("labels") != rows.given_labels_digest():

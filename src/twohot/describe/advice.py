@@ -13,7 +13,7 @@ from twohot.theory import label_gaps
 
 
 class Action(StrEnum):
-    """The advised action."""
+    """The advised action: which kind of probe to fit, if any."""
 
     PLAIN = "use a plain probe"
     ANCHORED = "use AutoProbe"
@@ -22,15 +22,15 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Advice:
-    """The advised action, and the reasons."""
+    """The advised action, the reasons, and the limits of the evidence."""
 
     action: Action
     code: str  # the probe to fit; empty if none
     summary: str  # the action and its reason, in one sentence
-    wrong_labels: str  # how many labels are wrong, in one sentence
+    wrong_labels: str  # one sentence on the share of wrong labels
     evidence: tuple[str, ...]  # sentences with numbers
     cautions: tuple[str, ...]  # limits of the evidence
-    audit: bool  # whether some labels are wrong by a test, or likely wrong by the label model
+    audit: bool  # advise an audit: a test or the label model finds wrong labels
 
 
 def advise(
@@ -38,11 +38,11 @@ def advise(
 ) -> Advice:
     """Choose the probe by its predictions for held-out rows.
 
-    AutoProbe is advised if it makes held-out labels likelier than a plain probe, by a one-sided
-    test at level 5 % because it needs more fits; not if it predicts fewer of them, by that test.
-    Likelihoods are compared because, with much noise and few rows, a gain in agreement cannot be
-    distinguished from chance. The theory is not used: it describes classes by their means only, and
-    is too optimistic if the rows of a class differ.
+    AutoProbe needs more fits, so it must pass two tests. Held-out labels must have a significantly
+    larger likelihood than with a plain probe. And it must not predict significantly fewer of them.
+    Both tests are one-sided, at level 5 %. Likelihoods are compared because, with much noise and
+    few rows, a gain in agreement cannot be distinguished from chance. The theory is not used: it
+    describes classes by their means only, and is too optimistic if the rows of a class differ.
     """
     action, summary = _choose(comparison, noise, correlation)
     plain = comparison.plain
@@ -63,7 +63,7 @@ def advise(
 def _choose(
     comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate
 ) -> tuple[Action, str]:
-    """Return the action and the reason."""
+    """Return the advised action and the reason as text."""
     same, other = correlation.same_class, correlation.other_class
     lost = confused_classes(noise)
     share_lost = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
@@ -76,7 +76,7 @@ def _choose(
             f"rows of one class are no more similar than rows of two classes (mean correlation "
             f"{same:.3f} and {other:.3f})."
         )
-    # Probes learn the most frequent label of a class. In a majority, its share is above half.
+    # Probes learn the most frequent label of a class, so these classes get a wrong label.
     if share_lost > 0.5:
         return Action.NOTHING, (
             f"{len(lost)} of {len(noise.class_sizes)} classes, with {share_lost:.0%} of the rows, "
@@ -86,9 +86,9 @@ def _choose(
 
 
 def _compare(comparison: Comparison, noise: NoiseEstimate) -> tuple[Action, str]:
-    """Choose between AutoProbe and a plain probe.
+    """Choose between AutoProbe and a plain probe; return the action and the reason as text.
 
-    The reason has only the numbers of the deciding test, because the other test may contradict it.
+    The reason has only the numbers of the test that decides; the other test may contradict it.
     """
     if comparison.plain is None:
         return Action.ANCHORED, "a class has too few rows to hold some out for a plain probe."
@@ -135,8 +135,8 @@ def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     verb = "" if comparison.likelier > REFUTED else "not "
     agreement = (
         f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
-        f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier by "
-        f"AutoProbe in a test at 5% ({comparison.likelier:.2f} standard errors)."
+        f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier "
+        f"under AutoProbe in a test at 5% ({comparison.likelier:.2f} standard errors)."
     )
     if not noise.slope > 0:
         return learnt, agreement
@@ -169,8 +169,8 @@ def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> t
     n_alone = int(np.count_nonzero(labels.sizes == 1))
     if n_alone:
         found.append(
-            f"{counted(n_alone, 'class has', 'classes have')} one row, which is held out or used "
-            "on, never both."
+            f"{counted(n_alone, 'class has', 'classes have')} one row. When this row is held out, "
+            "no other row shows the class."
         )
     if not noise.given:
         found.append(

@@ -36,7 +36,7 @@ from twohot.rows import one_blas_thread
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """AutoProbe and a plain probe on held-out rows."""
+    """Agreement and likelihood of AutoProbe and of a plain probe on the same held-out rows."""
 
     choice: Choice  # all candidates, as `AutoProbe.choice_`
     plain: Tried | None  # the plain probe of largest likelihood; None: too few rows
@@ -44,9 +44,9 @@ class Comparison:
     agreement: float  # share of labels that AutoProbe predicts
     plain_agreement: float  # share that the plain probe predicts
     gain_error: float  # standard error of the difference
-    likelier: float  # gain in likelihood by AutoProbe, in standard errors, with the same noise
-    likelihood: float  # mean log-likelihood of the labels in the label model
-    frequency_likelihood: float  # the same from the class frequencies alone
+    likelier: float  # gain in log-likelihood by AutoProbe, divided by its standard error
+    likelihood: float  # mean log-likelihood of the labels under the label model
+    frequency_likelihood: float  # mean log-likelihood under the class frequencies alone
     looks_like: IntArray  # (n_classes,), class predicted most often for each label
 
     @property
@@ -73,10 +73,10 @@ def compare_on(
 def compare(anchored: Anchored, choice: Choice) -> Comparison:
     """Return the comparison on held-out rows, from fits of the label model.
 
-    AutoProbe is represented by the linear classifiers of its label model, before or after the
-    rounds, whichever agrees less. After the rounds, predictions depend on the row's own label,
-    which has leaked through other folds. So an increase in agreement is no evidence, but a decrease
-    is. Likelihoods are those before the rounds.
+    For AutoProbe, the linear classifiers of its label model predict the rows, before and after the
+    rounds; the smaller agreement counts. After the rounds, a prediction depends on the row's own
+    label, which has leaked through other folds. So a larger agreement after the rounds is no
+    evidence, but a smaller one is. Likelihoods are those before the rounds.
     """
     sample, first = anchored.sample, anchored.first
     codes, n_classes = sample.codes, sample.n_classes
@@ -110,16 +110,16 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
 
 
 def _predict(anchored: Anchored, stage: Stage) -> FloatArray:
-    """Return the logits of a stage's linear classifiers, without votes of the nearest rows."""
+    """Return held-out logits: the weighted linear classifiers of a stage, without nearest rows."""
     members, model = linear_model(anchored.sample, stage)
     return combine([each.logits for each in members], model.weights)
 
 
 def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArray:
-    """Return for each label the class predicted for its rows more often than the label itself.
+    """Return for each label the class that is predicted most often for the rows with this label.
 
-    If no class is significantly more frequent, it is the label itself. Tests are one-sided sign
-    tests at level 5 % over all pairs of classes (Bonferroni).
+    The result differs from the label only if that class is predicted significantly more often than
+    the label: by a one-sided sign test, at level 5 % over all pairs of classes (Bonferroni).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (codes, predicted), 1)

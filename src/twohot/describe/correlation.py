@@ -1,12 +1,12 @@
 """Correlations between the classes of labelled features.
 
-With φ(x) a row after centring and scaling to unit norm, s_k = Σ φ(x) over the n_k rows of class k,
-and q_k = Σ ‖φ(x)‖² over the same rows (n_k, except for rows that equal the mean),
+Let φ(x) be a row after centring and scaling to unit norm. Over the n_k rows of class k, let
+s_k = Σ φ(x) and q_k = Σ ‖φ(x)‖² (this is n_k, unless rows equal the mean). Then
 
     means[k, l] = s_k · s_l / (n_k n_l)                  k ≠ l
     means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only
 
-so that two passes are enough: one for the mean row and one for the class sums.
+so two passes over the rows are enough: one for the mean row and one for the sums s_k and q_k.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ MOST_CLASSES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class ClassCorrelation:
-    """Mean correlation of the features of all pairs of classes."""
+    """Mean correlation (cosine of centred rows) for each pair of classes."""
 
     means: NDArray[np.float64]  # (n_classes, n_classes); NaN on the diagonal of a class of one row
     class_sizes: IntArray  # (n_classes,), rows of each class
@@ -132,7 +132,7 @@ def class_correlation(
 def correlate(
     X: Matrix, labels: Labels, preparation: Preparation, n_jobs: int = 1
 ) -> ClassCorrelation:
-    """Return the correlations of rows that were checked, in one pass over them."""
+    """Return the class correlations of validated rows, in one pass over them."""
     rows = open_rows(X, preparation, n_jobs=n_jobs)
     rows.attach("labels", labels.codes)
     # The last entry sums rows without a label, whose code is -1; it is removed.
@@ -174,7 +174,7 @@ def check_labelled(
 
 
 def check_rows(X: Matrix) -> Matrix:
-    """Return features as a float array or CSR array, copied only if necessary."""
+    """Return validated features as a float array or CSR array, copied only if necessary."""
     if example_row(X) is not None:  # checks that need no reading
         return open_features(X)
     X = open_features(X)
@@ -191,7 +191,7 @@ def check_rows(X: Matrix) -> Matrix:
 
 
 def center_labelled(X: Matrix, labels: Labels, n_jobs: int = 1) -> Preparation:
-    """Read X once; return the preparation: centring by the labelled rows' mean, then unit norm."""
+    """Read X once; return the preparation: subtract the labelled rows' mean, scale to unit norm."""
     weights = None if labels.labelled.all() else labels.labelled.astype(np.float64)
     return fit_preparation(X, center=True, normalize=True, weights=weights, n_jobs=n_jobs)
 

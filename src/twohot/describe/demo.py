@@ -28,7 +28,7 @@ class DemoData:
 
 @dataclass(frozen=True)
 class DemoRow:
-    """The results of one method."""
+    """The errors and the cost of one method."""
 
     method: str
     test_errors: int  # errors on the test set
@@ -39,8 +39,8 @@ class DemoRow:
 def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoData:
     """Return digits; a share of the training labels is replaced by other digits.
 
-    "symmetric" noise uses any other digit. "mixed" noise does so for half of the wrong labels and
-    uses the next digit for the other half, so that some mistakes are more frequent than others.
+    With `kind` "symmetric", a wrong label is any other digit. With "mixed", half of the wrong
+    labels are the next digit, so that some mistakes are more frequent than others.
     """
     # Slow imports, only needed for the demo.
     from sklearn.datasets import load_digits  # noqa: PLC0415

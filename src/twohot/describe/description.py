@@ -17,7 +17,7 @@ from twohot.tables import FeatureTable
 
 @dataclass(frozen=True, eq=False)
 class ClassStructure:
-    """Correlations of the classes that have rows."""
+    """Correlations and superclasses of the classes that have rows."""
 
     classes: tuple[str, ...]  # class names, in the order of the arrays below
     correlation: ClassCorrelation
@@ -46,7 +46,7 @@ class ClassStructure:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """A summary of a feature table."""
+    """A summary of a feature table: rows, splits, classes and their correlations."""
 
     n_rows: int
     n_features: int
@@ -55,7 +55,7 @@ class Description:
     split_sizes: Mapping[str, int]  # rows of every split; empty without splits
     classes: tuple[str, ...]
     class_sizes: IntArray  # (n_classes,), described rows of each class, by given label
-    n_without_label: int  # described rows
+    n_without_label: int  # described rows without a label
     provenance: Mapping[str, Any]
     structure: ClassStructure | None  # None: fewer than two classes have rows
 
@@ -113,7 +113,7 @@ def describe_table(
 def _class_structure(
     table: FeatureTable, labels: Labels, n_superclasses: int | None, cut: float | None
 ) -> ClassStructure:
-    """Return the structure of the classes that have rows, renumbered without the others."""
+    """Return the structure of the classes that have rows; classes without rows are left out."""
     members, found = np.flatnonzero(labels.sizes), labels.present()
     correlation = class_correlation(table.features, found.codes)
     height = PAPER_CUT if cut is None else cut

@@ -82,14 +82,14 @@ def averaging_weights(
 
 
 def labelled_moment(block: Block) -> Terms:
-    """Return Σ x xᵀ over the labelled rows of a block. A kernel."""
+    """Return Σ x xᵀ over the labelled rows of a block; a kernel for a pass over the rows."""
     x = block.prepared()[block.columns["labelled"]]
     return (x.T @ x,)
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbour:
-    """A training row and its vote at another row."""
+    """A training row and its vote for its label when another row is predicted."""
 
     row: int  # position in X
     label: Any  # its given label
@@ -98,7 +98,7 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Votes for each class at one row; `str` returns a summary in words."""
+    """Votes of the training rows for each class of one row; `str` returns a summary in words."""
 
     row: int  # position in X
     given_label: Any  # None if the row has none
@@ -214,13 +214,13 @@ def _check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
         raise ArgumentError("rows", problem, advice)
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
-        problem = f"holds {outside[0]}, and the data has {n_rows} rows"
+        problem = f"contains {outside[0]}, but the data has {n_rows} rows"
         raise ArgumentError("rows", problem, f"pass integers from 0 to {n_rows - 1}.")
     return asked.astype(np.intp)
 
 
 def _explain(labels: Labels, row: int, weights: FloatArray, n_neighbours: int) -> Explanation:
-    """Count the votes of one row."""
+    """Return the explanation of one row from the weights of all training rows."""
     codes, voting, names = labels.codes, labels.labelled, labels.classes.tolist()
     others = np.flatnonzero(voting & (np.arange(len(codes)) != row))
     # The largest weight first; ties: the earlier row.

@@ -9,7 +9,7 @@ from scipy.cluster import hierarchy
 from twohot.base import BLUE, SKY, FloatArray, IntArray, group_colour, load_extra, new_figure
 from twohot.describe.superclasses import Superclasses
 
-# Maximum number of classes with names beside a map and below bars, and below a dendrogram.
+# Maximum number of classes for which names are drawn: in maps and bar charts, and in dendrograms.
 MAP_NAMES = 40
 DENDROGRAM_NAMES = 150
 
@@ -35,7 +35,7 @@ def correlation_map_figure(
     figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
-    # The diagonal is always largest, so the colour scale is that of different classes.
+    # The diagonal is always largest, so only pairs of different classes set the colour scale.
     image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
     name_classes(axes, [classes[k] for k in order])
@@ -99,7 +99,7 @@ def draw_dendrogram(
 
 
 def _node_colours(superclasses: Superclasses) -> list[str]:
-    """Return the colour of each leaf and merge: its superclass's, or grey if it joins several."""
+    """Return the colour of each leaf and merge: that of its superclass, or grey above them."""
     groups = superclasses.superclass.tolist()
     for left, right in superclasses.linkage[:, :2].astype(int).tolist():
         groups.append(groups[left] if groups[left] == groups[right] else -1)

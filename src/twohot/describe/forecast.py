@@ -1,10 +1,10 @@
 """A forecast of the accuracy of probes on a dataset, from its noisy labels alone.
 
 1. comparison    AutoProbe and a plain probe on held-out rows
-2. noise         wrong labels according to the label model, as in an audit
-3. correlation   of the classes, corrected for the noise
-4. theory        margin of each class after each round, for these correlations and this noise
-5. advice        as text
+2. noise         share of wrong labels according to the label model, as in an audit
+3. correlation   correlations of the true classes, corrected for the noise
+4. theory        predicted margin of each class after each round, from steps 2 and 3
+5. advice        which probe to fit, and why, as text
 """
 
 from collections.abc import Callable, Collection
@@ -204,13 +204,13 @@ def forecast(
 
 
 def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate:
-    """Return the noise, judged by a user's probabilities."""
+    """Return the noise, estimated from the class probabilities that a user passed."""
     labelled = labels.labelled
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
     advice = "pass a data frame with the class names as columns."
     columns = column_classes(probabilities, y, labels, advice=advice)
     rows = check_probabilities(probabilities, labels)
-    # Which column belongs to each class.
+    # The column of `probabilities` for each class.
     order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
     return expected_noise(judge_given(rows[:, order][labelled], labels.codes[labelled]))
 
@@ -218,7 +218,7 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
 def _correlate(
     X: Matrix, labels: Labels, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
 ) -> CorrelationEstimate:
-    """Return the correlations of the true classes, and superclasses from them if none given."""
+    """Return the correlations of the true classes; without `groups`, cluster superclasses too."""
     measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
     if groups is None:
         single = np.zeros(labels.n_classes, dtype=np.intp)

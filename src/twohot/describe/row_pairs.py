@@ -1,15 +1,15 @@
-"""Mean and spread of the correlations of pairs of rows: same class, same superclass, others.
+"""Mean and spread of the correlation of two rows: in one class, in one superclass, elsewhere.
 
 For a group of n prepared rows x, the sums over all ordered pairs (i, j), i = j included, are
 
     Σ 1 = n²,    Σ x_i · x_j = ‖Σ x‖²,    Σ (x_i · x_j)² = ‖Σ x xᵀ‖²_F.
 
-Added up over all classes (C), over all superclasses (S), for all rows together (W), and over
-single rows (D), they give the three cases of the paper's table tab:cf_class_stat,
+Let C be the total of these sums over all classes, S over all superclasses, D over single rows, and
+W the sums for all rows together. The three cases of the paper's table tab:cf_class_stat are
 
     same class = C - D,    same superclass = S - C,    elsewhere = W - S,
 
-from d × d matrices of one class, one superclass and all rows, never from an N × N one.
+computed from d × d matrices of one class, one superclass and all rows, not from an N × N matrix.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ MAX_FEATURES = 2**13
 
 @dataclass(frozen=True)
 class PairGroup:
-    """The correlations of a group of pairs of rows."""
+    """Number, mean and spread of the correlations in a group of pairs of rows."""
 
     n_pairs: int  # pairs of different rows, each counted once
     mean: float  # NaN if there is no pair
@@ -139,7 +139,7 @@ def _rows_for_spread(X: Matrix, labels: Labels) -> IntArray | None:
 
 
 def _all_pairs(correlation: ClassCorrelation, classes: BoolArray, std: float) -> PairGroup:
-    """Return number and mean correlation of rows in these pairs of classes, with a given spread."""
+    """Return number and mean correlation of row pairs in `classes` (a mask of class pairs)."""
     pairs = correlation.pairs[classes]
     n_pairs = round(float(pairs.sum())) // 2
     return PairGroup(n_pairs, weighted_mean(correlation.means[classes], pairs), std)
@@ -189,7 +189,7 @@ class _Moments:
         self.second.fill(0)
 
     def add_rows(self, x: FloatArray) -> None:
-        """Add some rows."""
+        """Add the rows of the array `x`."""
         self.n_rows += len(x)
         self.total += x.sum(axis=0)
         self.second = dsyrk(1.0, x.T, beta=1.0, c=self.second, overwrite_c=True)

@@ -1,7 +1,7 @@
 """Superclasses: groups of classes with similar correlations, by complete linkage.
 
-Class k is the point 1 - means[k, :], where `means` has the mean correlation of pairs of classes,
-and the distance of two clusters is the largest Euclidean distance of their points.
+Class k is the point 1 - means[k, :], where means[k, l] is the mean correlation of classes k and l.
+The distance of two clusters is the largest Euclidean distance of their points.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PAPER_STATISTICS_CUT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Superclasses:
-    """Groups of classes with similar correlations."""
+    """Groups of classes with similar correlations, and the dendrogram they were cut from."""
 
     superclass: NDArray[np.intp]  # (n_classes,), 0, 1, … in the order of the dendrogram
     order: NDArray[np.intp]  # (n_classes,), the classes in the order of the dendrogram
@@ -38,8 +38,8 @@ def cluster_classes(
 ) -> Superclasses:
     """Return groups of classes that correlate similarly with all classes.
 
-    Complete linkage on the rows of 1 - means, as in the paper. Merges up to `cut` times the largest
-    distance are kept, or as many as give `n_superclasses`.
+    Classes are merged by complete linkage on the rows of 1 - means, as in the paper. Merges stop
+    above `cut` times the largest distance, or when `n_superclasses` groups remain.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from twohot.theory import (
 
 @dataclass(frozen=True, eq=False)
 class TheoryAnswer:
-    """Predictions of the theory if rows of a class only differ at random."""
+    """Predictions of the theory, which assumes that rows of a class differ only at random."""
 
     model: CorrelationModel  # input of the theory
     ridge: float  # penalty
@@ -64,7 +64,7 @@ def ask_theory(
 
 
 def _separation(correlation: CorrelationEstimate, model: CorrelationModel, l2: float) -> float:
-    """Return q/p for classes of equal size and correlation: the averages over all classes."""
+    """Return q/p of classes of equal size and correlation, set to the averages of all classes."""
     same, other = correlation.same_class, correlation.other_class
     if same <= other:
         return float("nan")

@@ -28,11 +28,11 @@ LARGEST_CORRELATION = 0.999
 
 @dataclass(frozen=True, eq=False)
 class NoiseEstimate:
-    """The frequency of each given label in each true class."""
+    """The frequency of each given label in each true class: estimated, or passed by a user."""
 
     corruption: NDArray[np.float64]  # (n_classes, n_classes), row true class, column given label
     class_sizes: NDArray[np.float64]  # (n_classes,), rows of each true class
-    given: bool  # whether a user passed it, instead of an estimate
+    given: bool  # whether a user passed the corruption matrix; else it is estimated
     interval: tuple[float, float] = (0.0, 1.0)  # confidence interval of the share of wrong labels
     n_likely_wrong: int = 0  # labels that an audit flags, more likely wrong than right
 
@@ -43,23 +43,23 @@ class NoiseEstimate:
 
     @property
     def posterior(self) -> NDArray[np.float64]:
-        """(n_classes, n_classes) share of each true class (row) among a given label (column)."""
+        """(n_classes, n_classes) share of each true class (row) in rows of one label (column)."""
         joint = self.class_sizes[:, np.newaxis] * self.corruption
         return np.asarray(joint / joint.sum(axis=0))
 
     @property
     def slope(self) -> float:
-        """Gain in agreement with the given labels per unit of accuracy.
+        """Expected increase in agreement with the given labels if accuracy increases by one.
 
         A correct prediction agrees with the given label if this label is right. A wrong prediction
-        agrees if the label is the same wrong class; this is averaged over the other classes.
+        agrees if the label is the same wrong class; its probability is averaged over all of these.
         """
         kept = np.diag(self.corruption)
         gain = kept - (1 - kept) / (len(kept) - 1)
         return float(np.average(gain, weights=self.class_sizes))
 
     def as_accuracy(self, agreement: float) -> float:
-        """Convert a difference in agreement to one in accuracy; NaN if this is impossible."""
+        """Convert a difference in agreement to one in accuracy; NaN unless `slope` is positive."""
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
@@ -79,10 +79,10 @@ def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
 def count_noise(
     true: IntArray, given: IntArray, weights: FloatArray, n_classes: int
 ) -> NoiseEstimate:
-    """Return the noise from counts of given labels by true class.
+    """Return the noise estimated from weighted counts of given labels by true class.
 
-    K² counts from few rows are mostly random. So they are shrunk to symmetric noise, by the part of
-    the difference that chance explains (James and Stein).
+    If rows are few, the K² counts are mostly random. So the estimate is shrunk towards symmetric
+    noise, by the part of the difference from it that chance explains (James and Stein).
     """
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), weights)
@@ -119,7 +119,7 @@ class CorrelationEstimate:
 
     measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
     estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
-    n_limited: int  # number of axes (of n_classes) in which some noise remains
+    n_limited: int  # number of axes in which the correction is limited, so some noise remains
     superclass: IntArray  # (n_classes,)
 
     @property
@@ -151,7 +151,7 @@ def _mean(values: FloatArray) -> float:
 def unmix(
     measured: NDArray[np.float64], noise: NoiseEstimate, superclass: IntArray
 ) -> CorrelationEstimate:
-    """Return the correlations of the true classes, corrected for noise where errors stay small.
+    """Return the correlations of the true classes; limit the correction where errors would grow.
 
     With P = U diag(σ) Vᵀ, the correction divides the class means by σ along each axis. The
     mean of n rows of unit norm has an error of norm at most 1/√n. The correction increases it to

@@ -1,12 +1,12 @@
 """Noise at class boundaries: rows that look like another class get the label of that class.
 
-With P[i, k] the probability of class k for row i, by a probe fitted to true labels on other rows,
-and y the true label, row i is given another label with probability
+Let y be the true label of row i. Let P[i, k] be the probability of class k for this row, by a probe
+fitted to true labels of other rows. The label of row i changes with probability
 
     flip[i] = min(MOST, c · (1 + LEAST - P[i, y])),        c such that mean(flip) = noise_rate,
 
-and the new label is k ≠ y with probability P[i, k] / (1 - P[i, y]). No corruption matrix describes
-this noise: which labels are wrong depends on the row, as with human annotators.
+If it changes, the new label is k ≠ y with probability P[i, k] / (1 - P[i, y]). No corruption matrix
+describes this noise: the probability of an error depends on the row, as with human annotators.
 """
 
 import numpy as np
@@ -28,9 +28,9 @@ from twohot.base import (
 )
 from twohot.noise.corruption import Corrupted, corrupted_to
 
-# The largest probability of a flip: no label is certain to be wrong.
+# The largest probability that a label changes. Below 1, so no label is wrong with certainty.
 MOST = 0.95
-# The ambiguity of a row with P[i, y] = 1: no label is certain to be right either.
+# The ambiguity of a row with P[i, y] = 1. Above 0, so no label is right with certainty.
 LEAST = 0.05
 
 
@@ -65,8 +65,8 @@ def boundary_noise(
 
     Notes
     -----
-    A sample keeps its label if all other classes have probability zero. Other samples then flip
-    more often, so that the expected rate is `noise_rate`.
+    A sample keeps its label if all other classes have probability zero. The labels of other samples
+    then change more often, so that the expected rate is `noise_rate`.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def boundary_noise(
 def flip_probabilities(
     probabilities: NDArray[np.float64], codes: IntArray, noise_rate: float
 ) -> NDArray[np.float64]:
-    """Return for each label the probability of a change; the mean is `noise_rate`."""
+    """Return for each label the probability that it changes; the mean is `noise_rate`."""
     certainty = probabilities[np.arange(len(codes)), codes]
     # Count positive entries: in a sum, tiny probabilities would be lost next to one.
     able = np.count_nonzero(probabilities, axis=1) > (certainty > 0)
@@ -120,8 +120,8 @@ def _capped(ambiguity: NDArray[np.float64], total: float) -> NDArray[np.float64]
 
         c = (total - m · MOST) / Σ ambiguity of the others,
 
-    and m is the smallest number for which no other row exceeds the bound. c decreases with m, so
-    that m equals the count of numbers that are too small.
+    and m is the smallest number for which no other row exceeds MOST. Since c decreases with m, the
+    code tests every m at once, and counts those that are too small.
     """
     if ambiguity.size == 0:
         return ambiguity
@@ -137,7 +137,7 @@ def _capped(ambiguity: NDArray[np.float64], total: float) -> NDArray[np.float64]
 def _other_class(
     probabilities: NDArray[np.float64], codes: IntArray, generator: np.random.Generator
 ) -> IntArray:
-    """Draw a class other than its own for each row, by the probabilities of the row."""
+    """Draw for each row a class other than its own, with the probabilities of this row."""
     with np.errstate(divide="ignore"):
         logits = np.log(probabilities)
     logits[np.arange(len(codes)), codes] = -np.inf

@@ -1,6 +1,7 @@
 """Add label noise to a table, by a corruption matrix or at class boundaries.
 
-The original labels are kept in `true_labels`; the request and the result are in the provenance.
+The original labels are kept in `true_labels`. The provenance of the table stores the arguments and
+the corruption matrix that results.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ from twohot.noise.corruption import (
 )
 from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, csv_columns, map_array
 
-# Kinds of noise that only need the number of classes.
+# Kinds of noise that need only the number of classes and the noise rate.
 BY_NUMBER: dict[str, Callable[[int, float], FloatArray]] = {
     "symmetric": symmetric,
     "asymmetric": asymmetric,
@@ -135,7 +136,7 @@ def corrupt_table(
     -------
     FeatureTable
         `labels` follow the matrix, `true_labels` are the previous labels. Rows without a label stay
-        unlabelled. `provenance["corruption"]` contains the request and the realised matrix.
+        unlabelled. `provenance["corruption"]` has the arguments and the matrix that results.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def corrupt_table_at_boundary(
 def _noisy(
     table: FeatureTable, rows: NDArray[np.intp], corrupted: Corrupted, record: dict[str, Any]
 ) -> FeatureTable:
-    """Return the table with new labels in these rows, and a record in its provenance."""
+    """Return the table with new labels in `rows`, and with `record` in its provenance."""
     labels = np.array(table.labels)
     labels[rows] = corrupted.given_labels
     done = record | {

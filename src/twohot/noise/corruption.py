@@ -1,10 +1,10 @@
-"""Corruption matrices, and labels that follow one.
+"""Corruption matrices, and noisy labels that follow such a matrix.
 
 A corruption matrix C contains the probability of each given label in each true class:
 
     C[k, k'] = share of the samples of true class k whose given label is k'.
 
-Rows sum to one. With K classes and noise rate η the diagonal is 1 - η. Off the diagonal,
+Rows sum to one. With K classes and noise rate η, the diagonal is 1 - η. The other entries are
 
     symmetric    η / (K - 1)
     asymmetric   2η / K at confused_with[k], η / K elsewhere
@@ -46,10 +46,10 @@ from twohot.base import (
 # columns through arcs of capacity one, and a flow problem with whole capacities that has a
 # fractional solution has a whole one too.
 #
-# A maximum flow finds such an X, but it rounds up arbitrary cells, whatever their remainders. Hence
+# A maximum flow alone finds such an X, but may round up cells with small remainders. So there are
 # two steps. `_diffuse` rounds row after row, and adds each column's rounding error to the next row.
 # So a cell is rounded up with a probability near its remainder, and column sums are nearly right.
-# `_repair` removes the remaining errors by a maximum flow.
+# `_repair` corrects the column sums by a maximum flow.
 
 
 # An expected count this close to a whole number counts as whole. This is far above the rounding
@@ -94,9 +94,10 @@ def _diffuse(
 def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Move units within rows until each column sum is the floor or ceiling of its expectation.
 
-    The flow goes from the source to the columns, and from there to the sink if the column keeps the
-    unit. A column has arcs to the rows in which it is rounded up. A row has arcs to the columns
-    that are rounded down in it. A unit that flows along both arcs moves to the other column.
+    `rounded_up` marks the cells (row, column) that are rounded up. Units flow from the source to
+    the columns, and from a column to the sink if it keeps the unit. A column has arcs to the rows
+    in which it is rounded up. A row has arcs to the columns that are rounded down in it. A unit
+    that flows along two such arcs moves from one column to another.
     """
     n_rows, n_columns = remainder.shape
     column_sums = rounded_up.sum(axis=0)
@@ -142,9 +143,9 @@ def _network(n_nodes: int, arcs: list[tuple[ArrayLike, ArrayLike, ArrayLike]]) -
 class Corrupted:
     """Labels after corruption, and a record of the changes."""
 
-    given_labels: NDArray[Any]  # (n_samples,), for training; None for missing labels
+    given_labels: NDArray[Any]  # (n_samples,), noisy labels for training; None: no label
     flipped: NDArray[np.bool_]  # (n_samples,), given label differs from true label
-    corruption: NDArray[np.float64]  # (n_classes, n_classes), realised; see corrupt_labels
+    corruption: NDArray[np.float64]  # (n_classes, n_classes), as counted in these labels
     counts: NDArray[np.int64]  # (n_classes, n_classes), samples by true class and given label
     classes: NDArray[Any]  # (n_classes,), the label of each row and column
 
@@ -183,7 +184,7 @@ def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
 def asymmetric(
     n_classes: int, noise_rate: float, confused_with: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Return the corruption matrix of noise that is twice as likely for one class as for others.
+    """Return the corruption matrix of noise in which one wrong label is twice as likely as others.
 
     Parameters
     ----------
@@ -293,9 +294,9 @@ def corrupt_labels(
         Row true class, column given label; rows sum to one.
     exact : bool, default False
         If False, each given label is drawn independently from the row of its true class. If True,
-        each count of samples with true class k and given label k' is its expectation, rounded up
-        or down. So is each count of samples with given label k'. Only the assignment of labels to
-        samples, and the rounding, are random.
+        the number of samples with true class k and given label k' is its expectation, rounded up
+        or down. The same holds for the number of samples with given label k'. Only the rounding
+        and the choice of the samples are random.
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.
     classes : array of shape (n_classes,), optional
@@ -305,8 +306,9 @@ def corrupt_labels(
     Returns
     -------
     Corrupted
-        `given_labels`, the mask `flipped`, the realised `corruption` (fractions of each true
-        class; a class without samples keeps its requested row), its integer `counts`, `classes`.
+        `given_labels`, the mask `flipped`, `counts` by true class and given label, `classes`, and
+        `corruption`: the counts as shares of each true class. If a class has no samples, its row
+        is that of the argument.
 
     Examples
     --------
@@ -336,7 +338,7 @@ def corrupt_labels(
 
 
 def corrupted_to(true: Labels, given: IntArray, asked: NDArray[np.float64]) -> Corrupted:
-    """Return the `Corrupted` record of labels; classes without samples keep their requested row."""
+    """Return the `Corrupted` record of labels; a class without samples gets its row of `asked`."""
     counts = np.zeros((true.n_classes, true.n_classes), dtype=np.int64)
     np.add.at(counts, (true.codes[true.labelled], given[true.labelled]), 1)
     sampled = true.sizes > 0

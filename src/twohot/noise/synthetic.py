@@ -4,8 +4,8 @@ A sample of class k is its class mean plus a residual that is orthogonal to this
 
     x = m_k + r,    ‖m_k‖² = same_class,    ‖r‖² = 1 - same_class,    r · m_k = 0,
 
-so that ‖x‖ = 1. Residuals are independent and have mean zero, so two different samples of the
-classes k and l have an expected inner product of exactly m_k · m_l. The means are built to have
+so that ‖x‖ = 1. Residuals are independent and have mean zero. So the expected inner product of two
+different samples, of classes k and l, is exactly m_k · m_l. The means are built to have
 
     m_k · m_l = W[k, l] = same_class        k = l
                           same_superclass   k ≠ l of one superclass
@@ -18,8 +18,8 @@ With h the size of a superclass, W = (same_class - same_superclass) I
     -elsewhere · Σ_superclasses h / (same_class - same_superclass
                                      + (same_superclass - elsewhere) h)  ≤  1.
 
-Before it is made orthogonal and scaled, the residual is Gaussian with variance ∝ i^(-decay) along
-the i-th of n_features random axes, which all classes share.
+A residual is drawn from a Gaussian, then made orthogonal to m_k and scaled. The variance of the
+Gaussian is ∝ i^(-decay) along the i-th of n_features random axes, which all classes share.
 """
 
 import math
@@ -42,7 +42,7 @@ from twohot.base import (
     check_within,
 )
 
-# Number of rows generated at once: fast matrix products, and temporary arrays of a few MB.
+# Number of rows generated at once, so that products are fast and temporary arrays take a few MB.
 BLOCK_ROWS = 2048
 
 # Eigenvalues of W below this share of its trace are rounding errors.
@@ -51,7 +51,7 @@ NEGLIGIBLE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class SyntheticFeatures:
-    """Features with known classes and correlations."""
+    """Synthetic features with known classes, class means and superclasses."""
 
     features: NDArray[np.floating[Any]]  # (n_samples, n_features)
     labels: NDArray[np.int64]  # (n_samples,), 0 … n_classes - 1, class after class
@@ -76,8 +76,8 @@ def make_features(
 
     With at least as many features as classes (or as the rank of the correlations), the expected
     inner products are exact. With fewer features, no such class means exist. The means then have
-    the right length and random directions, and the inner product of two class means differs from
-    the requested one by about same_class · sqrt(1 / n_features - 1 / n_classes). In both cases,
+    the right length and random directions. The inner product of two of them differs from the
+    requested value by about same_class · sqrt(1 / n_features - 1 / n_classes). In both cases,
     the inner products of `class_means` are the expected ones of the samples.
 
     Parameters
@@ -167,7 +167,7 @@ def _class_means(
     n_features: int,
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return randomly rotated vectors with Gram matrix W; with few features, only its diagonal."""
+    """Return class means in random directions with inner products W, exact if features suffice."""
     same_class, same_superclass, elsewhere = correlations.values()
     gram = np.where(superclass[:, np.newaxis] == superclass, same_superclass, elsewhere)
     np.fill_diagonal(gram, same_class)
@@ -197,7 +197,7 @@ def _orthonormal(
 def _not_semidefinite(
     correlations: Mapping[str, float], superclass: NDArray[np.intp], eigenvalue: float
 ) -> ArgumentError:
-    """Return the error that no vectors have these correlations; it advises a possible value."""
+    """Return the error for impossible correlations; its message advises a possible `elsewhere`."""
     sizes = np.bincount(superclass)
     c, d, elsewhere = correlations.values()
 
@@ -218,7 +218,7 @@ def _not_semidefinite(
 
 
 def _check_correlations(asked: Mapping[str, float], *, grouped: bool) -> dict[str, float]:
-    """Return the three correlations; raise unless they are in non-increasing order."""
+    """Return the three correlations; raise unless they are valid and in non-increasing order."""
     lowest = {"same_class": 0}
     given = {name: check_within(name, asked[name], lowest.get(name, -1), 1) for name in asked}
     if not grouped:
@@ -229,7 +229,7 @@ def _check_correlations(asked: Mapping[str, float], *, grouped: bool) -> dict[st
             raise ArgumentError(argument, problem, advice, superclass=...)
         # Each class is its own superclass, so that same_superclass has no effect.
         given["same_superclass"] = max(0.0, given["elsewhere"])
-    # Rounded to twelve digits: the squares of tiny numbers would underflow.
+    # Round to twelve digits, because the squares of tiny numbers would underflow.
     found = {name: round(value, 12) for name, value in given.items()}
     if list(found.values()) != sorted(found.values(), reverse=True):
         advice = "pass same_class ≥ same_superclass ≥ elsewhere."

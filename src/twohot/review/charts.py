@@ -1,4 +1,4 @@
-"""Positions of the marks in a report's charts, in percent of the drawing.
+"""Positions of dots and lines in a report's charts, in percent of the chart's width and height.
 
 With percentages, a chart scales with the page, and its text keeps its size.
 """
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from twohot.base import method_colours
 from twohot.review.records import ChoiceCurve, Curve, Method
 
-# Steps between ticks of an axis that is not logarithmic.
+# Allowed distances between two ticks of a linear axis.
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 MOST_TICKS = 6
-# Marks of methods: filled, and open for half-whitened features.
+# Symbols of the methods: filled, or open for half-whitened features.
 MARKS = ("●○", "■□", "▲△", "◆◇", "▼▽", "★☆")
 
 
@@ -31,7 +31,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class DotPlot:
-    """Methods, best first, and the ticks of their common axis."""
+    """Chart of the agreement of each method: one dot per method, best first, and axis ticks."""
 
     dots: tuple[Dot, ...]
     ticks: tuple[tuple[float, str], ...]
@@ -39,7 +39,7 @@ class DotPlot:
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """One curve, its points in percent of the drawing."""
+    """One curve of a chart; its points are in percent of the chart's width and height."""
 
     name: str
     colour: str  # of the method
@@ -50,7 +50,7 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class Plot:
-    """A choice curve as lines and ticks; y increases downwards."""
+    """Chart of agreement (y) by ridge (x), as lines and ticks; y increases downwards."""
 
     x_name: str
     lines: tuple[DrawnLine, ...]  # curves, then levels
@@ -59,7 +59,7 @@ class Plot:
 
 
 def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
-    """Return the methods by agreement, or None if no agreement is finite.
+    """Return the chart of the methods' agreement, or None if no agreement is finite.
 
     The axis does not start at zero, so that small differences are visible.
 
@@ -99,7 +99,7 @@ def _ends(method: Method) -> tuple[float, float]:
 
 
 def choice_plot(choice: ChoiceCurve) -> Plot | None:
-    """Return the choice curve, or None if there is no finite point to draw.
+    """Return the chart of agreement by ridge, or None if there is no finite point to draw.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
 
 def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
-    """Return round shares for the ticks from low to high, and their number of decimals.
+    """Return round percentages for ticks from low to high, and their number of decimals.
 
     With fewer decimals, two ticks could have the same text.
     """

@@ -19,7 +19,7 @@ from twohot.tables import COLUMN, PATH, PartFolder, RowIds, both_meant, pick
 
 @dataclass(frozen=True)
 class CorrectedFile:
-    """Summary of a written file."""
+    """Summary of a corrected copy: its columns, new classes, and rows that were not audited."""
 
     label_column: str  # the column whose labels are corrected
     before_column: str  # the column with the old labels
@@ -29,15 +29,15 @@ class CorrectedFile:
 
 @dataclass(frozen=True)
 class LabelReading:
-    """A column compared with the labels of an audit, and the rows that differ."""
+    """Comparison of a column with the labels of an audit, to find the column of labels."""
 
     name: str
     by_name: bool  # whether cells are class names; otherwise they are positions
-    n_wrong: int = 0  # rows with another given label
-    example: str = ""  # text on one of these rows
+    n_wrong: int = 0  # rows in which the column differs from the audited label
+    example: str = ""  # for the error message: text on the first of these rows
 
     def of_more(self, cells: Sequence[str], rows: ReviewRows) -> "LabelReading":
-        """Return the comparison after more rows were compared."""
+        """Compare `cells` with the labels of `rows`; return the comparison of all rows so far."""
         spelling, classes = self.spelling(rows.classes), {*self.spelling(rows.classes)}
         # Any text that is not a class may mean "no label".
         read = [rows.spellings.get(cell, cell) if self.by_name else cell for cell in cells]
@@ -54,7 +54,7 @@ class LabelReading:
         return replace(self, n_wrong=self.n_wrong + len(wrong), example=example)
 
     def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the text of each class in the file."""
+        """Return the text by which the file names each class: its name or its position."""
         return classes if self.by_name else tuple(map(str, range(len(classes))))
 
 
@@ -143,11 +143,11 @@ class CorrectedParts:
             done()
 
     def _cells(self, number: int) -> list[str | None]:
-        """Return the cells of the corrected labels; None for a row to leave out."""
+        """Return the corrected labels of a part as text; None for a row to leave out."""
         place, audited = self._audited(number)
         spelling = self.column.spelling(self.applied.classes)
         named = dict(zip(self.applied.classes, spelling, strict=True))
-        # A merged spelling is replaced in every row, audited or not.
+        # Merged spellings are replaced in all rows, even in rows that were not audited.
         merged = {**self.rows.spellings} if self.column.by_name else {}
         merged |= {named[old]: named[new] for old, new in self.applied.spellings.items()}
         found = self.parts[number].cells(self.column.name)
@@ -162,7 +162,7 @@ class CorrectedParts:
         return cells
 
     def _readings(self, chosen: str | None) -> Iterator[LabelReading]:
-        """Yield two comparisons of each column with the audited labels: by name and position."""
+        """Compare each column with the audited labels, by class names and by class positions."""
         first = self.parts[0]
         # Skip columns with old labels from earlier corrections.
         names = [name for name in first.candidates if not OLD_LABELS.fullmatch(name)]
@@ -217,7 +217,7 @@ def _check_id_column(ids: RowIds, file: OwnFile) -> None:
 
 
 def _choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
-    """Return the column with the audited labels; raise if there is not exactly one."""
+    """Return the comparison without a difference; raise if not exactly one column has it."""
     right = [column for column in read if not column.n_wrong]
     several = list(dict.fromkeys(column.name for column in right))
     if len(several) > 1:

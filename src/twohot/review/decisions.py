@@ -45,8 +45,8 @@ class Decision:
     id: str  # id of the row in the data
     decision: str  # one of DECISIONS, or OPEN
     label: str  # the resulting label; may be empty unless the decision is relabel or new_class
-    given_label: str | None = None  # as the reviewer saw it; None: not in the file
-    suggested_label: str | None = None  # likewise; both are compared with the audit
+    given_label: str | None = None  # label that the reviewer saw; None: not in the file
+    suggested_label: str | None = None  # suggestion that the reviewer saw; None: not in the file
     note: str = ""  # the reviewer's note on the row
     reviewer: str = ""  # the reviewer's name; empty: unknown
 
@@ -67,7 +67,7 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Applied:
-    """Labels after a review."""
+    """Labels after a review, and counts of the decisions."""
 
     classes: tuple[str, ...]  # classes of the audit, then new ones
     labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: no given label, or excluded
@@ -198,7 +198,7 @@ class DecisionReader:
         return [self.rows.label_name(int(codes[place])) for codes in columns]
 
     def _outcome(self, decision: Decision, place: int) -> str | None:
-        """Return the label that a decision means, before spellings are merged."""
+        """Return the name of the label that a decision chooses, before spellings are merged."""
         row, named, made = f"row {decision.id}", decision.label, decision.decision
         if made == "new_class":
             name = named.strip()
@@ -224,7 +224,7 @@ class DecisionReader:
         return meant
 
     def _merge(self, decision: Decision) -> None:
-        """Add a merged spelling."""
+        """Record the spelling that a decision merges, and the class that it becomes."""
         decision.check_report(self.report)
         old, new = decision.given_label or "", decision.label
         if not {old, new} <= self.classes or not other_spellings([old, new]) or old == new:
@@ -247,7 +247,7 @@ def _applied(
     classes = (*rows.classes, *sorted(new))
     code = {name: i for i, name in enumerate(classes)}
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
-    # The new class of each class of the audit; the last entry, -1, means no label.
+    # For each class of the audit, its class after merging; the last entry, -1, means no label.
     merged = np.array([*(code[spellings.get(name, name)] for name in rows.classes), NO_LABEL])
     labels = merged[rows.given_labels]
     is_respelt = labels != rows.given_labels
@@ -276,11 +276,11 @@ def _applied(
 def accept_above(
     rows: ReviewRows, probability: float, decided: Iterable[Decision] = ()
 ) -> list[Decision]:
-    """Return decisions that accept all suggestions with at least some probability.
+    """Return decisions that accept all suggestions with at least the given probability.
 
-    Both the probability that the label is wrong and that of the suggestion must be at least
-    `probability`. Close calls are left for a review, as in `corrected.csv`. Rows `decided` by a
-    person are skipped.
+    Two values must be at least `probability`: the probability that the label is wrong, and that of
+    the suggestion. Close calls are left for a review, as in `corrected.csv`. Rows in `decided`,
+    which a person decided, are skipped.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def accept_above(
     check_within("accept_all", probability, 0, 1)
     taken = {decision.id for decision in decided if decision.decision != OPEN}
     report, names = rows.report_id(), rows.id_texts()
-    # Compare in the precision of the scores: 0.9 is less in single than in double precision.
+    # Compare in the type of the scores: 0.9 in single precision is less than 0.9 in double.
     sure = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[rows.flagged]
     taken_unseen = (sure >= np.float32(probability)) & ~rows.is_undecided[rows.flagged]
     accepted = (names[row] for row in rows.flagged[taken_unseen].tolist())

@@ -23,13 +23,13 @@ MAP_ROWS = 50_000
 SAMPLE_ROWS, SAMPLE_ENTRIES = 10_000, 2**25
 # Components for UMAP. More would add mostly noise, and slow down the search of neighbours.
 UMAP_COMPONENTS = 50
-# Number of neighbours in UMAP, its default.
+# Number of neighbours in UMAP: its own default.
 UMAP_NEIGHBOURS = 15
 # Coordinates in a page are integers up to this number, finer than any screen.
 STEPS = 2**16 - 1
 # Maximum characters of the id of a row or group in a page.
 NAME_LIMIT = 80
-# Code of an unknown probability in percent.
+# Value in the page for an unknown probability; known ones are percentages from 0 to 100.
 UNKNOWN = 255
 
 
@@ -91,7 +91,7 @@ def _mapped_rows(flagged: BoolArray, most_rows: int) -> IntArray:
 
 
 def _components(rows: Rows, n_components: int) -> tuple[FloatArray, float]:
-    """Return the leading principal components as rows, and the variance share of two of them.
+    """Return the leading principal components as rows, and the first two's share of variance.
 
     The largest entry of each component is positive, to fix its sign.
     """
@@ -170,5 +170,5 @@ def _about(found: EmbeddingMap, n_rows: int) -> str:
         + ("." if np.isnan(found.variance) else f": {found.variance:.0%} of their variance.")
     )
     if len(found.rows) < n_rows:
-        said += f" {len(found.rows):,} of {n_rows:,} rows: all flagged ones, others at random."
+        said += f" {len(found.rows):,} of {n_rows:,} rows: all flagged rows, others at random."
     return said

@@ -77,7 +77,7 @@ class OwnCsv:
         return [unquoted(record.cells[place]) for record in self.records if self._is_row(record)]
 
     def check_cell(self, name: str, cell: str) -> None:
-        """Accept any text."""
+        """Accept any text, because all cells of a CSV file are text."""
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
         """Write the file with new cells in a column, and the old ones in `before`."""
@@ -102,7 +102,7 @@ class OwnCsv:
             yield raw, record.end
 
     def _quoted(self, cell: str, like: str) -> str:
-        """Return a cell; it gets quotes if necessary, or if the old cell has quotes."""
+        """Return a new cell as text, in quotes if necessary or if the old cell `like` has them."""
         if like.startswith('"') or any(mark in cell for mark in ('"', "\r", "\n", self.delimiter)):
             return '"' + cell.replace('"', '""') + '"'
         return cell
@@ -137,7 +137,7 @@ class OwnParquet:
         return [as_text(cell) for cell in self.read([name])[name].to_pylist()]
 
     def check_cell(self, name: str, cell: str) -> None:
-        """Raise if a column cannot hold a text."""
+        """Raise if the type of a column cannot store the text `cell`."""
         self._typed(name, [cell])
 
     def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
@@ -197,7 +197,7 @@ def open_own_parts(files: ParquetFiles, path: Path) -> list[OwnParquet]:
 
 
 def _columns_of_labels(head: Any) -> list[str]:
-    """Return the columns that may be labels: text, integers, booleans or whole numbers."""
+    """Return columns that may contain labels: text, integers, booleans or whole floats."""
     kinds = load_extra("pyarrow", "parquet", "Parquet files").types
     texts = [kinds.is_string, kinds.is_large_string, kinds.is_dictionary]
     usual = [kinds.is_integer, kinds.is_boolean, *texts]

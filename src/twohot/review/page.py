@@ -291,7 +291,7 @@ def read_template(name: str) -> str:
 
 
 def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
-    """Return the headline of the overview, and sentences on wrong and flagged labels."""
+    """Return the headline of the page's overview, and sentences on wrong and flagged labels."""
     if summary.verdicts:
         disagree = "Reviewers disagree on the labels of these rows. Your decision here is final."
         return f"{_number(len(summary.verdicts), 'row')} to settle", [disagree]
@@ -311,7 +311,7 @@ def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
     close = f", including {_number(counts.n_undecided, 'close call')}" * bool(counts.n_undecided)
     said.append(f"The audit flags {flagged}{close}.")
-    # If the summary has counts, the page has only some of the rows.
+    # The summary has counts of all rows only if the page has some of the rows.
     if counts.n_flagged and summary.counts is None and is_known:
         expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
         missed = n_wrong - expected

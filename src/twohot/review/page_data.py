@@ -37,7 +37,7 @@ NEIGHBOUR_SIZE = 96
 # Maximum rows per finding in a page; findings.csv has all rows.
 MOST_SHOWN = 1000
 
-# From position of a row to its neighbours: their positions, and cosines in hundredths or None.
+# Maps a row's position to its neighbours: their positions, and cosines in hundredths or None.
 Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 
@@ -47,7 +47,7 @@ class PictureFiles:
 
     folder: Path | None  # of the page, to which links are relative; None for no links
     root: Path  # folder that picture paths are relative to
-    limit: int = EMBED_LIMIT  # embedded pictures of rows, and as many of neighbours
+    limit: int = EMBED_LIMIT  # maximum embedded pictures of rows, and the same for neighbours
     size: int = THUMBNAIL_SIZE  # longest side of a picture, in pixels
 
 
@@ -106,7 +106,7 @@ def row_pictures(
 
 
 def neighbours_by_row(evidence: Evidence | None, findings: Sequence[RowFinding]) -> dict[str, Near]:
-    """Return, for each kind of neighbour, the neighbours of each row."""
+    """Return three maps from rows to neighbours: with suggested label, with given label, copies."""
     near: dict[str, Near] = {}
     if evidence is not None:
         near["nearSuggested"] = _by_row(evidence.rows, evidence.suggested)
@@ -137,8 +137,8 @@ def neighbour_columns(
 ) -> dict[str, Any]:
     """Return the neighbours of each row of a page, and their ids, labels, items and pictures.
 
-    For each kind there is one list per row of the page, with pairs [number of the neighbour, cosine
-    in hundredths or None], or None for a row without neighbours of this kind. Neighbours are
+    For each kind there is one list per row of the page, or None if the row has no such neighbours.
+    The list has pairs [number of the neighbour, cosine in hundredths or None]. Neighbours are
     numbered in the order of the page.
     """
     number: dict[int, int] = {}
@@ -168,7 +168,7 @@ def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dic
             "name": finding.name,
             "meaning": finding.meaning,
             "total": len(finding.rows),
-            # A row after the limit may be in the page because of another finding.
+            # A row beyond the limit of this finding may be in the page because of another finding.
             "rows": [place[row] for row in finding.rows.tolist() if row in place],
         }
         for finding in findings
@@ -213,7 +213,7 @@ def _ids(rows: ReviewRows, shown: IntArray) -> list[str]:
 
 
 def _items(rows: ReviewRows, shown: IntArray, limit: int) -> list[str] | None:
-    """Return the items of rows, with long texts cut."""
+    """Return the items (texts or image paths) of rows, with texts cut after `limit` characters."""
     if rows.items is None:
         return None
     items = [rows.item(i) for i in shown.tolist()]

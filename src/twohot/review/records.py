@@ -33,7 +33,7 @@ ID_DIGITS = 20
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Numbers of rows of each kind."""
+    """Numbers of all, unlabelled, flagged and undecided rows, and of rows per class."""
 
     n_rows: int
     n_unlabelled: int
@@ -59,7 +59,7 @@ class ReviewRows:
     is_undecided: NDArray[np.bool_]  # (n_rows,), a close call between two candidates
     items: Sequence[str] | None = None  # (n_rows,), image path or text of each row
     item_kind: str = ""  # "image" (items are paths), "text", or "" if unknown
-    report: str = ""  # name of the report of all rows, if these are some of them
+    report: str = ""  # if these are only some of the rows: name of the report of all rows
     # Spellings in the user's data that were merged when it was read, and their classes.
     spellings: Mapping[str, str] = field(default_factory=dict)
 
@@ -130,7 +130,7 @@ class ReviewRows:
         return replace(self, ids=self.ids.take(positions), items=items, report=report, **columns)
 
     def counts(self) -> RowCounts:
-        """Return the numbers of rows of each kind."""
+        """Return the numbers of all, unlabelled, flagged and undecided rows, and by class."""
         n_undecided = int(np.sum(self.is_label_issue & self.is_undecided))
         labelled = self.given_labels[self.given_labels != NO_LABEL]
         sizes = np.bincount(labelled, minlength=len(self.classes)).tolist()
@@ -188,7 +188,7 @@ def label_names_digest(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Method:
-    """The agreement of one method with held-out labels."""
+    """One method and its agreement: the share of held-out labels that it predicts."""
 
     name: str
     agreement: float  # in [0, 1]
@@ -199,7 +199,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of the choice curve."""
+    """The agreement of one method for several values of the varied parameter."""
 
     name: str
     points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]
@@ -209,7 +209,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class ChoiceCurve:
-    """The agreement of all candidates of the choice."""
+    """The agreement of all candidates that `AutoProbe` chose from, as curves."""
 
     x_name: str  # name of the varied parameter, such as "ridge"
     curves: tuple[Curve, ...]
@@ -218,7 +218,7 @@ class ChoiceCurve:
 
 @dataclass(frozen=True, eq=False)
 class NearestRows:
-    """The nearest rows of some rows, nearest first."""
+    """The nearest rows of each explained row, nearest first."""
 
     rows: IntArray  # (n_explained, n_nearest), positions in the data; NO_ROW: no more rows
     alike: FloatArray  # (n_explained, n_nearest), cosines of the features; NaN: no row
@@ -226,7 +226,7 @@ class NearestRows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """The nearest rows with two labels, for each explained row."""
+    """For each explained row, the nearest rows with the suggested and with the given label."""
 
     rows: IntArray  # (n_explained,), positions in the data
     suggested: NearestRows  # with the suggested label
@@ -235,7 +235,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class RowFinding:
-    """Rows with one kind of issue."""
+    """Rows with one kind of issue, such as outliers, and their scores."""
 
     name: str  # name of the issue
     meaning: str  # description of the issue and of the score
@@ -251,7 +251,7 @@ class AlikeClasses:
 
     first: int  # positions in the classes
     second: int
-    mixing: float  # neighbour pairs across them, relative to a random split of one class
+    mixing: float  # share of neighbour pairs across them; 1: as for one class split at random
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ A decision is applied if all reviewers who decided the row chose the same label.
 keeps its label until a final decision settles it.
 
     p_o     share of rows with the same label, among rows that two reviewers decided
-    p_e     the same share by chance, from the label frequencies of each reviewer
+    p_e     the share expected by chance, from the label frequencies of each reviewer
     kappa   (p_o - p_e) / (1 - p_e), Cohen's kappa: 1 is full agreement, 0 is chance
 """
 
@@ -43,8 +43,8 @@ class Agreement:
     """The agreement of reviewers on rows that two or more of them decided."""
 
     reviewers: tuple[str, ...]
-    n_rows: int  # rows decided by two or more
-    n_agreeing: int  # of these, rows with the same label from all their reviewers
+    n_rows: int  # rows decided by two or more reviewers
+    n_agreeing: int  # of these, rows to which all their reviewers gave the same label
     kappa: float  # Cohen's kappa; for more than two reviewers, the weighted mean over pairs
     interval: tuple[float, float]  # 95 % confidence interval; NaN if undefined, like kappa
 
@@ -70,9 +70,9 @@ class Agreement:
 class MergedReviews:
     """Merged decisions of several reviewers, and the rows on which they disagree."""
 
-    decisions: tuple[Decision, ...]  # to apply: undisputed and final decisions, spellings and notes
+    decisions: tuple[Decision, ...]  # to apply: undisputed or final ones, spellings, notes
     disputed: Verdicts  # rows without agreement, in the order of the data
-    settled: Verdicts  # settled rows on which reviewers disagree, likewise
+    settled: Verdicts  # rows without agreement that a final decision settled
     agreement: Agreement
 
 
@@ -155,7 +155,7 @@ class _Found:
     """Labels chosen by reviewers, collected decision by decision."""
 
     verdicts: dict[int, dict[str, str | None]]  # position of a row → reviewer → label
-    final: dict[int, dict[str, str | None]]  # the same for final decisions, with reviewer ""
+    final: dict[int, dict[str, str | None]]  # position of a row → "" → label of a final decision
     files: dict[tuple[int, str], str]  # (row, reviewer) → first file
     of_files: dict[tuple[int, str], str | None]  # (row, file) → label
 
@@ -175,7 +175,7 @@ class _Found:
 
 
 def _names(reviews: Mapping[str, Sequence[Decision]]) -> dict[str, str]:
-    """Return default names of the reviewers, one per file."""
+    """Return, for each file, the reviewer's name for decisions without a name."""
     stems = Counter(Path(file).stem.casefold() for file in reviews)
     return {
         file: path.stem if stems[path.stem.casefold()] == 1 else file.removesuffix(".csv")
@@ -189,7 +189,7 @@ def _kept(
     final: Verdicts,
     disputed: Verdicts,
 ) -> Iterator[Decision]:
-    """Yield the decisions to apply, and the notes of other decisions."""
+    """Yield the decisions to apply; of each other decision, yield only its note."""
     for decision in decisions:
         place = -1 if decision.decision == SPELLING else reader.position[decision.id]
         if place not in disputed and (place not in final or decision.settles):
@@ -202,7 +202,7 @@ def _kept(
 
 
 def _agreement(verdicts: Verdicts) -> Agreement:
-    """Return the agreement of the reviewers."""
+    """Return the agreement of the reviewers on rows that two or more of them decided."""
     reviewers = tuple(dict.fromkeys(name for row in verdicts.values() for name in row))
     shared = [row for row in verdicts.values() if len(row) > 1]
     n_agreeing = sum(len({*row.values()}) == 1 for row in shared)
@@ -222,10 +222,10 @@ def cohen_kappa(pairs: Sequence[tuple[Any, Any]]) -> tuple[float, float, float]:
     """Return Cohen's kappa of two labels per row, and its 95 % interval; NaN if undefined.
 
     The interval uses the variance of kappa (Fleiss, Cohen and Everitt, 1969) and a quantile q of
-    Student's t. As in Agresti and Coull's interval of a share, q^2 artificial rows are added,
-    spread evenly over the labels: half with equal labels, half with different ones. So the width is
-    positive even if the reviewers agree on all rows, or on none. Kappa is undefined without rows,
-    and if both reviewers gave one label to all rows.
+    Student's t. As in Agresti and Coull's interval of a share, q^2 artificial rows are added: in
+    half of them both labels are equal, in half they differ, evenly over the labels. So the width is
+    positive even if the reviewers agree on all rows, or on none. Kappa is undefined if there are
+    no rows, or if both reviewers gave one label to all rows.
 
     Examples
     --------
@@ -269,7 +269,7 @@ DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", 
 def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews) -> None:
     """Write a table of disputed rows with the label from each reviewer; empty if excluded.
 
-    Cells are always guarded for spreadsheets, because several people wrote the text.
+    Cells that a spreadsheet would run as formulas are always protected: several people wrote them.
     """
     ids, lines = rows.id_texts(), []
     for row, verdicts in merged.disputed.items():
@@ -315,10 +315,13 @@ def write_settle_page(
         for number, row in enumerate(places)
     }
     n_others = len(contested) - len(places)
-    left_out = f"Not shown: {counted(n_others, 'row')} without a given label. Add a line for each."
+    left_out = (
+        f"Not shown: {counted(n_others, 'row')} without a given label. "
+        "Add a line for each to a decision file."
+    )
     messages = (str(merged.agreement), *[left_out] * bool(n_others))
     shown = replace(shown, report=report, is_label_issue=is_shown)
-    # Count spellings in all rows.
+    # The page counts the spellings of labels in all rows, not only in its own.
     counts = replace(shown.counts(), class_sizes=rows.counts().class_sizes)
     title = "Rows to settle"
     summary = ReviewSummary(title=title, counts=counts, verdicts=verdicts, messages=messages)

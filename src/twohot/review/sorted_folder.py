@@ -35,7 +35,7 @@ DEVICES = {"con", "prn", "aux", "nul", *PORTS}
 
 @dataclass(frozen=True)
 class SortedFolder:
-    """Summary of the written folder."""
+    """Summary of a written folder: numbers of images, unusual folder names, files left out."""
 
     n_images: int
     n_copied: int  # copied and not linked
@@ -78,7 +78,7 @@ def write_sorted_folder(
     labels = applied.labels
     moved = labels != rows.given_labels
     folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
-    # From a normalised path, unique on any file system, to the target path and the image.
+    # Maps a normalised path, unique on any file system, to the target path and the image.
     places: dict[str, tuple[PurePosixPath, str]] = {}
     # Images that stay in their class keep their names; moved images are renamed if necessary.
     for row in np.argsort(moved, kind="stable").tolist():
@@ -148,7 +148,7 @@ def _class_folders(classes: Iterable[str]) -> dict[str, str]:
 
 
 def _folder_name(name: str) -> str:
-    """Return the folder name of a class; raise if it would not be read as the same class."""
+    """Return the folder name of a class; raise if no folder name would be read as this class."""
     is_long = len(os.fsencode(name)) > NAME_BYTES
     if is_long or name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
         problem = "cannot be the name of a folder"
@@ -173,12 +173,12 @@ def _fails_on_windows(name: str) -> bool:
 
 
 def _told_apart(path: PurePosixPath | str) -> str:
-    """Return a normalised path, equal for two paths if some file system identifies them."""
+    """Return a normalised path, without case: equal for paths that some file system confuses."""
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _within_class(name: str, given: str, spellings: Mapping[str, str]) -> PurePosixPath:
-    """Return the path of an image relative to the folder of its given class, if it is in one."""
+    """Return the path of an image relative to its class folder; unchanged outside this folder."""
     folder, *within = PurePosixPath(name).parts
     is_class = within and spellings.get(folder, folder) == given
     return PurePosixPath(*within) if is_class else PurePosixPath(name)
@@ -187,7 +187,7 @@ def _within_class(name: str, given: str, spellings: Mapping[str, str]) -> PurePo
 def _free_place(
     taken: Container[str], folder: str, within: PurePosixPath, before: str
 ) -> PurePosixPath:
-    """Return a path that no other image has; images of two classes may have the same name."""
+    """Return an unused path for an image: images of two classes may have the same name."""
     place, number = PurePosixPath(folder) / within, 1
     while _told_apart(place) in taken:
         mark = before if number == 1 and "/" not in before else number

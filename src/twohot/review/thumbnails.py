@@ -11,7 +11,7 @@ from twohot.base import load_extra, on_other_host
 
 # Pictures up to this size are stored without loss, because compression would blur them.
 LOSSLESS_SIDE = 64
-# Quality of WebP, 0 to 100. Lower: text in pictures is hard to read. Higher: files are large.
+# Quality of WebP, 0 to 100. With less, text in pictures is hard to read; with more, files grow.
 QUALITY = 75
 
 
