@@ -14,9 +14,9 @@ corruption matrix) and the mean Ē_s of its superclass, Lemma 4.1 is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
-Cases III and IV are the lemma; the other cases remove or add terms. All need n samples in every
-class; given labels need not be balanced. They do not use the general form in `averaging`, so that
-tests can compare the two.
+Cases III and IV are the lemma; the other cases remove or add terms. All cases require n samples in
+every class, but given labels may be imbalanced. These functions do not use the general form in
+`averaging`, so that tests can compare the two.
 
 Conventions: returned arrays have axes [true class, given label, label].
 """
@@ -46,7 +46,7 @@ NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite (r
 
 @dataclass(frozen=True)
 class PairLevels:
-    """The quantities that determine q/p, for equal classes."""
+    """What determines q/p for equal classes: their number and size, correlations, norm."""
 
     n_classes: int
     n_per_class: float
@@ -62,7 +62,7 @@ class PairLevels:
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
-        """Return the mean cosines of a dataset: over classes, and over pairs of classes.
+        """Return the mean cosines of a dataset, averaged over classes and over pairs of classes.
 
         The squared norm is averaged over samples.
 
@@ -94,12 +94,12 @@ class PairLevels:
 
     @property
     def own(self) -> float:
-        """Eigenvalue A of directions inside classes."""
+        """Eigenvalue A of the Gram matrix for directions inside a class."""
         return 1 - self.same_class
 
     @property
     def class_mean(self) -> float:
-        """Eigenvalue B of directions between classes of one superclass."""
+        """Eigenvalue B of the Gram matrix for directions between classes of one superclass."""
         return self.own + self.n_per_class * (self.same_class - self.same_superclass)
 
     @property
@@ -109,7 +109,7 @@ class PairLevels:
 
 
 def largest_separation(levels: PairLevels) -> float:
-    """Return B/A, the limit of q/p for infinite penalty.
+    """Return B/A, the limit of q/p at an infinite penalty.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def largest_separation(levels: PairLevels) -> float:
 
 
 def separation_at(levels: PairLevels, *, l2: float) -> float:
-    """Return q/p at a penalty.
+    """Return the separation q/p at the penalty `l2`.
 
     Examples
     --------
@@ -151,9 +151,9 @@ def log_separation_at(levels: PairLevels, *, l2: float) -> float:
 
 
 def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
-    """Return the penalty with q/p = `separation`, between 1 and `largest_separation`.
+    """Return the penalty at which q/p = `separation`, from 1 to `largest_separation`.
 
-    It is proportional to the squared norm of the features.
+    The penalty is proportional to the squared norm of the features.
 
     Examples
     --------
@@ -185,20 +185,20 @@ def _check_levels(levels: object) -> None:
 class Shrinkage:
     """Factors by which one or several rounds shrink each part of the labels (eq. 14)."""
 
-    own: float  # p: of a label's deviation from the mean of its true class
-    class_mean: float  # q: of the class mean's deviation from the superclass mean
-    superclass_mean: FloatArray  # (n_superclasses,) r_s: of its deviation from uniform
-    # log(q/p), which cannot be computed from p and q if both are near 1, or underflow.
+    own: float  # p: factor of a label's deviation from the mean of its true class
+    class_mean: float  # q: factor of a class mean's deviation from its superclass mean
+    superclass_mean: FloatArray  # (n_superclasses,) r_s: of a superclass mean's deviation
+    # log(q/p), which p and q do not determine accurately if both are near 1 or underflow.
     log_separation: float
 
     @property
     def separation(self) -> float:
-        """q/p: ratio of the shrinkages of class means and single labels."""
+        """q/p: shrinkage of class means, divided by that of single labels."""
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_separation))
 
     def after(self, n_rounds: int) -> "Shrinkage":
-        """Return the shrinkage after `n_rounds` equal rounds."""
+        """Return the combined shrinkage of `n_rounds` rounds with the same features."""
         power = checks.round_count(n_rounds)
         return Shrinkage(
             self.own**power,
@@ -293,7 +293,7 @@ def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
 def outputs_table(
     shares: FloatArray, *, own: float | FloatArray, class_mean: float | FloatArray, rest: FloatArray
 ) -> FloatArray:
-    """Return own e(b) + (class_mean - own) E_a + rest_a."""
+    """Return own e(b) + (class_mean - own) E_a + rest_a, for all classes a and given labels b."""
     own_column = np.broadcast_to(np.asarray(own), (len(shares), 1))
     by_class: FloatArray = (class_mean - own_column) * shares + rest
     return own_column[:, :, None] * np.eye(len(shares))[None] + by_class[:, None, :]
@@ -412,7 +412,7 @@ def case_5_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case V, corrected: superclasses of any sizes with a correlation between them.
+    """Case V, corrected: superclasses of any sizes, also correlated with each other.
 
     Superclass means mix through a matrix A with one row per superclass. The printed formula scales
     each one separately. With K_i classes in superclass i, n samples per class and ridge x,
@@ -442,7 +442,7 @@ def case_5_outputs(
     p, q = power_of_ratio(np.array([1 - c, class_mean]), ridge=x, n_rounds=power)
     sizes = np.bincount(groups).astype(float)
     mixing = np.diag(class_mean + n * (d - e) * sizes) + n * e * np.sqrt(np.outer(sizes, sizes))
-    values, vectors = np.linalg.eigh(mixing)  # of A
+    values, vectors = np.linalg.eigh(mixing)  # eigenvalues of A
     values = checks.psd_eigenvalues(values, NOT_PSD)
     factors = power_of_ratio(values, ridge=x, n_rounds=power)
     kept = (vectors * factors) @ vectors.T - q * np.eye(sizes.size)
