@@ -59,7 +59,7 @@ class RoundsNeeded:
     """For each class and for all classes, the first round from which all samples are right."""
 
     per_class: FloatArray  # (n_classes,) first round from which the class is right, at least 1
-    until: FloatArray  # (n_classes,) last round up to which it stays right, or infinite; NaN if none
+    until: FloatArray  # (n_classes,) last round for which it stays right, or inf; NaN if none
     overall: float  # first round from which all classes are right together
     overall_until: float  # last round up to which they stay right; infinite if forever, NaN if none
 
