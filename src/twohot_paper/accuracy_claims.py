@@ -194,10 +194,10 @@ def _table(judged: Sequence[JudgedSetting], title: str) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class TriedSettings:
-    """Settings that have results."""
+    """Settings with results, and those that are left out."""
 
     draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
-    left_out: dict[Setting, str] = field(default_factory=dict)  # reasons, if without a result
+    left_out: dict[Setting, str] = field(default_factory=dict)  # why each is left out
 
     def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
         """Return a sentence on the settings left out and the reasons; empty if there are none."""

@@ -196,9 +196,9 @@ SHOWN = {
     TUNED_TEACHER: "teacher at its own λ",
 }
 
-WRONG_LABELS = "wrong labels, %"  # a column: the realised noise rate
-LOST_MARK, STUCK_MARK = MARKS  # of a noise rate
-GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
+WRONG_LABELS = "wrong labels, %"  # column with the share of labels that are wrong
+LOST_MARK, STUCK_MARK = MARKS  # marks of a noise rate
+GAIN = "gain over the teacher\n(points of test accuracy)"  # axis label
 
 
 def model_labels(names: Iterable[str]) -> dict[str, str]:

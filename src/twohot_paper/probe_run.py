@@ -52,14 +52,14 @@ FAMILY_SHARES = {"tuned teacher": 0.4}
 
 @dataclass(frozen=True)
 class ProbeRun:
-    """The settings of a run."""
+    """Settings of a run: the dataset, the noisy labels, the models and the penalty."""
 
     data: str  # key of the dataset
     corruption: str  # "superclass", "symmetric" or "asymmetric"; "none" at noise rate 0
     noise_rate: float
-    seed: int  # for drawing the labels
+    seed: int  # seed for drawing the labels
     l2: float  # penalty on the features used for training
-    family: str  # of models; see twohot_paper.probe_run
+    family: str  # family of models that are fitted together
     prepared: bool = False  # features centred and of unit norm, instead of raw
     tol: float = 1e-3  # relative gradient at which cross-entropy fits end
     recipe: int = RECIPE
@@ -95,10 +95,10 @@ class FittedModel:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """The result of a run."""
+    """The scores of all models of a run."""
 
     models: dict[str, FittedModel]  # by name
-    noise_rate: float  # realised
+    noise_rate: float  # share of wrong labels in this draw
 
 
 @dataclass(frozen=True, eq=False)

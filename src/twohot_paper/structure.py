@@ -37,7 +37,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class StructureRun:
-    """The settings of a run."""
+    """Settings of a run that measures the class correlations of one dataset."""
 
     version: ClassVar[int] = 3  # superclasses of the statistics are cut at .9; no histograms
 
@@ -58,18 +58,18 @@ class PairKind:
 
 @dataclass(frozen=True)
 class StructureResult:
-    """The result of a run."""
+    """The class correlations and the clustering of one dataset."""
 
     n_samples: int
-    mean_square: float  # of the norm of the raw rows
+    mean_square: float  # mean squared norm of the raw rows
     means: tuple[tuple[float, ...], ...]  # (n_classes, n_classes), mean correlations
-    superclass: tuple[int, ...]  # of each class, cut at .8
-    statistics_superclass: tuple[int, ...]  # of each class, cut at .9, for the kinds of pairs
+    superclass: tuple[int, ...]  # superclass of each class, cut at .8
+    statistics_superclass: tuple[int, ...]  # the same, cut at .9, for the pairs
     order: tuple[int, ...]  # the classes in the dendrogram, left to right
     linkage: tuple[tuple[float, ...], ...]  # (n_classes - 1, 4), the merges in scipy's format
     same_class: PairKind
-    same_superclass: PairKind  # two classes of one superclass
-    elsewhere: PairKind  # two superclasses
+    same_superclass: PairKind  # pairs of two classes of one superclass
+    elsewhere: PairKind  # pairs of two superclasses
 
     @property
     def kinds(self) -> tuple[PairKind, PairKind, PairKind]:
@@ -128,7 +128,7 @@ MAX_ITER = 5000
 
 @dataclass(frozen=True)
 class EvolutionRun:
-    """The settings of a run."""
+    """Settings of a run that fits all rounds on noisy labels of a few classes."""
 
     data: str  # key of the dataset
     classes: tuple[str, ...]  # all training rows of these classes
@@ -140,7 +140,7 @@ class EvolutionRun:
 
 @dataclass(frozen=True)
 class EvolutionResult:
-    """The result of a run; labels are positions in the classes of the run."""
+    """The outputs of every round; labels are positions in the classes of the run."""
 
     true_labels: tuple[int, ...]
     given_labels: tuple[int, ...]

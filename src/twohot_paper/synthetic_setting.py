@@ -156,7 +156,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class SyntheticRun:
-    """The settings of a run."""
+    """Settings of a run that fits all rounds and the two-hot students on one matrix."""
 
     matrix: SyntheticMatrix
     noise_rate: float
@@ -179,12 +179,12 @@ class SyntheticModel:
 
 @dataclass(frozen=True)
 class SyntheticResult:
-    """The result of a run."""
+    """The scores of all rounds and two-hot students of a run."""
 
-    noise_rate: float  # realised, in whole samples
+    noise_rate: float  # share of wrong labels, in whole samples
     truth_leads: bool  # whether the true label is the most frequent one in every class
     rounds: tuple[SyntheticModel, ...]
-    two_hot: dict[str, SyntheticModel]  # by rule for ties
+    two_hot: dict[str, SyntheticModel]  # scores for each rule for ties
     truth_in_top_two: float  # share of the samples, by the teacher's outputs
     truth_in_top_two_noisy: float | None  # share of the samples with a wrong label
     residual: float  # largest residual of all fits
