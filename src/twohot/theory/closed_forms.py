@@ -9,8 +9,10 @@ q/p increases from 1 (no penalty) to B/A (infinite penalty), and for 1 < ρ < B/
 
     l2 = s A B (ρ - 1) / ((B - ρ A) K² n)   gives q/p = ρ.
 
-With r_s the same for superclass s = h(a), the mean given label E_a of class a (row a of the
-corruption matrix) and the mean Ē_s of its superclass, Lemma 4.1 is
+One round multiplies the deviation of a label from its class mean by p, of a class mean from its
+superclass mean by q, and of the mean of superclass s from 1/K by r_s. Let e(b) be the one-hot label
+b, E_a the mean given label of class a (row a of the corruption matrix), and Ē_s the mean of E_a
+over the superclass s of a. Lemma 4.1 is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 

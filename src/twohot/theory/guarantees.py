@@ -383,7 +383,7 @@ def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> Correlatio
 
 
 def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
-    """Return the largest difference of outputs, without computing all K³ outputs."""
+    """Return the largest difference between two predictions, without computing all K³ outputs."""
     own = (one.own - other.own)[:, None]
     elsewhere = one.shared - other.shared - own / len(own)  # at labels not given
     return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))

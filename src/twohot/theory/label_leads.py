@@ -9,22 +9,23 @@ mean targets E of the classes. The sign of a lead must not depend on rounding:
 
 * Labels are subtracted first, so that common terms cancel before they are multiplied.
 * Equal eigenvalues are merged, because only the sum of their projections is defined.
-* A weight within its rounding error is set to zero. Otherwise an error of 10⁻¹⁷ in a direction that
-  decays slowly would exceed every margin in a direction that decays fast.
+* If a weight is smaller than its rounding error, it is set to zero. Otherwise an error of 10⁻¹⁷ in
+  a direction that decays slowly would exceed every margin in a direction that decays fast.
 * The remaining terms have an error bound, computed from those of eigenvalues and weights.
 * Powers are computed from logarithms, relative to that of the largest base in the lead. A lead of
   10⁻¹⁰⁰⁰ underflows, but its sign is known.
 
-Divided by the power of the largest base, which changes no sign, every part stays bounded:
+All parts are divided by the power of the largest base. This changes no sign, and every part stays
+bounded:
 
     F(t)   = (f_a / base)ᵗ         = exp(-t g),
     M_i(t) = |φ_iᵗ - f_aᵗ| / baseᵗ = exp(-t a_i) (1 - exp(-t b_i)),
     g = log(base / f_a),   a_i = log(base / max(φ_i, f_a)),   b_i = |log(φ_i / f_a)|.
 
-F decreases, M_i increases and then decreases. In rounds s … e, F lies between F(e) and F(s), M_i
-between the smaller of M_i(s) and M_i(e), and exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations
-decide the sign for a range of rounds (`PowerSums`). In all later rounds, the sign is that of the
-term with the largest base.
+F decreases; M_i increases and then decreases. In rounds s … e, F lies between F(e) and F(s). M_i is
+at least min(M_i(s), M_i(e)), and at most exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations decide
+the sign for a range of rounds (`PowerSums`). In all later rounds, the sign is that of the term with
+the largest base.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """

@@ -1,14 +1,15 @@
 """Predicted outputs of every round, for training samples and for unseen samples.
 
 In the theory, all samples of true class a with given label b have equal outputs: they are a *type*.
-With u the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after
-t rounds (see `ClassReduction`), its output after t rounds is
+Let u be the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after t
+rounds (see `ClassReduction`). The output of the type after t rounds is
 
     y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a).
 
 An equal form, accurate for any ridge x, is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K.
 
-Given labels are u = e(b); the `partial_label_student` has u = its candidate set and t = 1.
+For given labels, u is the one-hot label e(b). For the partial-label student (`partial_labels`), u is
+the candidate set, and t = 1.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
