@@ -8,8 +8,8 @@ rounds (see `ClassReduction`). The output of the type after t rounds is
 
 An equal form, accurate for any ridge x, is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K.
 
-For given labels, u is the one-hot label e(b). For the partial-label student (`partial_labels`), u is
-the candidate set, and t = 1.
+For given labels, u is the one-hot label e(b). For the partial-label student (`partial_labels`), u
+is the candidate set, and t = 1.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
