@@ -1,9 +1,9 @@
 """One run of the paper's experiments on real data: its settings, fits and scores.
 
 A run fits the models of one family on one draw of noisy labels, all from the same teacher. It
-records test accuracy and the quantities of the theorems: accuracy on the true labels of the
-training rows, rows that a round corrects or breaks, how often the true label is among the teacher's
-candidates, and mean outputs.
+records test accuracy, and accuracy on the true labels of the training rows. It also records which
+rows a round corrects or breaks, how often the true label is among the teacher's candidates, and
+mean outputs.
 """
 
 import time

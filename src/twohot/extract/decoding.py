@@ -45,8 +45,8 @@ def decoded(items: LabelledItems, row: int, content: bytes) -> Any:
 def open_image(content: bytes) -> Any:
     """Return the first frame of an image file as RGB, as torchvision's ImageFolder does.
 
-    An EXIF rotation is not applied, transparency is dropped, and CMYK, palettes and grey levels
-    become RGB by Pillow's rules: models of torchvision were trained on such images.
+    An EXIF rotation is not applied, and transparency is dropped. CMYK, palettes and grey levels
+    become RGB by Pillow's rules. Models of torchvision were trained on such images.
     """
     image_module = load_extra("PIL.Image", "vision", "images")
     with image_module.open(io.BytesIO(content)) as image:

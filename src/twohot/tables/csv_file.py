@@ -158,8 +158,9 @@ def csv_header(path: Path) -> list[str]:
 def find_delimiter(path: Path) -> str:
     """Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
-    It separates the names in the header. If there are two candidates, it is the tab in a `.tsv`
-    file, else the delimiter with as many cells in the first lines as in the header.
+    It separates the names in the header. If there are two candidates, the tab is chosen in a `.tsv`
+    file. In other files, it is the delimiter with as many cells in the first lines as in the
+    header.
     """
     found = {}
     for delimiter in DELIMITERS:

@@ -1,9 +1,9 @@
 """Row ids, which identify rows in all files, from the user's file to the corrected file.
 
-An id is the text of the user's id column, else the position of the row in the file (from 0,
-without the header), or the path of an image below its folder. If a row is left out (it could not be
-read, for instance), the ids of other rows do not change. Values are joined to rows by ids, never by
-order.
+An id is the text in the user's id column. Without such a column, it is the position of the row in
+the file (from 0, without the header). The id of an image is its path below the folder. If a row is
+left out (it could not be read, for instance), the ids of other rows do not change. Values are
+joined to rows by ids, never by order.
 """
 
 from collections import Counter

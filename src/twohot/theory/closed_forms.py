@@ -1,7 +1,8 @@
 """The paper's closed forms: the separation q/p, the penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-With c and d the cosines of two samples of one class and of one superclass, n samples per class,
-A = 1 - c, B = A + n(c - d), s the squared norm, and x = K² n l2 / s the ridge at unit norm,
+Let c be the cosine of two samples of one class, d that of two classes of one superclass, n the
+number of samples per class, and s the squared norm. With A = 1 - c, B = A + n(c - d), and the ridge
+at unit norm x = K² n l2 / s,
 
     p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
 
@@ -9,9 +10,9 @@ q/p increases from 1 (no penalty) to B/A (infinite penalty), and for 1 < ρ < B/
 
     l2 = s A B (ρ - 1) / ((B - ρ A) K² n)   gives q/p = ρ.
 
-One round multiplies the deviation of a label from its class mean by p, of a class mean from its
+One round multiplies three deviations: of a label from its class mean by p, of a class mean from its
 superclass mean by q, and of the mean of superclass s from 1/K by r_s. Let e(b) be the one-hot label
-b, E_a the mean given label of class a (row a of the corruption matrix), and Ē_s the mean of E_a
+b. Let E_a be the mean given label of class a (row a of the corruption matrix), and Ē_s its mean
 over the superclass s of a. Lemma 4.1 is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.

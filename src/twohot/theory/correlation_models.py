@@ -3,9 +3,9 @@
     ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
     ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
 
-The Gram matrix of such a dataset is P W Pᵀ + diag(δ), with P the samples' one-hot true classes,
-W = `correlation` and δ_a = squared_norms[a] - W_aa, the part of a squared norm that other samples
-do not share. Its eigenvalues are
+The Gram matrix of such a dataset is P W Pᵀ + diag(δ). P has the one-hot true classes of the
+samples, and W is `correlation`. δ_a = squared_norms[a] - W_aa is the part of a squared norm that
+other samples do not share. The Gram matrix has the eigenvalues
 
     one eigenvalue δ_a per class, n_a - 1 times   (directions inside class a), and
            the K eigenvalues of  √n W √n + diag(δ)       (directions between class means),

@@ -13,7 +13,8 @@ with J = diag(σ) - σσᵀ, the logits of a type change by
 
 and the new M⁺ solves M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac (ζ_c + Σ_b m J H c / (N l2)) with
 G_c = Σ_b m J H / (N l2), which are K(K-1) equations. They are solved for M⁺ and not for its change,
-because M - W ζ loses digits at large n, where an error of 10⁻¹⁶ in an output is 10⁻⁷ in ζ.
+because M - W ζ loses digits at large n. There, an error of 10⁻¹⁶ in an output is an error of 10⁻⁷
+in ζ.
 
 With g = 1/(1 + κσ) and w = σg, elementwise, Sherman-Morrison gives for any z
 

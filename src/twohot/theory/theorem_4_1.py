@@ -1,7 +1,7 @@
 """Theorem 4.1 in closed form: whether every training sample is right, and after how many rounds.
 
-For equal class sizes and balanced given labels, after t rounds the samples of class k with the
-given label k' are right against that label if and only if
+Let class sizes be equal and given labels balanced. After t rounds, samples of class k with the
+given label k' have a larger output at k than at k' if and only if
 
     C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1),                                       (Theorem 4.1)
 
@@ -230,9 +230,9 @@ def rounds_until_right(
     model, corruption, l2
         As for `type_outputs`.
     max_rounds : int
-        A class counts as right from a round on only if it is right in all rounds from there to
-        this one. If there is no such round, the first later round in which the class is right is
-        returned; infinite if there is none.
+        A class is right from round t on if it is right in all rounds from t to `max_rounds`. If
+        there is no such t, the first round after `max_rounds` in which the class is right is
+        returned. The result is infinite if there is none.
 
     Returns
     -------
