@@ -1,9 +1,9 @@
-"""Claims about accuracy: the settings in which they are tested, and the rule for verdicts.
+"""Claims about accuracy: the settings in which they are tested, and the rule for the verdict.
 
-A setting is a dataset, a kind of noise and a noise rate. The rule is `RULE`, which pages print. If
-several conditions cover equally many settings, all are named. Models that did not converge are not
-used.
-Settings with noise beyond recovery are not used, because methods can gain there only by chance.
+A setting is a dataset, a kind of noise and a noise rate. The rule is the text `RULE`, which pages
+print. If several conditions cover equally many settings, the verdict names all of them. Models that
+did not converge are not used. Settings with noise beyond recovery are not used either, because
+methods can gain there only by chance.
 """
 
 from collections import Counter
@@ -23,10 +23,11 @@ from twohot_paper.grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, title
 from twohot_paper.probe_run import MOST_LOST, ROUNDS, STUDENTS, TEACHER, TWO_HOT, ProbeRun
 from twohot_paper.table import Mean, Table, mean_of
 
-# Share of the settings in which a statement must hold, and that a condition must cover.
+# Minimum share of the settings in which a statement must hold, and minimum share that a condition
+# must cover.
 NEARLY_ALL = 0.9
 COVERED = 0.15
-FEWEST_COVERED = 3  # minimum settings of a condition: one or two may agree by chance
+FEWEST_COVERED = 3  # minimum settings of a condition: fewer may agree by chance
 FEWEST = 4  # minimum settings for a verdict
 
 ONE_FILE = "If a dataset has several files, the file with the most finished runs counts."
@@ -94,7 +95,7 @@ def judge_settings(
 
 
 def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -> str:
-    """Return the counts of settings in which it holds, covered and others, in words."""
+    """Return text: in how many settings it holds, among covered ones and among the others."""
     others = [each for each in judged if each not in covered]
     inside, outside = (f"{_held(part)} of {len(part)}" for part in (covered, others))
     return f"{inside}, elsewhere {outside}"
@@ -193,10 +194,10 @@ def _table(judged: Sequence[JudgedSetting], title: str) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class TriedSettings:
-    """Settings that have results."""
+    """Settings with results, and those that are left out."""
 
     draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
-    left_out: dict[Setting, str] = field(default_factory=dict)  # reasons, if without a result
+    left_out: dict[Setting, str] = field(default_factory=dict)  # why each is left out
 
     def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
         """Return a sentence on the settings left out and the reasons; empty if there are none."""
@@ -248,21 +249,22 @@ def settings_of(
 
 
 def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-    """Return one file per dataset: the one with most finished runs, ties to the largest."""
+    """Return one file per dataset: the one with most finished runs; among equals, the largest."""
     n_runs = Counter(run.data for run in results if isinstance(run, ProbeRun))
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
     chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of equal names
     return [each for each in data if each in chosen.values()]
 
 
-# The checker: a statement about models, judged in all settings ------------------------------------
+# A claim about accuracy: a statement about models, judged in all settings -------------------------
 
 
 # Minimum difference of accuracy that counts, in points: five images of a thousand. A tenfold
 # smaller tolerance of the fits changes accuracy by less.
 MARGIN = 0.5
 
-# If the true label is among the teacher's top two in this share of the noisy rows, all rows count.
+# If the true label is among the teacher's top two in this share of the noisy rows, the claim
+# counts as true of all rows.
 ALL_ROWS = 0.99
 
 # Share of the total gain that two students must reach, and the smallest gain that is considered.
@@ -270,7 +272,7 @@ NEARLY_ALL_GAIN = 0.9
 SOME_GAIN = 1.0  # points
 
 Judged: TypeAlias = tuple[Mean | None, bool]  # the number to show, and whether the statement holds
-Draws: TypeAlias = Sequence[Models]  # of one setting
+Draws: TypeAlias = Sequence[Models]  # models of all draws of one setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +280,7 @@ class AccuracyRule:
     """The settings of a claim about accuracy in its TOML file."""
 
     statement: str  # a name in STATEMENTS
-    arguments: dict[str, Any] = field(default_factory=dict)  # of the statement
+    arguments: dict[str, Any] = field(default_factory=dict)  # arguments of the statement
     value: str  # title of the table: the number that the statement returns
     corruptions: tuple[str, ...] = CORRUPTIONS  # kinds of noise that the claim is about
     needed: tuple[str, ...] | None = None  # kinds of noise that must have settings; None: all
@@ -328,7 +330,7 @@ def ahead(
     score: str = "test_accuracy",
     margin: float = MARGIN,
 ) -> Judged | None:
-    """Test that the best of some models is ahead of the best of others, in points.
+    """Test that the best of some models has a higher score than the best of others, in points.
 
     The best model has the largest mean over the draws.
     """
@@ -351,7 +353,7 @@ def rises(draws: Draws) -> Judged | None:
 
 
 def two_are_enough(draws: Draws) -> Judged | None:
-    """Test that two candidates are ahead of all larger numbers of candidates."""
+    """Test that two candidates give a higher accuracy than any larger number of candidates."""
     more = ("top-3", "top-5", "top-10")
     rivals = [name for name in more if any(name in draw for draw in draws)]
     return ahead(draws, [TWO_HOT], rivals) if rivals else None
@@ -389,7 +391,7 @@ def truth_in_more(draws: Draws) -> Judged | None:
 
 
 def crosses(draws: Draws) -> Judged | None:
-    """Test that mislabelled rows start with more output at the given label, and end with less."""
+    """Test that mislabelled rows first have more output at the given label, and finally less."""
     pairs = [
         (draw[name].noisy_true, draw[name].noisy_given)
         for draw in draws
@@ -403,7 +405,7 @@ def crosses(draws: Draws) -> Judged | None:
 def moves(draws: Draws, output: str, moment: str, *, up: bool) -> Judged | None:
     """Test that a mean or spread of outputs rises, or falls, in every round.
 
-    The number is its change from the teacher to the last student, in hundredths.
+    The number shown is its change from the teacher to the last student, in hundredths.
     """
     spreads = [[getattr(draw[name], output) for name in ROUNDS] for draw in draws]
     values = np.array(

@@ -36,7 +36,7 @@ LONGEST_RUN = 4 * 3600.0
 def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
     """Show the progress of `n_runs` runs; yield the callback for each run.
 
-    Without a terminal, lines are printed now and then.
+    Without a terminal, a line is printed from time to time.
     """
     console, lines = Console(stderr=True), PacedLines()
     columns = [TextColumn("Runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
@@ -57,9 +57,9 @@ def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
 
 LIST = "list"
 
-MOST_NOTES = 12  # printed notes; the page has all
+MOST_NOTES = 12  # number of printed notes; the page has all notes
 NEEDS_WIDTH = 16  # maximum letters, to leave room for titles
-NARROW = 120  # columns of a terminal below which titles are printed below the ids
+NARROW = 120  # in a narrower terminal, titles are printed below the ids
 
 
 EXAMPLES = {
@@ -174,7 +174,7 @@ def _print_list(work: Reproduction, results: Results) -> None:
 
 
 def _check_needs(work: Reproduction, wanted: list[str]) -> None:
-    """Raise if the data of a named figure, or of a whole group, is missing; print other cases.
+    """Raise if a named figure or a whole group lacks its data; print other missing data.
 
     This is called before any file is written.
     """

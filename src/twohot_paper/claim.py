@@ -19,7 +19,7 @@ NOT_IN_PAPER = "not in the paper"
 
 
 class Answer(StrEnum):
-    """The possible answers to a claim."""
+    """The possible verdicts on a claim."""
 
     CONFIRMED = "confirmed"
     CONDITIONAL = "confirmed only when"  # a condition follows
@@ -29,12 +29,12 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class ClaimVerdict:
-    """The verdict on a claim."""
+    """The verdict on a claim, with the numbers that decide it."""
 
     answer: Answer
     evidence: str  # one or two sentences with the deciding numbers
-    condition: str = ""  # of a conditional answer: when the claim holds
-    table: Table | None = None  # our numbers
+    condition: str = ""  # when the claim holds, for a conditional answer
+    table: Table | None = None  # the measured numbers
     advice: str = ""  # what a practitioner should do
     basis: str = ""  # the amount of data: "18 of 20 settings, 1 draw" for instance
 
@@ -64,12 +64,12 @@ class Claim:
     title: str  # a heading: the claim in a few words
     text: str  # the judged sentence of the paper; additional questions in brackets
     place: str  # section, figure or theorem of the paper
-    rule: str  # how the numbers determine the verdict, in words
+    rule: str  # text: how the numbers determine the verdict
     brief: str = ""  # the rule in a few words, for a list; default: the rule
     shared_rule: str = ""  # the rest of the rule, which many claims share
     advice: str = ""  # what a practitioner should do
     exhibits: tuple[str, ...]  # ids of the figures that show it and provide its runs
-    order: int  # place among the sections of the report
+    order: int  # position of its section in the report
     check: Judge = field(repr=False)
 
     @property
@@ -100,7 +100,7 @@ def not_testable(why: str) -> ClaimVerdict:
 
 
 def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> ClaimVerdict:
-    """Return a verdict: confirmed, or confirmed under a condition, or not confirmed.
+    """Return a verdict: confirmed, confirmed under a condition, or not confirmed.
 
     `more` has the other fields of the verdict.
     """

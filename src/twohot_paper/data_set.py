@@ -31,7 +31,7 @@ PAPER_PENALTIES = {
     "StanfordCars": 5e-4,
 }
 
-# Any other dataset gets the penalty with the same ridge as Flowers-102:
+# Any other dataset gets the penalty that has the same ridge as Flowers-102:
 # K·N·l2/‖φ‖² = 102 · 6,149 · 5e-4 / 1,222.
 FLOWERS_RIDGE = 0.2566
 
@@ -40,8 +40,8 @@ STRENGTHS = {"small": 0.4, "base": 1.0, "big": 2.0}
 
 
 FEWEST_CLASSES = 3
-FEWEST_ROWS = 2  # minimum rows per class, whose correlation needs pairs
-BLOCK_ROWS = 4096  # checked at once
+FEWEST_ROWS = 2  # minimum rows per class: a correlation needs pairs
+BLOCK_ROWS = 4096  # rows that are checked at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class DataSet:
         return np.asarray(cluster_classes(means).superclass)
 
     def l2(self, strength: str) -> float:
-        """Return the penalty on raw features: the paper's, or the equivalent of Flowers-102."""
+        """Return the penalty on raw features: the paper's, or one equivalent to Flowers-102's."""
         ridge_one = self.mean_square / (self.n_classes * len(self.X))
         base = PAPER_PENALTIES[self.paper_name] if self.paper_name else FLOWERS_RIDGE * ridge_one
         return float(f"{base * STRENGTHS[strength]:.6g}")
@@ -102,7 +102,7 @@ class DataSet:
 def read_data_set(path: str | os.PathLike[str]) -> DataSet:
     """Return a dataset from a feature file for `read_table`, with the splits train and test.
 
-    Labels are taken to be true; noise is drawn for each run.
+    The labels are assumed to be true; each run adds noise to them.
 
     Examples
     --------
@@ -148,8 +148,8 @@ def file_prefix(name: str) -> str:
 def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
     """Return the groups of files with the same rows from different backbones.
 
-    They are files of one dataset of the paper, or with the same class names, whose training labels
-    are equal. A file with only some of the rows is not another backbone.
+    Such files belong to one dataset of the paper, or have the same class names, and their training
+    labels are equal. A file with only some of the rows is not another backbone.
     """
     groups: dict[Any, list[DataSet]] = {}
     for each in data:
@@ -160,7 +160,7 @@ def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
 
 
 def of_backbone(data: Sequence[DataSet], name: str) -> list[DataSet]:
-    """Return the files with a backbone in their name; all files if `name` is empty."""
+    """Return the files whose name contains a backbone; all files if `name` is empty."""
     return [each for each in data if re.search(f"(^|[^a-z]){name.lower()}", each.name.lower())]
 
 

@@ -26,7 +26,7 @@ Results: TypeAlias = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """The made figures and tables, by file name without suffix."""
+    """Finished figures and tables, by file name without suffix."""
 
     figures: dict[str, Any] = field(default_factory=dict)  # matplotlib figures
     tables: dict[str, Table] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Made:
 
 
 class Maker(ABC):
-    """Base of the makers."""
+    """Base class of the makers: which runs a figure needs, and how it is drawn."""
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
         """Return the needed runs on the available datasets, the most important first."""
@@ -49,7 +49,7 @@ class Maker(ABC):
 
 @dataclass(frozen=True)
 class RunKind:
-    """How runs of one class are measured, and the type of their results."""
+    """How runs of one class are measured, and which type their results have."""
 
     run: type
     result: type
@@ -84,7 +84,7 @@ MAKERS_IN = ("grid_makers", "structure", "synthetic_makers", "synthetic_outputs"
 
 NEEDS = ("nothing", "features", "two backbones")
 
-# Numbers of figures and tables, in places and in the user's names.
+# Pattern of the numbers of figures and tables, in the paper and in names that users type.
 NUMBERED = r"(fig(?:ure)?|tab(?:le)?)[.\s]*(\d+[a-z]?)(?![a-z\d])"
 
 # Names of groups of exhibits.
@@ -99,7 +99,7 @@ class Exhibit:
     title: str
     place: str  # "Figure 3a", or "not in the paper"
     needs: str  # one of NEEDS
-    minutes: float  # on one core; per dataset if it needs features
+    minutes: float  # minutes on one core; per dataset if it needs features
     maker: str  # a name in MAKERS
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
 
@@ -110,7 +110,7 @@ class Exhibit:
 
     @property
     def data_sets(self) -> tuple[str, ...]:
-        """Datasets of the paper, one of which is required; empty: any dataset."""
+        """Datasets of the paper of which one is required; empty if any dataset is enough."""
         return tuple(self.settings.get("data_sets", ()))
 
     @property
@@ -125,7 +125,7 @@ class Exhibit:
         return f"{self.needs_words}, a file whose name starts with {begins}"
 
     def on_any_features(self) -> "Exhibit | None":
-        """Return the exhibit that shows the same for features of any dataset, if there is one."""
+        """Return the exhibit that shows the same figure for features of any dataset, or None."""
         others = {key: value for key, value in self.settings.items() if key != "data_sets"}
         same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
         return next((each for each in same if each.settings == others), None)
@@ -165,7 +165,7 @@ def read_exhibit(name: str, text: str) -> Exhibit:
 
 
 def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
-    """Return the exhibits with some names.
+    """Return the exhibits that the user names.
 
     A name is an id, a place in the paper ("Figure 3a", or "Figure 3" for all its parts), or one of
     the groups synthetic, real and all.

@@ -1,7 +1,8 @@
 """The paper's grids on real features: datasets × noise rates × draws of labels.
 
-A grid gives makers its runs and then the models of every finished draw, with the models of all
-families that were fitted on the same labels.
+A grid returns the runs that a figure needs. From their results, it returns the models of every
+finished draw of labels. Models of all families that were fitted on the same labels are returned
+together.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,11 +43,11 @@ Models: TypeAlias = dict[str, FittedModel]  # by name, for one draw of labels
 
 @dataclass(frozen=True)
 class ProbeGrid:
-    """One corruption and one penalty, over noise rates and draws."""
+    """Runs with one kind of noise and one penalty, over all noise rates and draws of labels."""
 
     corruption: str = "superclass"
     strength: str = "base"  # of the penalty; one of STRENGTHS
-    families: tuple[str, ...] = ("paper",)  # fitted on the same labels
+    families: tuple[str, ...] = ("paper",)  # all fitted on the same labels
     noise_rates: tuple[float, ...] = NOISE_RATES
     seeds: tuple[int, ...] = SEEDS
     prepared: bool = False  # centred features of unit norm, at the equivalent penalty
@@ -85,13 +86,13 @@ class ProbeGrid:
         return float(f"{raw / data.mean_square:.6g}") if self.prepared else raw
 
     def draws(self, results: Results, data: DataSet, noise_rate: float) -> list[Models]:
-        """Return the models of every draw with a finished family."""
+        """Return, for every draw with a finished family, its models by name."""
         return list(self.draws_by_seed(results, data, noise_rate).values())
 
     def draws_by_seed(
         self, results: Results, data: DataSet, noise_rate: float
     ) -> dict[int, Models]:
-        """Return the models of every draw by seed; a seed gives equal labels in all grids."""
+        """Return the models of every draw by its seed, which gives equal labels in all grids."""
         draws: dict[int, Models] = {}
         for seed in self.seeds if noise_rate else self.seeds[:1]:
             for family in self.families:
@@ -103,15 +104,15 @@ class ProbeGrid:
     def wrong_labels(self, results: Results, data: DataSet, noise_rate: float) -> Mean | None:
         """Return the share of wrong labels in the draws at a noise rate, in percent.
 
-        It differs from the noise rate by chance, and because superclass noise leaves classes clean
-        that are alone in their superclass.
+        It differs from the noise rate by chance. With superclass noise, it also differs because a
+        class that is alone in its superclass stays clean.
         """
         runs = [run for run in self.of([data]) if run.noise_rate == noise_rate]
         shares = {run.seed: results[run].noise_rate for run in runs if run in results}
         return mean_of([*shares.values()], factor=100)
 
     def is_lost(self, data: DataSet, noise_rate: float) -> bool:
-        """Return whether a noise rate is beyond recovery for most of the training rows."""
+        """Return whether most true labels cannot be recovered at a noise rate; see `lost_share`."""
         return lost_share(data, self.corruption, noise_rate) > MOST_LOST
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
@@ -174,7 +175,7 @@ def _named(family: str, models: Models) -> Models:
     return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models
 
 
-# Cells of figures and tables: gains and levels of models, mean ± std over draws -------------------
+# Cells of figures and tables: gains and values of models, mean ± std over draws -------------------
 
 
 Read: TypeAlias = Callable[[FittedModel], float | None]
@@ -195,9 +196,9 @@ SHOWN = {
     TUNED_TEACHER: "teacher at its own λ",
 }
 
-WRONG_LABELS = "wrong labels, %"  # a column: the realised noise rate
-LOST_MARK, STUCK_MARK = MARKS  # of a noise rate
-GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
+WRONG_LABELS = "wrong labels, %"  # column with the share of labels that are wrong
+LOST_MARK, STUCK_MARK = MARKS  # marks of a noise rate
+GAIN = "gain over the teacher\n(points of test accuracy)"  # axis label
 
 
 def model_labels(names: Iterable[str]) -> dict[str, str]:
@@ -206,7 +207,7 @@ def model_labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def gain(read: Read) -> CellOf:
-    """Return a function for the gain of a model over the teacher of the same labels, in points."""
+    """Return a function of draws: the gain of a model over the teacher, in points."""
 
     def cell(draws: list[Models], name: str) -> Mean | None:
         both = [(draw[name], draw[TEACHER]) for draw in draws if draw.keys() >= {name, TEACHER}]
@@ -217,7 +218,7 @@ def gain(read: Read) -> CellOf:
 
 
 def level(read: Read, factor: float = 100) -> CellOf:
-    """Return a function for the level of a model, by default in percent."""
+    """Return a function of draws: the value of a model, by default in percent."""
 
     def cell(draws: list[Models], name: str) -> Mean | None:
         values = [read(draw[name]) for draw in draws if name in draw]
@@ -241,7 +242,7 @@ def model_panels(
 ) -> list[NoisePanel]:
     """Return a panel for each dataset with results, with a curve per model.
 
-    `models` are display names by name. A single draw has no spread.
+    `models` has the display name of each model, by name. A single draw has no spread.
     """
     names, nan = titles(data), float("nan")
     panels = []
@@ -278,9 +279,9 @@ def model_table(
     data: Sequence[DataSet],
     columns: Mapping[str, tuple[str, CellOf]],
 ) -> Table:
-    """Return a table with a row per noise rate with results, of the datasets with a noisy run.
+    """Return a table with one row per dataset and noise rate that has results.
 
-    A column is a model and a quantity of it.
+    Each column shows a quantity of one model.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
@@ -296,7 +297,7 @@ def model_table(
 
 
 def marked_rate(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: float) -> str:
-    """Return a noise rate with its marks: beyond recovery, or a model that did not converge."""
+    """Return a noise rate as text, marked if beyond recovery or if a model did not converge."""
     stuck = any(unconverged(models) for models in grid.draws(results, data, noise_rate))
     marks = LOST_MARK * grid.is_lost(data, noise_rate) + STUCK_MARK * stuck
     return f"{noise_rate:g}{marks}"
@@ -321,9 +322,10 @@ def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tu
 
 
 def convergence(results: Iterable[ProbeResult]) -> str:
-    """Return how many models of some runs reached their tolerance, "11 of 12" for instance.
+    """Return how many models of these runs reached their tolerance, for instance "11 of 12".
 
-    Cross-entropy is then at its optimum, and generalised cross-entropy at a stationary point.
+    A converged fit is at the optimum of cross-entropy, or at a stationary point of generalised
+    cross-entropy.
 
     Examples
     --------

@@ -56,11 +56,11 @@ COMPARED = {
 @register("gains")
 @dataclass(frozen=True)
 class GainMaker(ProbeGrid, Maker):
-    """Bars of the gains of some models over the paper's teacher of the same labels."""
+    """Bars of the gains of some models over the paper's teacher, fitted on the same labels."""
 
     accuracy: str = "test"  # rows: "test", or "training" for their true labels
     data_sets: tuple[str, ...] = ()  # names in the paper; empty: all available
-    two_backbones: bool = False  # only files of the same rows, side by side
+    two_backbones: bool = False  # show only files of the same rows by several backbones
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -97,7 +97,7 @@ class GainMaker(ProbeGrid, Maker):
 
 
 def _best(gains: Table) -> Table:
-    """Return a table of the student with the largest gain in every row."""
+    """Return a table with the student of the largest gain, per dataset and noise rate."""
     rows = []
     for data_set, rate, _, _, *cells in gains.rows:
         named = zip(CANDIDATE_LABELS.values(), cells, strict=True)
@@ -116,10 +116,10 @@ def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
     return mean_of([draw[name].l2 / draw[TEACHER].l2 for draw in both])
 
 
-# The paper's appendix tables: test accuracy of every model, one table per dataset ----------------
-# Each has a second table with the quantities of the theorems: accuracy on the true labels of the
-# training rows, rows corrected and broken, whether the truth is among the largest outputs, and
-# outputs.
+# The paper's appendix tables: test accuracy of every model, one table per dataset -----------------
+# For each, a second table shows the quantities of the theorems: accuracy on the true labels of the
+# training rows, rows corrected and broken, how often the true label is among the largest outputs,
+# and mean outputs.
 
 
 COUNT = 1.0  # factor of counts
@@ -129,7 +129,7 @@ TEST_ACCURACIES = {SHOWN[name]: (name, level(TEST)) for name in PAPER_MODELS}
 @register("accuracy tables")
 @dataclass(frozen=True)
 class AccuracyTableMaker(ProbeGrid, Maker):
-    """Tables of one corruption and one penalty."""
+    """Tables of test accuracy for one kind of noise and one penalty."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Write two tables per dataset with a noisy run."""
@@ -159,7 +159,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
 
 
 def _measures() -> dict[str, CellOf]:
-    """Return the other quantities of a model, by column."""
+    """Return the columns of the second table: functions of a model, by title."""
     columns = {
         "accuracy on true labels, %": level(ACCURACIES["training"]),
         "agreement with given labels, %": level(attrgetter("given_agreement")),

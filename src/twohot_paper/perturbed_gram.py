@@ -10,9 +10,9 @@ It is solved by Newton's method on the residual F(v) = v - S (u - σ(v)), from v
 
     (I + S J) dv = -F,     J_i = diag(σ_i) - σ_i σ_iᵀ,
 
-each system by GMRES. J is I/K at uniform outputs, for logits that sum to zero. P = (I + Φ/x)⁻¹,
-formed once for all rounds, therefore solves the first system and preconditions the others, which it
-turns, as P S = K (I - P), into
+each system by GMRES. J is I/K at uniform outputs, for logits that sum to zero. So P = (I + Φ/x)⁻¹,
+computed once for all rounds, solves the first system and preconditions the others. Because
+P S = K (I - P), they become
 
     K J dv + P (dv - K J dv) = -P F.
 
@@ -27,12 +27,12 @@ from scipy.special import softmax
 from twohot.base import FloatArray
 from twohot.theory import SoftmaxRound
 
-# If a step changes the logits by at most this fraction, and its system is solved to the same
-# fraction, the remaining error is about its square.
+# If a step changes the logits by at most this fraction, and its system is solved to this tolerance,
+# the remaining relative error is about the square of this fraction.
 STEP_TOLERANCE = 1e-8
-# Systems are solved to the order of the residual: the first to this fraction.
+# Relative tolerance of the first system; later tolerances decrease with the residual.
 LOOSEST_SYSTEM = 1e-2
-# Krylov vectors kept; the preconditioned systems of the paper's figures need 10 to 20.
+# Maximum number of Krylov vectors; the systems of the paper's figures need 10 to 20.
 KRYLOV = 60
 # Maximum number of halvings of a step.
 MAX_HALVINGS = 20
@@ -56,7 +56,7 @@ def independent_perturbation(
 def uniform_perturbation(
     n_samples: int, *, amplitude: float, seed: int | np.random.Generator
 ) -> FloatArray:
-    """Return a draw of the same entries, averaged with the transpose."""
+    """Return a draw of the paper's matrix E, averaged with its transpose to be symmetric."""
     entries = independent_perturbation(n_samples, amplitude=amplitude, seed=seed)
     return (entries + entries.T) / 2
 
@@ -120,7 +120,7 @@ class _Problem:
         self, logits: FloatArray, error: FloatArray, step: FloatArray, targets: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
         size, before = 1.0, float(np.linalg.norm(error))
-        # Below this, rounding decides whether the residual decreased; Newton has converged.
+        # Below this residual, a decrease is only rounding: Newton's method has converged.
         rounding = 1e-12 * self.scale
         for _ in range(MAX_HALVINGS):
             moved = logits + size * step

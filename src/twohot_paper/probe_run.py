@@ -1,9 +1,9 @@
-"""One run of the paper's real-data experiments: its records, and the exact solves.
+"""One run of the paper's experiments on real data: its settings, fits and scores.
 
 A run fits the models of one family on one draw of noisy labels, all from the same teacher. It
-records test accuracy and the quantities of the theorems: accuracy on the true labels of the
-training rows, rows that a round corrects and breaks, whether the truth is among the teacher's
-candidates, and the outputs.
+records test accuracy, and accuracy on the true labels of the training rows. It also records which
+rows a round corrects or breaks, how often the true label is among the teacher's candidates, and
+mean outputs.
 """
 
 import time
@@ -30,13 +30,13 @@ from twohot.solve import (
 )
 from twohot_paper.data_set import DataSet, read_data_set
 
-# Numbers of largest outputs that are searched for the true label.
+# Values of k: is the true label among the k largest outputs?
 TOP = (1, 2, 3, 5, 10)
 
 CLEAN = "none"  # no corruption
 
-# Noise is beyond recovery if more than this share of the training rows is lost. One lost superclass
-# of two among a hundred classes, at a rate of 0.6, does not count.
+# Noise is beyond recovery if more than this share of the training rows is lost (`lost_share`). A
+# single lost superclass, of two classes among a hundred, is below this share.
 MOST_LOST = 0.5
 ROUNDING = 1e-12  # rounding error of probabilities: 1 - 0.9 is more than 0.1
 
@@ -44,22 +44,22 @@ ROUNDING = 1e-12  # rounding error of probabilities: 1 - 0.9 is more than 0.1
 RECIPE = 3
 
 
-# Time of a run of the paper's models: a constant, and per row, feature and class. Other families: a
-# share of it.
+# Seconds of a run of the paper's models: a constant, and a term per row, feature and class. Runs of
+# other families take a share of this time.
 RUN_SECONDS, PRODUCT_SECONDS = 10.0, 4e-8
 FAMILY_SHARES = {"tuned teacher": 0.4}
 
 
 @dataclass(frozen=True)
 class ProbeRun:
-    """The settings of a run."""
+    """Settings of a run: the dataset, the noisy labels, the models and the penalty."""
 
     data: str  # key of the dataset
     corruption: str  # "superclass", "symmetric" or "asymmetric"; "none" at noise rate 0
     noise_rate: float
-    seed: int  # for drawing the labels
+    seed: int  # seed for drawing the labels
     l2: float  # penalty on the features used for training
-    family: str  # of models; see twohot_paper.probe_run
+    family: str  # family of models that are fitted together
     prepared: bool = False  # features centred and of unit norm, instead of raw
     tol: float = 1e-3  # relative gradient at which cross-entropy fits end
     recipe: int = RECIPE
@@ -80,10 +80,10 @@ class FittedModel:
     test_accuracy: float
     train_accuracy: float  # share of the training rows predicted as their true label
     given_agreement: float  # share of the training rows predicted as their given label
-    n_corrected: int  # training rows right here and wrong in the model before
-    n_broken: int  # training rows wrong here and right in the model before
+    n_corrected: int  # training rows right in this model and wrong in the previous one
+    n_broken: int  # training rows wrong in this model and right in the previous one
     truth_in_top: dict[str, float] | None  # share of noisy rows with the truth in the top k, by k
-    clean_true: Spread  # output at the label of rows whose given label is true
+    clean_true: Spread  # output at the true label, for rows whose given label is right
     noisy_true: Spread | None  # output at the true label of the other rows, if there are any
     noisy_given: Spread | None  # output at their given label
     l2: float
@@ -95,10 +95,10 @@ class FittedModel:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """The result of a run."""
+    """The scores of all models of a run."""
 
     models: dict[str, FittedModel]  # by name
-    noise_rate: float  # realised
+    noise_rate: float  # share of wrong labels in this draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def expected_seconds(run: ProbeRun, data: DataSet) -> float:
 
 
 def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
-    """Return the labels of a run: each drawn from the row of its true class, as the paper does."""
+    """Return the labels of a run: each drawn from the corruption row of its true class."""
     classes = np.arange(data.n_classes)
     drawn = corrupt_labels(
         data.labels,
@@ -141,11 +141,11 @@ def hold_out_fifth(given: IntArray, seed: int) -> tuple[IntArray, IntArray]:
 
 
 def lost_share(data: DataSet, corruption: str, noise_rate: float) -> float:
-    """Return the share of training rows whose true label is not the most frequent in its class.
+    """Return the share of training rows in classes where the true label is not most frequent.
 
-    According to the noise matrix, these are all rows beyond 1 - 1/K for symmetric noise of K
-    classes, and those of a superclass of s classes beyond 1 - 1/s for superclass noise. Ties do not
-    count.
+    This follows from the noise matrix. With symmetric noise of K classes, all rows are lost at
+    noise rates above 1 - 1/K. With superclass noise, the rows of a superclass of s classes are lost
+    above 1 - 1/s. Ties do not count.
     """
     matrix = _corruption(data, corruption, noise_rate)
     at_truth = np.diag(matrix).copy()
@@ -170,7 +170,7 @@ def assess(
 ) -> FittedModel:
     """Compute the scores of a model from its probabilities on training and test rows.
 
-    `before` has the training outputs of its teacher, if any, and `cost` the other fields of
+    `before` has the training outputs of its teacher, if any. `cost` has the other fields of
     `FittedModel`.
     """
     right = outputs.argmax(axis=1) == labels.true
@@ -221,12 +221,13 @@ KEPT_LOGITS = 2**27  # bytes: rows are in memory, and fits at the paper's penalt
 # tolerance is larger for the same absolute tolerance.
 GCE_TOLERANCE = 10.0
 
-# A student starts from the previous round, which is nearly its optimum at a small penalty. Its
-# tolerance is at most this share of its initial gradient, so that the fit changes the start.
+# A student starts from the coefficients of the previous round. At a small penalty, these are nearly
+# its optimum. Its tolerance is at most this share of its initial gradient, so that the fit takes at
+# least one step.
 SHARE_OF_START = 0.1
 
-# Factors of the penalty among which the tuned teacher chooses, the cheapest first; the number of
-# consecutive worse ones that ends the search.
+# Penalties that the tuned teacher tries, as multiples of the paper's, the fastest fit first. The
+# search ends after this number of consecutive worse penalties.
 FACTORS = (1000, 300, 100, 30, 10, 3, 1)
 PATIENCE = 2
 
@@ -235,9 +236,9 @@ PATIENCE = 2
 class Student:
     """One fit that starts from the teacher: on its top labels, or on the given labels."""
 
-    n_candidates: int | None = 2  # of the teacher's outputs; None: the given labels
+    n_candidates: int | None = 2  # top labels of the teacher's outputs; None: the given labels
     loss: Loss = field(default_factory=GeneralizedCrossEntropy)
-    start: str = "teacher"  # of a loss that is not convex
+    start: str = "teacher"  # for a loss that is not convex
 
 
 TWO_HOT = "two-hot"
@@ -260,13 +261,13 @@ class PreparedData:
     """A dataset prepared for any number of fits."""
 
     data: DataSet
-    coordinates: Coordinates  # of the training rows, in memory and along their axes
+    coordinates: Coordinates  # training rows, in memory, rotated to their principal axes
     test_rows: FloatArray  # (n_test, d), along the same axes
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model: its end, and its outputs on the training rows."""
+    """A fitted model: how its fit ended, and its outputs on the training rows."""
 
     end: Evaluation
     outputs: FloatArray  # (n_samples, n_classes)
@@ -274,7 +275,7 @@ class Fit:
 
 @lru_cache(maxsize=2)
 def prepared_data(path: str, *, prepared: bool) -> PreparedData:
-    """Return the rows of a file along their axes; the last results are cached."""
+    """Return the rows of a file, rotated to their principal axes; the last results are cached."""
     data = read_data_set(path)
     preparation, coordinates = prepare(
         data.X,
@@ -336,8 +337,8 @@ def _rounds(
 def _student_tolerance(run: ProbeRun, teacher: Evaluation) -> float:
     """Return the tolerance of a student, relative to its gradient at zero.
 
-    At its teacher's coefficients its gradient is l2 · coef; at zero it is the moment of its
-    targets, the teacher's outputs.
+    At the teacher's coefficients, the student's gradient is l2 · coef. At zero, it is
+    the mean product of features and targets, which are the teacher's outputs.
     """
     start = run.l2 * np.linalg.norm(teacher.coef) / np.linalg.norm(np.asarray(teacher.moment))
     return min(run.tol, SHARE_OF_START * float(start))
@@ -380,7 +381,7 @@ def _fit(
 
 
 def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> float:
-    """Return the penalty whose teacher predicts most held-out noisy labels."""
+    """Return the penalty whose teacher predicts the most held-out noisy labels correctly."""
     fitted_on, held_out = hold_out_fifth(labels.given, run.seed)
     part = rows.coordinates.take(fitted_on)
     held_rows: Any = rows.coordinates.rows.X[held_out]

@@ -12,10 +12,10 @@ from twohot_paper.probe_run import TEACHER, TWO_HOT
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Table, mean_of
 
-# A gap of means is clear if it is at least this multiple of the spread of the pairs.
+# Two means are clearly different if their gap is at least this multiple of the spread of pairs.
 CLEAR = 1.0
 
-NUMBERS = ("top-1", TWO_HOT, "top-3", "top-5", "top-10")  # of candidates
+NUMBERS = ("top-1", TWO_HOT, "top-3", "top-5", "top-10")  # numbers of candidates
 
 
 @rule("two-candidates-best")

@@ -34,14 +34,14 @@ MODEL_COLOURS = {
 
 N_COLUMNS = 3  # panels side by side
 
-# Share of the correlations between classes that colours distinguish; larger ones have the darkest
-# colour. Otherwise a few pairs of similar classes would leave all others white.
+# Quantile of the correlations between classes at which the colour is darkest. Larger correlations
+# have this colour too. Otherwise, a few pairs of similar classes would make all others white.
 COLOURED = 0.995
 
 
 @dataclass(frozen=True, eq=False)
 class ClassPanel:
-    """The classes of one dataset, for figures."""
+    """Class correlations and clustering of one dataset, for figures."""
 
     title: str
     classes: tuple[str, ...]
@@ -92,7 +92,7 @@ def _grid(
     return figure, list(grid[:n_panels])
 
 
-# Shared by figures with several panels: empty panels, lines of rounds and their names -------------
+# Helpers of figures with several panels: empty panels, lines of rounds and their names ------------
 
 
 def new_panels(
@@ -114,9 +114,9 @@ def round_name(number: int) -> str:
 
 
 def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, Any]]]:
-    """Yield number, values and style of the line of every round, the first being the teacher.
+    """Yield number, values and line style of every round; round 1 is the teacher.
 
-    Later rounds have the style of the seventh.
+    Rounds after the seventh have the style of the seventh.
     """
     styles = list(zip(ROUND_COLOURS, ROUND_MARKERS, strict=True))
     for number, row in enumerate(rows, start=1):
@@ -124,7 +124,7 @@ def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, A
         yield number, row, {"color": colour, "marker": marker, "markersize": 4}
 
 
-# Numbers against the noise rate, one panel per dataset: grouped bars ----------------------------
+# Numbers against the noise rate, one panel per dataset: grouped bars ------------------------------
 
 
 PANEL_SIZE = 4.3, 2.9  # inches
@@ -136,7 +136,7 @@ MARKS = {"†": "beyond recovery", "‡": "a model did not converge"}
 
 @dataclass(frozen=True)
 class MethodCurve:
-    """One method at every noise rate."""
+    """The values of one method at every noise rate, for a group of bars."""
 
     label: str
     colour: str
@@ -146,7 +146,7 @@ class MethodCurve:
 
 @dataclass(frozen=True)
 class NoisePanel:
-    """One dataset in a figure."""
+    """The curves and labels of one dataset in a figure."""
 
     title: str
     noise_rates: tuple[float, ...]
@@ -158,7 +158,7 @@ class NoisePanel:
 def gain_bars_figure(panels: Sequence[NoisePanel], *, ylabel: str, share_y: bool = False) -> Any:
     """Return a figure with a group of bars per noise rate, up for a gain and down for a loss.
 
-    `share_y` gives the panels of a row one scale.
+    If `share_y`, the panels of a row have the same scale.
     """
     figure, all_axes = _grid(len(panels), *PANEL_SIZE, legend=0.5, share_y=share_y)
     for axes, panel in zip(all_axes, panels, strict=True):

@@ -26,7 +26,7 @@ from twohot_paper.table import markdown_cell
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Some figures and tables of the paper, on some datasets, with the log of their runs."""
+    """The figures and tables to reproduce, their datasets, and the log of their runs."""
 
     exhibits: Sequence[Exhibit]
     data: Mapping[str, DataSet]  # by the paths of their files
@@ -39,7 +39,7 @@ class Reproduction:
         return {exhibit: what for exhibit, what in lacks.items() if what}
 
     def able(self) -> "Reproduction":
-        """Return the reproduction restricted to figures and tables whose data is available."""
+        """Return a reproduction with only the figures and tables whose data is available."""
         missing = self.missing()
         return replace(self, exhibits=[each for each in self.exhibits if each not in missing])
 
@@ -98,7 +98,7 @@ class Reproduction:
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
         """Return the verdicts on the claims; claims without their data are not testable.
 
-        Only the runs shown in the figures are used, because a log may have other draws.
+        Only runs that the figures show are used, because a log may contain other draws.
         """
         shown = {run: results[run] for run in self.wanted() if run in results}
         missing = {exhibit.id: lacks for exhibit, lacks in self.missing().items()}
@@ -182,7 +182,7 @@ SIGNS = {
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A figure or table of the paper, from its finished runs."""
+    """A figure or table in the report, made from its finished runs."""
 
     exhibit: Exhibit
     made: Made
@@ -198,7 +198,7 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The report of a reproduction."""
+    """The report of a reproduction: every verdict, figure and table, as HTML or Markdown."""
 
     verdicts: Sequence[tuple[Claim, ClaimVerdict]]
     shown: Sequence[Shown]
@@ -231,7 +231,7 @@ class Report:
     def to_markdown(self, preface: str, folder: str) -> str:
         """Return the page of verdicts as Markdown, with links to the pages in a folder."""
         shared = [claim.shared_rule for claim, _ in self.verdicts]
-        rule = max(shared, key=len, default="")  # the longest includes the other rules
+        rule = max(shared, key=len, default="")  # the longest rule includes the other rules
         made = {each.exhibit.file_name for each in self.shown if not each.missing}
         return self._markdown("verdicts.md", preface=preface, folder=folder, rule=rule, made=made)
 

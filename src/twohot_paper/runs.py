@@ -1,4 +1,4 @@
-"""Runs of experiments: their records as JSON, a log of records, and a plan that can be resumed."""
+"""Run experiments that can be resumed: settings and results as JSON records in a log."""
 
 import hashlib
 import json
@@ -133,10 +133,10 @@ class Record(Generic[R, T]):
 
     run: R
     result: T  # None if it failed
-    error: str | None  # if it failed
+    error: str | None  # the error, if it failed
     cpu_seconds: float | None  # of its process; None if not recorded
     wall_seconds: float | None
-    versions: dict[str, str]  # of Python and of the packages that the result depends on
+    versions: dict[str, str]  # versions of Python and of packages that the result depends on
 
 
 def kind_name(kind: type) -> str:
@@ -167,7 +167,7 @@ def identity(run: object) -> str:
 
 
 def versions_of(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of Python and of the installed ones among some packages."""
+    """Return the versions of Python and of those packages in `packages` that are installed."""
     found = {"Python": platform.python_version()}
     for package in packages:
         try:
@@ -223,7 +223,7 @@ class Log:
     def records(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
         """Return the records in the order of the file, including failures.
 
-        `results` has a type of result, which `from_json` supports, for each class of runs.
+        `results` has the type of the result for each class of runs; `from_json` must support it.
         """
         kinds = {kind_name(run): (run, result) for run, result in results.items()}
         return [
@@ -270,7 +270,7 @@ class Log:
         return Record(**parts)
 
     def _whole(self, content: bytes) -> int:
-        """Return the number of bytes of complete records, without a truncated last record."""
+        """Return the number of bytes before a truncated last record."""
         end = content.rfind(b"\n") + 1
         last = content[end:]
         if _parsed(last):  # only the end of the line is missing
@@ -295,7 +295,7 @@ class Log:
 
 
 def unfinished(plan: Iterable[R], log: Log) -> list[R]:
-    """Return the unfinished runs of a plan, each once, in order."""
+    """Return the runs of a plan that are not in the log, each once, in order."""
     finished = log.identities()
     waiting = {identity(run): run for run in plan}
     return [run for name, run in waiting.items() if name not in finished]
@@ -315,11 +315,11 @@ PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn")
 
 @dataclass(frozen=True)
 class Progress:
-    """The argument of the callback after every run."""
+    """Counts of runs, passed to the callback after every run."""
 
     n_done: int
-    n_runs: int  # runs in total, without those that had a record
-    record: Record[Any, Any]  # of the run that ended
+    n_runs: int  # runs to do, without those that had a record
+    record: Record[Any, Any]  # record of the run that ended
 
 
 def run_plan(

@@ -2,8 +2,9 @@
 
 Correlations are inner products of centred rows of unit norm, over all pairs of training rows.
 
-As in the authors' code, superclasses of maps, dendrograms and label noise are cut at .8 of the
-largest merge distance, and those of the statistics of pairs at .9.
+Superclasses come from a dendrogram that is cut at a fraction of its largest merge distance. As in
+the authors' code, the fraction is .9 for statistics of pairs. It is .8 for maps, dendrograms and
+label noise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,16 +37,16 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class StructureRun:
-    """The settings of a run."""
+    """Settings of a run that measures the class correlations of one dataset."""
 
-    version: ClassVar[int] = 3  # statistics of superclasses cut at .9, without histograms
+    version: ClassVar[int] = 3  # superclasses of the statistics are cut at .9; no histograms
 
     data: str  # key of the dataset
 
 
 @dataclass(frozen=True)
 class PairKind:
-    """The correlations of one kind of pairs of rows."""
+    """Mean and spread of the correlations of one kind of pairs of rows."""
 
     n_pairs: int
     mean: float | None  # None if there is no pair
@@ -57,18 +58,18 @@ class PairKind:
 
 @dataclass(frozen=True)
 class StructureResult:
-    """The result of a run."""
+    """The class correlations and the clustering of one dataset."""
 
     n_samples: int
-    mean_square: float  # of the norm of the raw rows
+    mean_square: float  # mean squared norm of the raw rows
     means: tuple[tuple[float, ...], ...]  # (n_classes, n_classes), mean correlations
-    superclass: tuple[int, ...]  # of each class, cut at .8
-    statistics_superclass: tuple[int, ...]  # of each class, cut at .9, for the kinds of pairs
+    superclass: tuple[int, ...]  # superclass of each class, cut at .8
+    statistics_superclass: tuple[int, ...]  # the same, cut at .9, for the pairs
     order: tuple[int, ...]  # the classes in the dendrogram, left to right
     linkage: tuple[tuple[float, ...], ...]  # (n_classes - 1, 4), the merges in scipy's format
     same_class: PairKind
-    same_superclass: PairKind  # two classes of one superclass
-    elsewhere: PairKind  # two superclasses
+    same_superclass: PairKind  # pairs of two classes of one superclass
+    elsewhere: PairKind  # pairs of two superclasses
 
     @property
     def kinds(self) -> tuple[PairKind, PairKind, PairKind]:
@@ -117,7 +118,7 @@ def _pair_kind(group: PairGroup) -> PairKind:
 # Outputs of every round on the training rows of a few classes -------------------------------------
 
 
-EVOLUTION_DIGITS = 4  # of outputs in records: finer than a point in a figure
+EVOLUTION_DIGITS = 4  # digits of outputs in records: finer than a point in a figure
 
 # Later rounds change outputs less than the teacher. The tolerance, relative to the gradient at
 # zero, must be small enough for the last round.
@@ -127,19 +128,19 @@ MAX_ITER = 5000
 
 @dataclass(frozen=True)
 class EvolutionRun:
-    """The settings of a run."""
+    """Settings of a run that fits all rounds on noisy labels of a few classes."""
 
     data: str  # key of the dataset
-    classes: tuple[str, ...]  # with all their training rows
-    l2: float  # on raw features
-    noise_rate: float  # symmetric among the classes
+    classes: tuple[str, ...]  # all training rows of these classes
+    l2: float  # penalty on raw features
+    noise_rate: float  # rate of symmetric noise among the classes
     seed: int
-    n_rounds: int  # the teacher's included
+    n_rounds: int  # including the teacher's
 
 
 @dataclass(frozen=True)
 class EvolutionResult:
-    """The result of a run; labels are positions in the classes of the run."""
+    """The outputs of every round; labels are positions in the classes of the run."""
 
     true_labels: tuple[int, ...]
     given_labels: tuple[int, ...]
@@ -148,7 +149,7 @@ class EvolutionResult:
 
 
 def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionResult:
-    """Return the outputs of all rounds, fitted on noisy labels, on the training rows."""
+    """Fit all rounds on noisy labels; return their outputs on the training rows."""
     data = read_data_set(paths[run.data])
     if not set(run.classes) <= set(data.classes):
         unknown = [name for name in run.classes if name not in data.classes]
@@ -214,7 +215,7 @@ class StructureMaker(Maker):
     def measured(
         self, results: Results, data: Sequence[DataSet]
     ) -> list[tuple[DataSet, str, StructureResult]]:
-        """Return the datasets with a result, their display names, and the result."""
+        """Return each dataset that has a result, with its display name and its result."""
         names = titles(data)
         return [
             (each, names[each.key], results[StructureRun(each.key)])
@@ -230,7 +231,7 @@ class StructureMaker(Maker):
         ]
 
     def notes(self, data: Sequence[DataSet], *more: str) -> tuple[str, ...]:
-        """Return the notes on all these figures."""
+        """Return the notes for readers of these figures."""
         how = "Correlations are inner products of centred features of unit norm."
         return (how, *more, *absent_note(data))
 
@@ -301,7 +302,7 @@ COLUMNS = (
     "round",
     "accuracy on true labels, %",
     "agreement with given labels, %",
-    "spread in a class",  # root mean squared distance of outputs to the mean of their true class
+    "spread in a class",  # root mean squared distance from outputs to the mean of their true class
     "distance of class means",
     "distance / spread",
 )
@@ -320,7 +321,7 @@ READINGS = (
 class EvolutionMaker(Maker):
     """Planes of outputs at the paper's penalty on raw and on unit-norm features."""
 
-    data_set: str = "CIFAR-100"  # if it is missing, the first one
+    data_set: str = "CIFAR-100"  # name of the dataset; if it is missing, the first one is used
     classes: tuple[str, ...] = ()  # empty: the first four
     l2: float = 2.5e-4
     noise_rate: float = 0.5
@@ -329,7 +330,7 @@ class EvolutionMaker(Maker):
     rounds: tuple[int, ...] = (1, 2, 5)  # drawn rounds
 
     def runs(self, data: Sequence[DataSet]) -> list[EvolutionRun]:
-        """Return a run for each interpretation of the penalty."""
+        """Return one run with the penalty on raw features, and one on unit-norm features."""
         chosen = self._chosen(data)
         return [] if chosen is None else list(self._readings(chosen).values())
 

@@ -1,7 +1,7 @@
 """Rules of the claims about the synthetic experiment and the penalty.
 
-The experiment is that of the figure of accuracies: three matrices, several draws, noise rates. Its
-claims are judged only if all of its runs are finished and converged.
+The claims use the runs of the figure of accuracies: three matrices, several draws and noise rates.
+A claim is judged only if all its runs are finished and converged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from twohot_paper.synthetic_setting import MATRIX_NAMES, MATRIX_WORDS, Synthetic
 from twohot_paper.table import Cell, Table, mean_of
 
 HALF = 0.5  # noise rate of the figures with a single rate
-TIES = "spread"  # rule for ties; the most favourable to the two-hot student
+TIES = "spread"  # rule for ties that is most favourable to the two-hot student
 DOMINATES = 2.0  # times as large
 CROSSING = 3  # first round with the true label as the largest output, according to the text
 MANY = 1e4  # samples per class beyond which the paper claims a negligible error
@@ -58,7 +58,7 @@ def spectrum_runs() -> list[EigenvalueRun]:
 def rule_of_finished(
     claim: str, runs: Callable[[], list[Any]]
 ) -> Callable[[Callable[[Results], ClaimVerdict]], Callable[[Results], ClaimVerdict]]:
-    """Return a decorator that registers a rule; it needs all its runs, converged."""
+    """Return a decorator that registers a rule; the rule needs all its runs, all converged."""
 
     def add(judge: Callable[[Results], ClaimVerdict]) -> Callable[[Results], ClaimVerdict]:
         def judge_if_finished(results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
@@ -78,7 +78,7 @@ def rule_of_finished(
 
 
 def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]:
-    """Return the results by kind of matrix, one entry per draw."""
+    """Return the results for each kind of matrix, one entry per draw."""
     found: dict[str, dict[int, Draw]] = {kind: {} for kind in MATRIX_NAMES}
     for run in all_runs():
         if at is None or run.noise_rate == at:
@@ -87,7 +87,7 @@ def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]
     return {kind: list(by_seed.values()) for kind, by_seed in found.items()}
 
 
-# Claims about accuracy: rounds, the two-hot student, the teacher's top two -----------------------
+# Claims about accuracy: rounds, the two-hot student, the teacher's top two ------------------------
 
 
 @rule_of_finished("rounds-widen-regime", all_runs)
@@ -107,7 +107,7 @@ def judge_wider_regime(results: Results) -> ClaimVerdict:
 
 
 def _limits(draw: Draw) -> list[float]:
-    """Return the highest rate per round up to which all samples are right; -1 if none."""
+    """Return per round the highest noise rate up to which all samples are right; -1 if none."""
     rates = sorted(draw)
     right = np.array([[each.accuracy == 1 for each in draw[rate].rounds] for rate in rates])
     n_right = np.logical_and.accumulate(right).sum(axis=0)  # (n_rounds,) lowest rates
@@ -119,11 +119,12 @@ def _widens(limits: list[float]) -> bool:
 
 
 def _lead(result: SyntheticResult) -> float:
-    """Return the lead of the two-hot student over the best round."""
+    """Return how much the two-hot student's accuracy exceeds that of the best round."""
     return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
 
 
-# Claims for all C with C_kk > C_kk': their quantity, and the smallest value that confirms them.
+# Claims for every corruption C with C_kk > C_kk': the tested quantity, and the smallest value that
+# confirms the claim.
 WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], float]] = {
     "two-hot-all-right-synthetic": (
         "two-hot student's training accuracy (%)",
@@ -169,9 +170,9 @@ def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
-    """Return the noise rates at which a claim holds on a matrix, in words; empty if few.
+    """Return the noise rates at which a claim holds on a matrix, as text; empty if few.
 
-    At least half of the rates, on one side, count as a range.
+    A range has at least half of the rates and begins at the lowest or the highest rate.
     """
     if all(rates.values()):
         return f"the Gram matrix is {MATRIX_WORDS[kind]}"

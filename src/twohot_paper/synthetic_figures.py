@@ -122,7 +122,7 @@ TWO_HOT_STYLE = {
 
 @dataclass(frozen=True, eq=False)
 class NoiseCurves:
-    """Accuracies against noise; the first axis of arrays are draws of the matrix."""
+    """Accuracies against noise; the first axis of each array is the draw of the matrix."""
 
     noise_rates: list[float]
     rounds: list[FloatArray]  # per rate, (n_draws, n_rounds)
@@ -182,13 +182,13 @@ MARKER_AREA = 6400.0
 # With more markers, a panel is rasterised: vector files would have megabytes.
 MOST_VECTORS = 300
 
-# Half the distance from the centre to a side of a square: anything wider is not a cluster.
+# Maximum radius of a cluster: half the distance from the centre to a side of a square.
 LARGEST_CLUSTER = 0.35
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledOutputs:
-    """Outputs of all samples, round by round."""
+    """Outputs of all samples in every round, with their labels."""
 
     outputs: FloatArray  # (n_rounds, n_samples, n_classes)
     true_labels: NDArray[np.integer[Any]]
@@ -281,7 +281,7 @@ def _plane(
         axes.scatter(*right.T, marker="o", linewidths=0.3, edgecolors="w", **style)
         if of_class.any():
             _circle(axes, places[of_class], colour)
-        # Above or below the corner, and no wider than the panel.
+        # Place the name above or below the corner, and not wider than the panel.
         x, y = corners[k]
         side = "center" if len(name) < 4 else "left" if x < 0 else "right"
         text = name.replace("_", " ")

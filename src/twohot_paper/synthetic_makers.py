@@ -41,7 +41,7 @@ class MatrixMaker(Maker):
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
     amplitude: float = 0.05
     noise_rates: tuple[float, ...] = (0.5,)
-    seeds: tuple[int, ...] = SEEDS  # draws of a perturbed matrix; the block model has one
+    seeds: tuple[int, ...] = SEEDS  # draws of each perturbed matrix; the block matrix needs one
     n_rounds: int = 7  # the sixth student is round 7
 
     @abstractmethod
@@ -84,7 +84,7 @@ class MatrixMaker(Maker):
 @register("synthetic accuracy")
 @dataclass(frozen=True)
 class SyntheticAccuracy(MatrixMaker):
-    """Every round and the two-hot student."""
+    """Training accuracy of every round and of the two-hot student, against the noise rate."""
 
     def run(self, matrix: SyntheticMatrix, noise_rate: float) -> SyntheticRun:
         """Return the run, which is shared with other figures."""
@@ -137,7 +137,7 @@ DIGITS = 8
 
 @dataclass(frozen=True)
 class EigenvalueRun:
-    """The spectrum of one matrix."""
+    """Settings of a run that computes the eigenvalues of one matrix."""
 
     version: ClassVar[int] = 2  # only eigenvalues
 
@@ -146,9 +146,9 @@ class EigenvalueRun:
 
 @dataclass(frozen=True)
 class EigenvalueResult:
-    """The result of a run."""
+    """The eigenvalues that a run computed."""
 
-    factors: list[float]  # modulus of λ/(x + λ), largest first; t-th power in round t
+    factors: list[float]  # modulus of λ/(x + λ), largest first; round t has the t-th power
 
 
 def measure_eigenvalues(run: EigenvalueRun, _paths: object = None) -> EigenvalueResult:
@@ -173,7 +173,7 @@ class SyntheticEigenvalues(MatrixMaker):
         return EigenvalueRun(matrix)
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
-        """Draw the means over draws, and list the ratio of the K-th to the next eigenvalue."""
+        """Draw means over the draws; list the ratio of the K-th to the next eigenvalue."""
         factors = {
             MATRIX_NAMES[kind]: np.array([result.factors for _, result in pairs])
             for kind, pairs in found.items()
@@ -214,7 +214,7 @@ DEFINITIONS = {
 @register("label corruption")
 @dataclass(frozen=True)
 class LabelCorruption(Maker):
-    """The matrices at one noise rate; they need no runs."""
+    """The three corruption matrices at one noise rate; they need no runs."""
 
     superclass: tuple[int, ...] = (0, 0, 1, 1)
     noise_rate: float = 0.4

@@ -1,4 +1,4 @@
-"""Outputs of the synthetic experiment by round, q/p against the penalty, error of the softmax."""
+"""Figures of outputs by round, of q/p against the penalty, and of the softmax error."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ from twohot_paper.synthetic_setting import (
 )
 from twohot_paper.table import Cell, Table
 
-# Labels by kind of sample: the name of the label, and the field with its output.
+# Labels for each kind of sample: the name of the label, and the field with its output.
 LABELS_OF = {
     "label right": {"true label": "clean_true", "other labels": "clean_other"},
     "label wrong": {
@@ -49,7 +49,7 @@ LABELS_OF = {
 
 @dataclass(frozen=True)
 class OutputRun:
-    """Exact outputs of every sample."""
+    """Settings of a run that computes the exact outputs of every sample."""
 
     matrix: SyntheticMatrix
     noise_rate: float
@@ -64,7 +64,7 @@ class OutputResult:
 
 
 def measure_outputs(run: OutputRun, _paths: object = None) -> OutputResult:
-    """Solve all rounds of a run."""
+    """Compute the exact outputs of all rounds of a run."""
     matrix = known_matrix(run.matrix)
     _, given = matrix.setting.labels(run.noise_rate)
     fitted = matrix.rounds(np.eye(matrix.setting.n_classes)[given], run.n_rounds)
@@ -77,7 +77,7 @@ register_runs(RunKind(OutputRun, OutputResult, measure_outputs))
 @register("synthetic output plane")
 @dataclass(frozen=True)
 class SyntheticOutputPlane(MatrixMaker):
-    """Plane figures of the outputs of some rounds, with one row of panels per matrix."""
+    """Figures of the outputs of some rounds in a plane, with one row of panels per matrix."""
 
     seeds: tuple[int, ...] = (0,)
     name: str = "planes"  # file name
@@ -106,7 +106,7 @@ class SyntheticOutputPlane(MatrixMaker):
 class SyntheticLabelOutputs(SyntheticAccuracy):
     """Outputs at the true, given and other labels, of samples with right and wrong labels.
 
-    The runs are among those of the figure of accuracies.
+    The figure of accuracies needs the same runs, so no other runs are necessary.
     """
 
     def draw(self, found: Mapping[str, Sequence[tuple[Any, Any]]]) -> Made:
@@ -155,8 +155,8 @@ def _table(panels: dict[str, dict[str, dict[str, OutputBand]]]) -> Table:
 
 
 # q/p against the penalty, for the correlations of the paper's table (its fig:lambda_pq) -----------
-# The text assumes features of unit norm. Its penalties for q/p near 2 are right for features with a
-# squared norm of about a thousand, as from a ResNet. So both are drawn.
+# The text assumes features of unit norm. Its penalties give q/p near 2 only for features with a
+# squared norm of about a thousand, as from a ResNet. So the figure has curves for both norms.
 
 
 # Number of classes, training samples per class, and mean correlation inside classes and inside
@@ -181,7 +181,7 @@ PENALTIES = np.geomspace(1e-8, 1e-2, 121)
 
 @dataclass(frozen=True)
 class Separation:
-    """q/p of one dataset with features of some squared norm, by the printed formulas."""
+    """q/p of one dataset for a given squared norm of its features, by the printed formulas."""
 
     levels: PairLevels
     claimed: float  # penalty for q/p near 2 according to the text: twice the one used
@@ -210,7 +210,7 @@ class Separation:
         return SeparationCurve(PENALTIES, np.array([self.at(l2) for l2 in PENALTIES]), marked)
 
     def row(self, name: str) -> tuple[Cell, ...]:
-        """Return the numbers of the table."""
+        """Return the row of this dataset in the table."""
         levels, claimed, used = self.levels, self.claimed, self.used
         known = (levels.squared_norm, levels.n_classes, levels.n_per_class)
         correlations = (levels.same_class, levels.same_superclass)
@@ -241,8 +241,9 @@ class SeparationCurves(Maker):
 
 
 # Error of the linear theory relative to the exact softmax (the paper's fig:sm_error) --------------
-# The paper keeps the penalty fixed as samples increase, so that the ridge K²nλ, which decides,
-# increases too. A penalty that decreases as 1/n keeps the ridge fixed; both are shown.
+# The error depends on the ridge K²nλ. The paper keeps the penalty λ fixed as the number of samples
+# n increases, so the ridge increases too. If λ decreases as 1/n, the ridge is fixed. Both cases are
+# shown.
 
 
 SIZES = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
@@ -251,7 +252,7 @@ SIZES = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 @register("softmax error")
 @dataclass(frozen=True)
 class SoftmaxErrors(Maker):
-    """The error against samples per class, at fixed penalty and at fixed ridge."""
+    """The error against samples per class, at a fixed penalty and at a fixed ridge."""
 
     n_per_class: tuple[float, ...] = SIZES
     noise_rate: float = 0.5
@@ -265,13 +266,13 @@ class SoftmaxErrors(Maker):
         return [(self.l2, self._errors(size, self.l2)) for size in self.n_per_class]
 
     def at_ridge(self) -> list[tuple[float, list[float]]]:
-        """Return the same with a penalty that decreases as 1/n."""
+        """Return penalty and errors for each size, with a penalty that decreases as 1/n."""
         penalties = [self.ridge / (self.setting.n_classes**2 * size) for size in self.n_per_class]
         pairs = zip(self.n_per_class, penalties, strict=True)
         return [(l2, self._errors(size, l2)) for size, l2 in pairs]
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw both, and list the errors."""
+        """Draw the errors in both cases, and list them."""
         del results, data
         both = {
             f"Constant penalty, λ = {self.l2:g}": self.at_penalty(),

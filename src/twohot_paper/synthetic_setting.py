@@ -1,4 +1,4 @@
-"""The paper's synthetic experiment: four classes, a Gram matrix of two levels, symmetric noise.
+"""The paper's synthetic experiment: four classes, two levels of correlation, symmetric noise.
 
 The paper perturbs every entry of the Gram matrix independently. The result is not symmetric and
 does not belong to any features. So the experiment is run on three matrices:
@@ -71,10 +71,10 @@ class SyntheticSetting:
         )
 
     def counts(self, noise_rate: float) -> NDArray[np.intp]:
-        """Return the whole samples per true class and given label for symmetric noise.
+        """Return the number of samples per true class and given label, for symmetric noise.
 
         Wrong labels are distributed among classes and labels as evenly as possible, in the same way
-        in every class. Given labels are balanced if all classes have equally many.
+        in every class. With classes of equal size, given labels are balanced.
         """
         wrong = round(noise_rate * self.n_samples)
         return np.array(
@@ -103,7 +103,7 @@ class SyntheticMatrix:
 
     setting: SyntheticSetting = SyntheticSetting()
     kind: str = "block"  # one of MATRIX_NAMES
-    amplitude: float = 0.05  # of the perturbation of every entry; not used by the block
+    amplitude: float = 0.05  # largest perturbation of an entry; not used by the block
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -136,7 +136,7 @@ class SyntheticMatrix:
 
 @lru_cache(maxsize=4)
 def known_matrix(matrix: SyntheticMatrix) -> SyntheticMatrix:
-    """Return the matrix from a cache, with the computations of earlier runs."""
+    """Return an equal matrix from a cache, with the computations of earlier runs."""
     return matrix
 
 
@@ -145,8 +145,9 @@ def known_matrix(matrix: SyntheticMatrix) -> SyntheticMatrix:
 
 TIE_RULES = ("lowest", "random", "spread")
 
-# Outputs that differ by less than this fraction of the range of a sample's outputs are tied. Solver
-# errors are about 1e-14; margins of perturbed matrices, which have no ties, are above 1e-6.
+# Two outputs of a sample are tied if their difference is below this fraction of the range of its
+# outputs. Solver errors are about 1e-14; margins of perturbed matrices, which have no ties, are
+# above 1e-6.
 TIED = 1e-9
 
 # Recorded digits of outputs.
@@ -155,7 +156,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class SyntheticRun:
-    """The settings of a run."""
+    """Settings of a run that fits all rounds and the two-hot students on one matrix."""
 
     matrix: SyntheticMatrix
     noise_rate: float
@@ -168,26 +169,26 @@ class SyntheticModel:
 
     accuracy: float  # share of the samples with the true label strictly on top
     tied: float  # share of the samples with the true label tied for the top
-    clean_true: Spread  # output at the label of samples whose given label is true
+    clean_true: Spread  # output at the true label, for samples whose given label is right
     clean_other: Spread  # output at their other labels
     noisy_true: Spread | None  # output at the true label of the other samples, if there are any
     noisy_given: Spread | None  # output at their given label
     noisy_other: Spread | None  # output at their other labels
-    scatter: float  # rms distance to the class mean, relative to that between class means
+    scatter: float  # rms distance to the class mean, divided by that between class means
 
 
 @dataclass(frozen=True)
 class SyntheticResult:
-    """The result of a run."""
+    """The scores of all rounds and two-hot students of a run."""
 
-    noise_rate: float  # realised, in whole samples
+    noise_rate: float  # share of wrong labels, in whole samples
     truth_leads: bool  # whether the true label is the most frequent one in every class
     rounds: tuple[SyntheticModel, ...]
-    two_hot: dict[str, SyntheticModel]  # by rule for ties
-    truth_in_top_two: float  # share of the samples, in the teacher's outputs
+    two_hot: dict[str, SyntheticModel]  # scores for each rule for ties
+    truth_in_top_two: float  # share of the samples, by the teacher's outputs
     truth_in_top_two_noisy: float | None  # share of the samples with a wrong label
-    residual: float  # largest of all fits
-    converged: bool  # all fits
+    residual: float  # largest residual of all fits
+    converged: bool  # whether all fits converged
 
 
 def measure_synthetic(run: SyntheticRun, _paths: object = None) -> SyntheticResult:
@@ -241,12 +242,12 @@ def summarise(
 
 
 def _candidates(outputs: FloatArray, rule: str, seed: int) -> FloatArray:
-    """Return two-hot targets with one of the rules for ties."""
+    """Return the two-hot targets; `rule` chooses among tied labels."""
     slack = _slack(outputs)[:, np.newaxis]
     shares = top_shares(outputs, 2, slack, lowest=rule == "lowest")
     if rule != "random":
         return shares
-    # Labels above the tie have 1/2, tied labels less: sort by this, ties at random.
+    # Labels above the tie have weight 1/2, tied labels less: sort by weight, ties at random.
     lots = np.random.default_rng(seed).uniform(0, 1e-6, size=shares.shape)
     chosen = np.argsort(shares + lots, axis=1)[:, -2:]
     targets = np.zeros_like(shares)
@@ -259,7 +260,7 @@ def _slack(outputs: FloatArray) -> FloatArray:
 
 
 def _rank_of(outputs: FloatArray, labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the number of labels above a label in every row, without ties."""
+    """Return, for each row, how many labels have a larger output than the given label."""
     at_label = outputs[np.arange(len(labels)), labels] + _slack(outputs)
     return np.asarray((outputs > at_label[:, np.newaxis]).sum(axis=1))
 

@@ -87,7 +87,7 @@ class Table:
             else:
                 cells.append([name, *column])
         text = io.StringIO()
-        # The writer leaves None empty.
+        # The writer writes None as an empty cell.
         csv.writer(text, lineterminator="\n").writerows(zip(*cells, strict=True))
         return text.getvalue()
 

@@ -23,7 +23,7 @@ class Backbone:
     kind: str  # "image" or "text"
     prepare: Callable[[Any], Any]  # RGB image, array or text → one entry of a batch; thread-safe
     embed: Callable[[Sequence[Any]], FloatArray]  # list of entries → features (n_items, n_features)
-    description: Mapping[str, str]  # weights, transform, versions: they determine the features
+    description: Mapping[str, str]  # what determines the features: weights, transform, versions
 
 
 def _flattened(images: Sequence[FloatArray]) -> FloatArray:
@@ -40,7 +40,7 @@ PIXELS = Backbone(
     "pixels", "image", partial(np.asarray, dtype=np.float32), _flattened, {"transform": "none"}
 )
 
-# One check whether a model exists, because loading an unknown model would retry for minutes -------
+# Check that a model exists, because loading an unknown model would retry for minutes --------------
 
 # Timeout for the hub, in seconds.
 PATIENCE = 10.0
@@ -51,9 +51,9 @@ USUAL_OWNER = "sentence-transformers"
 
 
 def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
-    """Raise unless a model is at one of these names on the hub, or was downloaded from there.
+    """Raise unless one of the names `places` is a model on the hub or in its local cache.
 
-    The error advises the model `offline`, whose weights are installed.
+    The error advises to use the model `offline`, whose weights are installed.
     """
     hub = load_extra("huggingface_hub", "text", "backbones")
     try:
@@ -82,12 +82,12 @@ def _is_on_hub(hub: Any, place: str) -> bool:
     return True
 
 
-# Import of torchvision, also if it was built for another torch than the installed one -------------
+# Import of torchvision, even if it was built for another build of torch ---------------------------
 # PyPI's torchvision is built against PyPI's torch. With another build of the same version (the
 # CPU build, for instance), its compiled operators do not load. The import then fails, because
 # torchvision registers two operators of object detection that do not exist. Compiled operators are
-# not needed here. So these two are declared, without code, and torchvision is imported again. The
-# same is necessary before the import of packages that import torchvision (timm, transformers).
+# not needed here. So `load_torchvision` declares these two without code, and imports torchvision
+# again. Do the same before importing packages that import torchvision (timm, transformers).
 
 MISSING_OPERATORS = ("nms", "qnms")
 OPERATOR_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
@@ -111,7 +111,7 @@ def load_torchvision(purpose: str) -> Any:
 
 
 def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
-    """Return a module that imports torchvision if it is installed."""
+    """Import and return a module such as timm, which imports torchvision if installed."""
     if find_spec("torchvision") is not None:
         load_torchvision(purpose)
     return load_extra(module, extra, purpose)
@@ -120,9 +120,9 @@ def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
 # Image models of torch: EfficientNet-Lite0, torchvision's and timm's ------------------------------
 
 PURPOSE = "image backbones"
-# Images per model call on a processor. More images make arrays larger than 32 MiB, which the kernel
-# allocates each time. With 64 images, EfficientNet-Lite0 took 2.0 s for computing and 5.4 s for
-# page faults; with four images, 1.6 s and 0.6 s.
+# Images per model call on a CPU. With more images, arrays exceed 32 MiB, and the kernel allocates
+# such arrays anew each time. With 64 images, EfficientNet-Lite0 took 2.0 s for computing and 5.4 s
+# for page faults; with four images, 1.6 s and 0.6 s.
 IMAGES_ON_CPU = 4
 
 
@@ -135,7 +135,7 @@ IMAGE_NAMES = ("pixels", "efficientnet_lite0", *PAPER_NAMES)
 
 
 def load_image_model(name: str) -> Backbone:
-    """Return an image model with its weights, without its last layer."""
+    """Return an image model with its weights, without its last (classification) layer."""
     if name == "pixels":
         return PIXELS
     if name == "efficientnet_lite0":
@@ -171,7 +171,7 @@ def weights_digest(model: Any) -> str:
 
 
 def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
-    """Return the result of `load`; if it fails, raise an error that says what to do."""
+    """Return `load()`, which may download weights; if it fails, raise an error with advice."""
     try:
         return load()
     except (OSError, ValueError) as error:
@@ -322,7 +322,7 @@ NAMES_BY_KIND = {"image": IMAGE_NAMES, "text": TEXT_NAMES}
 
 
 def check_backbone(name: str, kind: str) -> None:
-    """Raise if a name is known to be a backbone for another kind of items."""
+    """Raise if this name is a known backbone for another kind of items."""
     check_choice("kind", kind, KINDS)
     for taken, names in NAMES_BY_KIND.items():
         if name in names:
@@ -330,7 +330,7 @@ def check_backbone(name: str, kind: str) -> None:
 
 
 def check_takes(name: str, taken: str, kind: str) -> None:
-    """Raise if a backbone is for another kind of items (images or texts)."""
+    """Raise if a backbone takes another kind of items (images or texts) than `kind`."""
     if taken != kind:
         problem = f"takes {taken}s, but the items are {kind}s"
         known = ", ".join(NAMES_BY_KIND[kind])

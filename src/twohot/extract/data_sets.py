@@ -1,9 +1,9 @@
 """Datasets by name: scikit-learn's digits, and the paper's six with the paper's splits.
 
-The six are read by torchvision's classes from torchvision's folders; nothing is downloaded here.
-Splits of the paper: CIFAR-100, Food-101 and StanfordCars as published; Caltech
-without its background or clutter, 80:20 at random with seed 42; Flowers-102 with train and test
-swapped, because its test set is the larger.
+torchvision's classes read the six datasets from torchvision's folders; nothing is downloaded here.
+CIFAR-100, Food-101 and StanfordCars have their published splits. Caltech without its background or
+clutter is split 80:20 at random with seed 42. The train and test sets of Flowers-102 are swapped,
+because its test set is larger.
 """
 
 import os
@@ -20,7 +20,7 @@ from twohot.base import ArgumentError, check_choice, load_extra
 from twohot.extract.backbones import load_torchvision
 from twohot.extract.items import LabelledItems
 
-# CIFAR-100's coarse classes and human labels, which torchvision does not have ---------------------
+# CIFAR-100's coarse classes and human labels, which torchvision does not contain ------------------
 
 # The official 20 coarse classes, each with its five fine ones.
 COARSE_CLASSES = {
@@ -50,7 +50,7 @@ HUMAN_FILE = "CIFAR-100_human.pt"
 
 
 def coarse_of(classes: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return the coarse class of each fine class."""
+    """Return the position of the coarse class of each fine class of CIFAR-100."""
     fine_classes = [names.split() for names in COARSE_CLASSES.values()]
     return np.array([[name in fine for fine in fine_classes].index(True) for name in classes])
 
@@ -78,9 +78,9 @@ def read_human_labels(
 
 
 def _read_torch(path: Path) -> dict[str, Any]:
-    """Read a dict of arrays pickled by torch; the reader can build nothing but arrays."""
+    """Read a dict of arrays pickled by torch; for safety, only arrays are unpickled."""
     torch = load_extra("torch", "vision", "files of torch")
-    # numpy's function that restores an array, with its names in numpy 1 and 2.
+    # numpy's function that restores an array; numpy 1 and 2 have different names for it.
     restore = np.array(0).__reduce__()[0]
     allowed = [np.ndarray, np.dtype, type(np.dtype("int64")), type(np.dtype("int32")), restore]
     named = [(restore, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")]
@@ -103,7 +103,7 @@ READERS = {
     "stanfordcars": "StanfordCars",
 }
 NAMES = ("digits", *READERS)
-# The splits of datasets with published splits: name in the paper → published name, needed file.
+# Published splits of datasets: name of the split in the paper → published name, needed file.
 SPLITS = {
     "flowers102": {
         split: (published, "flowers-102/setid.mat")
@@ -115,7 +115,7 @@ SPLITS = {
         "test": ("test", "stanford_cars/cars_test_annos_withlabels.mat"),
     },
 }
-# scikit-learn's digits have levels from 0 to 16; as bytes from 0 to 240 they stay proportional.
+# scikit-learn's digits have levels from 0 to 16; this factor gives bytes from 0 to 240.
 DIGITS_SCALE = 15
 
 
@@ -132,8 +132,9 @@ def load_data_set(
     root : path
         The root folder passed to torchvision's class of the dataset.
     labels : {"clean", "human"}
-        Given labels of CIFAR-100: "clean" are its own labels. "human" are those of CIFAR-100N
-        (CIFAR-100_human.pt in the root folder); its own labels are then the true labels.
+        Given labels of CIFAR-100: "clean" are the labels of CIFAR-100 itself. "human" are the
+        labels of CIFAR-100N (CIFAR-100_human.pt in the root folder); the labels of CIFAR-100 are
+        then the true labels.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Items one by one: their content as bytes, and the decoded item."""
+"""Read one item at a time: its content as bytes, and the decoded image or text."""
 
 import hashlib
 import io
@@ -14,10 +14,10 @@ from twohot.extract.backbones import Backbone
 from twohot.extract.items import LabelledItems
 from twohot.rows import ordered_map
 
-# Maximum pixels of an image, the number that Pillow decodes without a warning. A small file may
-# claim any number of pixels, and each thread holds an image with three or more bytes per pixel.
+# Maximum number of pixels of an image: Pillow decodes so many without a warning. A small file may
+# claim any number of pixels, and each thread needs at least three bytes per pixel.
 MOST_PIXELS = 89_478_485
-# Some messages contain memory addresses of objects, which differ from run to run.
+# Some messages of errors contain memory addresses, which differ from run to run.
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -45,8 +45,8 @@ def decoded(items: LabelledItems, row: int, content: bytes) -> Any:
 def open_image(content: bytes) -> Any:
     """Return the first frame of an image file as RGB, as torchvision's ImageFolder does.
 
-    An EXIF rotation is not applied, transparency is dropped, and CMYK, palettes and grey levels
-    become RGB by Pillow's rules: models of torchvision were trained on such images.
+    An EXIF rotation is not applied, and transparency is dropped. CMYK, palettes and grey levels
+    become RGB by Pillow's rules. Models of torchvision were trained on such images.
     """
     image_module = load_extra("PIL.Image", "vision", "images")
     with image_module.open(io.BytesIO(content)) as image:
@@ -65,12 +65,12 @@ def reason_of(error: Exception) -> str:
     return ADDRESS.sub("", str(error)) or type(error).__name__
 
 
-# The input of an extraction, and the digest of its content ----------------------------------------
+# Settings of an extraction, and the digest of its input -------------------------------------------
 
 
 @dataclass(frozen=True)
 class ExtractionProgress:
-    """The progress of an extraction."""
+    """Counts of items in a running extraction; the argument of the progress callback."""
 
     n_done: int  # items that are finished
     n_items: int  # all items
@@ -82,7 +82,7 @@ Progress: TypeAlias = Callable[[ExtractionProgress], None]
 
 @dataclass(frozen=True, eq=False)
 class ExtractionPlan:
-    """The input of an extraction."""
+    """The items, backbone and settings of an extraction."""
 
     items: LabelledItems
     backbone: Backbone
@@ -95,7 +95,7 @@ class ExtractionPlan:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """All settings that the features depend on, except the content of the item."""
+        """All settings that determine the features of an item, besides its content."""
         decoder = "none"
         if self.items.item_kind == "image":  # another version may decode other pixels
             decoder = f"pillow {load_extra('PIL', 'vision', 'images').__version__}"
@@ -133,25 +133,26 @@ class ExtractionPlan:
         return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
 
-# Items read, hashed and prepared by threads, ahead of the model and in order ----------------------
+# Threads read, hash and prepare items in order, before the model needs them -----------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
     """An item that was read and prepared for the model."""
 
-    row: int  # its position among the items
+    row: int  # position among the items
     key: bytes  # digest of its content; empty if it could not be read
-    prepared: Any = None  # an entry of a batch; None if known or unreadable
+    prepared: Any = None  # an entry of a batch; None if its features are stored or it is unreadable
     problem: str = ""  # why it could not be read
 
 
 def prefetch(
     plan: ExtractionPlan, known: Container[bytes] | None, n_ahead: int
 ) -> Iterator[Loaded]:
-    """Read, hash and prepare items in threads; yield them in order, at most `n_ahead` early.
+    """Read, hash and prepare items in threads; yield them in order, at most `n_ahead` in advance.
 
-    Only items whose key is not in `known` are decoded; if `known` is None, no item is decoded.
+    `known` has the keys (content digests) of items whose features are stored. Only other items are
+    decoded. If `known` is None, no item is decoded.
     """
     items = plan.items
 

@@ -1,8 +1,8 @@
-"""Find the images in a folder, and the reason why each other file is not used.
+"""Find the images in a folder, and say why each other file is not used.
 
-Links to folders are not followed: one may lead to its own parent, or into another class. A link
-to a regular file is an image, and a file counts once for all its links. Nothing else is opened:
-reading a pipe or a device may never end.
+Links to folders are not followed: such a link may point to its own parent, or into another class. A
+link to a regular image file is an image, and several links to one file count once. Pipes and
+devices are never opened, because reading them may never end.
 """
 
 import os
@@ -24,19 +24,19 @@ class NotTaken:
     """A file or folder that is skipped, because it is not an image."""
 
     path: str
-    reason: str  # the reason, a phrase for one file or many
+    reason: str  # why it is skipped, a phrase that fits one file or many
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """The files found below a folder."""
+    """The images found in a folder, and the files that are not images."""
 
     images: list[Path] = field(default_factory=list)  # sorted by name
     not_taken: list[NotTaken] = field(default_factory=list)
 
 
 def find_images(folder: Path) -> ImageFiles:
-    """Return the images in a folder at any depth, and the other files."""
+    """Return the images in a folder, at any depth, and the files that are skipped."""
     found = ImageFiles()
     seen: set[str] = set()
     for path, reason in _entries_below(folder):
@@ -64,7 +64,7 @@ def class_folders(root: Path) -> tuple[list[Path], ImageFiles]:
 
 
 def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
-    """Return one sentence per reason, with the number of files and the first few of them.
+    """Return one sentence per reason, with the number of skipped files and the first names.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
 
 
 def _entries_below(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield every file with the reason why it is not an image, or ""."""
+    """Yield every file, with the reason why it is not an image; "" for an image."""
     for entry in _listed(folder):
         path, reason = folder / entry.name, _why_not(entry)
         if not reason and entry.is_dir():

@@ -1,4 +1,4 @@
-"""Labelled images or texts: the input of an extraction."""
+"""Images or texts with their labels: the input of an extraction."""
 
 import os
 from collections import Counter
@@ -107,7 +107,7 @@ class LabelledItems:
         return self.kind if self.images is None else ""
 
 
-# Images or texts, labelled or not, from a folder or a table ---------------------------------------
+# Images or texts, with or without labels, from a folder or a table --------------------------------
 
 
 def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = False) -> LabelledItems:
@@ -116,9 +116,10 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     Parameters
     ----------
     folder : path
-        Its sub-folders are the classes, numbers by value and then text. Images may be at any depth
-        in them, and are sorted by path. Links to folders are not followed. A file with several
-        links counts once per class. Other files, and names that begin with a dot, are skipped.
+        Its sub-folders are the classes, ordered as numbers by value, then text. Images may be at
+        any depth in them, and are sorted by path. Links to folders are not followed. A file with
+        several links counts once per class. Other files, and names that begin with a dot, are
+        skipped.
     unlabelled : bool, default False
         Read all images in the folder and its sub-folders, without labels.
 
@@ -199,7 +200,7 @@ def read_item_table(
     Returns
     -------
     LabelledItems
-        The classes are the labels that occur: numbers by value, then text.
+        The classes are the labels that occur, ordered as numbers by value, then text.
 
     Examples
     --------
@@ -238,7 +239,7 @@ def read_item_table(
 
 
 def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
-    """Return the class folders and the skipped files; raise if images are outside of classes."""
+    """Return the class folders and the skipped files; raise if an image is in no class folder."""
     folders, beside = class_folders(root)
     if beside.images:
         place = "beside its class folders" if folders else "outside class folders"
@@ -259,7 +260,7 @@ def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
 def _labels(
     path: Path, columns: Columns, roles: ColumnRoles, missing: Collection[str]
 ) -> dict[str, Any]:
-    """Return the fields of the labels: given labels, true labels, and their classes."""
+    """Return the fields of `LabelledItems` for labels: given labels, true labels, classes."""
     if roles.label is None:
         problem = f"{path} has the columns {first_few(columns)}"
         advice = "name the label column by {label_column}, or pass {unlabelled} without labels."
@@ -272,7 +273,7 @@ def _labels(
 def _item_column(
     path: Path, columns: Columns, path_column: str | None, text_column: str | None
 ) -> tuple[str, str]:
-    """Return the kind of items, and their column."""
+    """Return the kind of items (images or texts), and the name of their column."""
     if path_column is not None and text_column is not None:
         both = {"path_column": path_column, "text_column": text_column}
         advice = "items are images or texts, so pass one of them."
@@ -290,7 +291,7 @@ def _item_column(
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
-    """Return the resolved paths of a table; raise unless each is an existing file, listed once."""
+    """Return the full paths of a table; raise unless each is an existing file, listed once."""
     empty = [row for row, cell in enumerate(cells) if not cell]
     if empty:
         rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"

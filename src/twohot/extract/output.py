@@ -20,15 +20,15 @@ from twohot.tables import FeatureBlocks, FeatureTable, map_tensors, read_feature
 
 # The finished batches of an extraction, from which a stopped run resumes --------------------------
 # A batch is a safetensors file: "keys" (U8, n × 32), digests of the content of items, and
-# "features" (n × n_features). It is named after its keys and is written completely or not at all,
-# so any number of batches is a valid store.
+# "features" (n × n_features). Its file name is derived from the keys. It is written completely or
+# not at all, so any set of batches is a valid store.
 
 # Number of batches that stay memory-mapped while rows are gathered.
 N_MAPPED = 8
 
 
 class BatchStore:
-    """Features by key, in the files of a folder.
+    """Features of finished items, found by the digests of their content, in files of a folder.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class BatchStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.n_features = 0  # 0: unknown
+        self.n_features = 0  # 0: not known yet
         self._places: dict[bytes, tuple[Path, int]] = {}
         for path in sorted(folder.glob("*.part")):
             part = _mapped(path)
@@ -95,13 +95,13 @@ def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
 
 # The feature file, and the record of the extraction -----------------------------------------------
 
-# Fields that a feature table copies from its items, for the items that could be read.
+# Fields that the feature table copies from the items that could be read.
 OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_kind")
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """An item that is missing in the feature file."""
+    """An item that is missing in the feature file, because it could not be read."""
 
     id: str  # its id in the user's data
     item: str  # its path or its text
@@ -110,7 +110,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Extraction:
-    """The result of an extraction."""
+    """The feature file that an extraction wrote, with counts of its items."""
 
     output: Path
     n_rows: int
@@ -118,13 +118,13 @@ class Extraction:
     n_extracted: int  # items that the model processed in this run
     skipped: tuple[Skipped, ...]  # items that could not be read
     up_to_date: bool  # nothing was done: the file was made earlier from the same content and recipe
-    n_duplicates: int = 0  # rows that reused the features of an earlier row with the same content
+    n_duplicates: int = 0  # rows with the same content, and so the features, of an earlier row
 
 
 def assemble(
     plan: ExtractionPlan, store: BatchStore, outcomes: Sequence[Loaded], n_extracted: int
 ) -> Extraction:
-    """Write the feature file from the stored batches."""
+    """Write the feature file from the stored batches; return the record of the extraction."""
     items = plan.items
     kept = np.array([loaded.row for loaded in outcomes if not loaded.problem], dtype=np.intp)
     skipped = tuple(
@@ -169,7 +169,7 @@ def assemble(
 
 
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
-    """Return the record of the output if its content and recipe are the same, else None."""
+    """Return the record of the existing output if its input and recipe are the same, else None."""
     try:
         table = read_features(plan.output)
     except (FileNotFoundError, ValueError):
@@ -186,7 +186,7 @@ def finished_before(plan: ExtractionPlan) -> Extraction | None:
 # Features of another backbone may have the same number of columns. Without a check, a probe would
 # silently make wrong predictions.
 
-DIGITS = 8  # number of digits of a digest in messages
+DIGITS = 8  # digits of a digest in messages
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class FeatureOrigin:
 
     @classmethod
     def of_table(cls, table: FeatureTable) -> Self | None:
-        """Return the origin of the features of a table; None if its file does not contain it."""
+        """Return the origin of the features of a table; None if it is unknown."""
         known = table.provenance
         if not {"backbone", "dtype"} <= known.keys():
             return None
@@ -221,7 +221,7 @@ class FeatureOrigin:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self | None:
-        """Return the object that `to_json` stored; None if the record is empty or invalid."""
+        """Return the origin stored by `to_json`; None if the record is empty or invalid."""
         try:
             origin = cls(**record)
         except TypeError:  # the record has other fields
@@ -233,11 +233,11 @@ class FeatureOrigin:
         return asdict(self)
 
     def is_compatible_with(self, other: "FeatureOrigin") -> bool:
-        """Return whether a probe for one origin can use features of the other."""
+        """Return whether a probe trained on features of one origin can use those of the other."""
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
     def distinct_name(self, other: "FeatureOrigin") -> str:
-        """Return the backbone's name; add the digest of its weights if the names are equal."""
+        """Return the backbone's name, with the digest of its weights if both names are equal."""
         if self.backbone != other.backbone:
             return repr(self.backbone)
         return f"{self.backbone!r} with weights {self.weights[:DIGITS] or 'of its own'}"

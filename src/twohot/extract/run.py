@@ -1,10 +1,10 @@
 """Extract features of images or texts, batch by batch, to a feature file; runs can resume.
 
-Items are processed in order. Items with known content (from an earlier run, or the same file
-twice) are skipped, items that cannot be read are listed, and the others fill batches of
-`batch_size`. A batch is stored, completely or not at all, as soon as the model has processed it.
-A model may round a row differently in another batch. A run that was killed and resumed still gives
-the same bytes, because the remaining items fill the same batches as without the interruption.
+Items are processed in order. An item is skipped if the features of its content are already stored
+(by an earlier run, or for the same file). An item that cannot be read is listed. All other items
+fill batches of `batch_size`. A batch is stored atomically as soon as the model has processed it. A
+model may round a row differently in another batch. A killed and resumed run still gives the same
+bytes, because the remaining items fill the same batches as without the interruption.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from twohot.extract.decoding import ExtractionPlan, Loaded, Progress, prefetch
 from twohot.extract.items import LabelledItems
 from twohot.extract.output import BatchStore, Extraction, assemble, finished_before
 
-# One extraction at a time per output: a second one would remove the batches of the first ----------
+# Only one extraction per output at a time: a second would remove the batches of the first ---------
 
 if os.name == "posix":
     import fcntl
@@ -43,7 +43,8 @@ LOCK = "lock"
 def only_writer(workspace: Path) -> Iterator[None]:
     """Lock the folder of unfinished work; raise if another process has locked it.
 
-    The system releases the lock when the process ends, in any way. An empty folder is removed.
+    The operating system releases the lock when the process ends, even if it is killed. An empty
+    folder is removed.
     """
     workspace.mkdir(exist_ok=True)
     path = workspace / LOCK
@@ -63,9 +64,9 @@ def only_writer(workspace: Path) -> Iterator[None]:
 
 
 DTYPES = ("float16", "float32")
-# Batches held while the model processes one: one is being filled and one is ready.
+# Batches in memory while the model processes one batch: one is filled, and one is ready.
 BATCHES_AHEAD = 2
-# Reading threads: more than eight gain little, and each holds a decoded image.
+# Maximum number of reading threads: more gain little, and each needs memory for an image.
 N_WORKERS = min(8, os.cpu_count() or 1)
 
 
@@ -134,7 +135,7 @@ def extract(
         n_workers=check_count("n_workers", N_WORKERS if n_workers is None else n_workers, 1),
         strict=strict,
         progress=progress,
-        # Done last, because it loads or even downloads weights.
+        # Loaded last, because this may download weights.
         backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
     with only_writer(plan.workspace):
@@ -146,7 +147,7 @@ def extract(
 
 
 def _run(plan: ExtractionPlan, *, force: bool) -> Extraction:
-    """Extract features that no earlier run has stored, and write the output."""
+    """Extract the features that are not stored yet, and write the output."""
     if plan.output.exists() and not force:
         problem = f"{plan.output} already exists and was made from other content"
         advice = "pass {force} to replace it, or another output."
@@ -157,7 +158,7 @@ def _run(plan: ExtractionPlan, *, force: bool) -> Extraction:
 
 
 def _unreadable(item: str, reason: str) -> ArgumentError:
-    """Return the error for an item that may not be skipped."""
+    """Return the error for an unreadable item in a strict run."""
     advice = "correct or remove it and run this again to resume, or remove {strict}."
     return ArgumentError("", f"{item} could not be read ({reason})", advice, strict=True)
 
@@ -186,7 +187,7 @@ def _fill(plan: ExtractionPlan, store: BatchStore) -> tuple[list[Loaded], int]:
 
 
 def _embed(plan: ExtractionPlan, store: BatchStore, batch: Collection[Loaded]) -> None:
-    """Process a batch by the model and store it; features must be finite."""
+    """Compute the features of a batch and store them; raise unless they are finite."""
     features = plan.backbone.embed([loaded.prepared for loaded in batch])
     with np.errstate(over="ignore"):
         stored = features.astype(plan.dtype)

@@ -9,8 +9,8 @@
   of data frames, "Unnamed: 0", and columns named as ids are never features.
 * All other columns are not used.
 
-If two columns could have the same role, or a column under another name numbers the rows, an error
-asks the user to name the columns.
+An error asks the user to name the columns in two cases: two columns could have the same role, or a
+column with another name contains row numbers.
 """
 
 import re
@@ -29,7 +29,7 @@ from twohot.base import ArgumentError, FloatArray, as_text, counted, first_few, 
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
-# Default names, used where the user names no column. Two of them in one table are an error.
+# Default names, used for a role if the user names no column. Two of them in one table are an error.
 FEATURES = ("X", "features", "embeddings", "embedding")
 LABELS = ("label", "labels", "y", "target", "class")
 IDS = ("id", "ids", "Id", "ID")
@@ -44,13 +44,13 @@ ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
 # Kinds of dtypes that count as numbers in a frame.
 NUMBERS = (Real, Decimal, np.bool_)
-# With fewer rows, a column may have the numbers 0, 1, 2, … by chance.
+# In a table with fewer rows, a column may contain the numbers 0, 1, 2, … by chance.
 FEWEST_COUNTED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnChoice:
-    """The columns that the user names; None: use a default name."""
+    """The columns that the user names for each role; None: search by the default names."""
 
     features: str | Sequence[str] | None = None  # column of lists, numeric columns, or patterns
     label: str | None = None
@@ -123,7 +123,7 @@ def assign_roles(
 ) -> ColumnRoles:
     """Return the role of every column, by the rule above.
 
-    If not `with_features`, for a list of texts for instance, numeric columns are not used.
+    If `with_features` is false (for a list of texts, for instance), numeric columns are not used.
     `labels` are the default names of the column of labels.
     """
     found = {
@@ -135,7 +135,7 @@ def assign_roles(
         advice = "remove it from {feature_column}: a group is not a feature."
         problem = "is also chosen as a feature"
         raise ArgumentError({"group_column": choice.group}, problem, advice, feature_column=...)
-    taken = {*features, *found.values()}  # a set, because there may be 100,000 columns
+    taken = {*features, *found.values()}  # a set is fast for 100,000 columns
     free = {name: cells for name, cells in columns.items() if name not in taken}
     found["id"] = _pick_id(columns, free, choice.id)
     taken = {*features, *found.values()}
@@ -159,13 +159,13 @@ def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Colum
 
 
 def both_meant(argument: str, one: str, other: str) -> ArgumentError:
-    """Return the error that an argument is required, because two columns could be meant."""
+    """Return the error for two columns that could have the same role: the user must name one."""
     problem = f"{one!r} and {other!r} could both have this role"
     return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
 
 
 def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
-    """Return the columns of features: named by the user, of lists, or numeric."""
+    """Return the feature columns: those the user named, the column of lists, or numeric ones."""
     if choice.features is not None:
         matching = (name for each in choice.patterns for name in _matching(columns, choice, each))
         return tuple(dict.fromkeys(matching))
@@ -204,7 +204,7 @@ def _check_doubtful(free: Columns, numbers: tuple[str, ...]) -> None:
 
 
 def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]:
-    """Return the column of this name, else all possible features that match the pattern."""
+    """Return the column with this name, else all possible feature columns that match it."""
     free = (name for name in columns if not choice.is_text(name))
     matching = [name for name in free if fnmatchcase(name, pattern)]
     if pattern in columns or not matching:
@@ -213,7 +213,7 @@ def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]
 
 
 def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
-    """Return the id column: the user's, "id", or a name that ends so with distinct values."""
+    """Return the id column: the user's, "id", or one ending with "id" with distinct values."""
     if chosen is not None:
         return pick("id_column", chosen, (), columns) if chosen else None
     differing = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
@@ -221,7 +221,7 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
 
 
 def holds_features(cells: NDArray[Any]) -> bool:
-    """Return whether a column contains numbers, some of which may be missing."""
+    """Return whether a column contains numbers; some of them may be missing."""
     if cells.dtype != object:
         return cells.ndim == 1 and cells.dtype.kind in "fiub"
     listed = cells.tolist() if cells.ndim == 1 else []
@@ -253,23 +253,25 @@ def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
 
 # Numeric columns that may have become features by mistake: an amount, an age ----------------------
 # Features are usually a series of columns with a common prefix and a number: e0, e1, e2. If nearly
-# all columns are in such a series, a column outside may be no feature. The same holds for a column
-# with a far larger spread than the others, which would dominate every distance.
+# all columns are in such a series, a column outside the series may not be a feature. A column with
+# a far larger spread than the others may not be a feature either, and it would dominate every
+# distance.
 
 
 NUMBERED = re.compile(r"(.*?)\d+", re.DOTALL)
-# Minimum columns of a series, because "age_1" and "age_2" are no series.
+# Minimum number of columns in a series: "age_1" and "age_2" are not a series.
 SHORTEST_SERIES = 3
-# Maximum share of columns outside a series. With more, names tell nothing about features.
+# Maximum share of columns outside a series. Above it, names do not indicate which columns are
+# features.
 MOST_STRAYS = 0.25
-# Spread, relative to the median spread of the others, above which a column dominates them.
+# A column dominates the others if its spread exceeds their median spread by this factor.
 FAR_WIDER = 1_000.0
-# Rows used for this: enough to detect spreads that differ by a factor of a thousand.
+# Rows used to measure spreads: enough to detect a factor of a thousand.
 SAMPLE_ROWS = 10_000
 
 
 def stray_note(names: Sequence[str], features: FloatArray) -> str:
-    """Return a note on columns of `features` (n_rows, n_names) that may be no features.
+    """Return a note on columns of `features` (n_rows, n_names) that may not be features.
 
     Examples
     --------
@@ -321,7 +323,7 @@ def _in_series(names: Sequence[str]) -> list[str]:
 
 
 def _far_wider(names: Sequence[str], features: FloatArray) -> tuple[str, ...]:
-    """Return the columns with a far larger spread than most; constant columns are not counted."""
+    """Return the columns with a far larger spread than most; ignore constant columns."""
     step = max(1, len(features) // SAMPLE_ROWS)
     with np.errstate(all="ignore"):  # non-finite numbers raise an error later
         spread = features[::step].std(axis=0, dtype=np.float64)

@@ -29,7 +29,7 @@ from twohot.tables.table import FeatureTable, code_given_and_true
 
 # The kind of items for each default name of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}
-# These splits come first, in this order; other splits follow.
+# Splits with these names come first, in this order; other splits follow.
 SPLIT_ORDER = {"train": 0, "val": 1, "test": 2}
 
 
@@ -45,8 +45,8 @@ def table_from_columns(
 ) -> FeatureTable:
     """Return the table of features with the columns in their roles.
 
-    Labels are required unless `labelled` is false. If `extend`, labels may have classes that are
-    not in `classes`.
+    If `labelled` is false, the table may have no labels. If `extend` is true, labels may have
+    classes that are not in `classes`.
     """
     label, split, item = roles.label, roles.split, roles.item
     if label is None and not labelled:
@@ -86,7 +86,7 @@ def item_kind(column: str | None, items: Collection[str]) -> str:
 
 def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Return the index of each row's split, and the names of the splits."""
-    # By name, whatever their type: split 1 is not the second split.
+    # Splits are names, even if they are numbers: 1 is a name, not the second split.
     found = code_labels(values, name="split", by_name=True)
     names = sorted(found.classes, key=lambda name: SPLIT_ORDER.get(name, len(SPLIT_ORDER)))
     codes = found.among(np.array(names, dtype=object)).codes
@@ -107,7 +107,7 @@ def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
     if column.dtype.kind == "f" and column.dtype.itemsize <= 8:
         return column
     if column.dtype == object and holds_features(column):
-        # A null becomes NaN, and reading the features then raises an error.
+        # A null becomes NaN, which raises an error when the features are used.
         cells = [np.nan if is_missing(cell) else float(cell) for cell in column.tolist()]
         return np.array(cells)
     if column.dtype.kind not in "fiub":
@@ -139,7 +139,7 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
 
 
 def pandas_index(data: Any) -> Any:
-    """Return the index of a pandas frame or series, None for anything else."""
+    """Return the index of a pandas frame or series; None for any other type."""
     native = nw.from_native(data, pass_through=True, allow_series=True)
     return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
 
@@ -150,11 +150,11 @@ def counts_up(index: Any) -> bool:
 
 
 def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
-    """Raise if a pandas argument `data` has another index than the rows it belongs to.
+    """Raise if the index of a pandas argument `data` differs from that of its rows.
 
-    `index` is the index of these rows, if any, and `owner` a Python expression for the rows. A
-    default index of `data` is ignored if the rows have other names. It is an error if the rows have
-    the same numbers in another order.
+    `index` is the index of these rows, if any, and `owner` a Python expression for the rows. If
+    `data` has the default index 0, 1, 2, … and the rows have other names, the index is ignored. If
+    the rows have the same numbers in another order, an error is raised.
     """
     own = pandas_index(data)
     if own is None or index is None or own.equals(index):

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from twohot.base import LOOKS_MISSING, ArgumentError, check_regular, counted, whole_file
 
 # Guards: an apostrophe before cells that a spreadsheet would execute ------------------------------
-# Spreadsheets execute any cell that looks like a formula, `=cmd…` for instance. A guarded cell has
-# one more apostrophe at its start; readers remove it. A guarded file has the last column
-# SAFE_COLUMN. In other files, apostrophes belong to the text.
+# Spreadsheets execute any cell that looks like a formula, `=cmd…` for instance. A guard is an
+# apostrophe at the start of such a cell; readers remove it. The last column of a guarded file is
+# SAFE_COLUMN. In files without this column, apostrophes belong to the text.
 
 
 SAFE_COLUMN = "spreadsheet_safe"
@@ -51,12 +51,13 @@ def unguarded(cell: str) -> str:
     return cell[1:] if HAS_GUARD.match(cell) else cell
 
 
-# Cells with these characters are quoted. A reader would remove a byte order mark at the start.
+# Cells with these characters are quoted. One of them is the byte order mark, which a reader would
+# remove at the start of a file.
 QUOTED = re.compile('[",\r\n\ufeff]')
 
 # Delimiters, in order of preference if two fit equally well.
 DELIMITERS = (",", ";", "\t")
-DECIMAL = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")  # a number, which is no column name
+DECIMAL = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")  # a number, which is not a column name
 LOOK_LINES = 50  # lines used to find the delimiter
 
 
@@ -68,7 +69,7 @@ def csv_line(fields: Iterable[str]) -> str:
     line = ",".join(
         '"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field for field in fields
     )
-    # Without quotes, a line with a single empty field would be blank.
+    # A line with a single empty field is quoted. Otherwise, it would be blank.
     return (line or '""') + "\n"
 
 
@@ -79,9 +80,10 @@ def write_csv(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write a CSV file with a header, completely or not at all.
+    """Write a CSV file with a header atomically: completely or not at all.
 
-    If `spreadsheet_safe`, cells are guarded; `read_csv` removes the guards.
+    If `spreadsheet_safe`, cells that a spreadsheet might execute begin with an apostrophe;
+    `read_csv` removes it.
     """
     header = [*columns, SAFE_COLUMN] if spreadsheet_safe else columns
     with whole_file(path) as file:
@@ -96,7 +98,7 @@ def read_csv(
 ) -> list[list[str]]:
     """Return the lines of a CSV file, the header first, without blank lines.
 
-    `is_guarded` means that cells are guarded, as in a file that a review page exports.
+    Pass `is_guarded` if cells have guards but no column says so, as in a review page's export.
     """
     with _opened(Path(path), delimiter, is_guarded=is_guarded) as lines:
         return [line for line in lines if line]
@@ -110,10 +112,10 @@ def csv_columns(
 ) -> dict[str, NDArray[Any]]:
     r"""Return the columns of a CSV file, whose first line names them.
 
-    Columns for which `is_text(name)` is true are text, by default all. Other columns are numbers:
-    NaN if a cell is empty or "NA". Decimal commas are allowed unless commas separate cells. If such
-    a column has words, it is None in every row. With `has_header`, names in the first line may be
-    numbers.
+    Columns for which `is_text(name)` is true are text; by default, all columns are text. Other
+    columns are numbers; a cell that is empty or "NA" is NaN. Decimal commas are allowed unless
+    commas separate cells. If a numeric column contains words, it is None in every row. With
+    `has_header`, names in the first line may be numbers.
 
     Examples
     --------
@@ -156,8 +158,9 @@ def csv_header(path: Path) -> list[str]:
 def find_delimiter(path: Path) -> str:
     """Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
-    It separates the names in the header. If there are two candidates, it is the tab in a `.tsv`
-    file, else the delimiter with as many cells in the first lines as in the header.
+    It separates the names in the header. If there are two candidates, the tab is chosen in a `.tsv`
+    file. In other files, it is the delimiter with as many cells in the first lines as in the
+    header.
     """
     found = {}
     for delimiter in DELIMITERS:
@@ -196,7 +199,7 @@ def _opened(
 
 
 def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterator[list[str]]:
-    """Yield the lines of a file; remove guards if it is guarded."""
+    """Yield the lines of a file; remove the guards of a guarded file."""
     is_safe = False
     for number, line in enumerate(reader):
         is_safe = is_safe or (number == 0 and not is_guarded and line[-1:] == [SAFE_COLUMN])
@@ -206,7 +209,7 @@ def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterat
 
 def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iterator[list[str]]:
     """Yield the cells of each row."""
-    # A blank line is an empty cell of a file with one column; in other files it is skipped.
+    # If a file has one column, a blank line is an empty cell. In other files, it is skipped.
     rows = filter(None, (line or [""] * (len(header) == 1) for line in lines))
     for row, cells in enumerate(rows):
         if len(cells) != len(header):
@@ -233,19 +236,19 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
 
 
 # Numeric columns from cells of text that are read row by row --------------------------------------
-# An empty cell or "NA" is a missing number. A column with a cell that is not a number has words,
-# and is no feature. If most cells of such a column are numbers, an error asks the user.
+# An empty cell or "NA" is a missing number. If another cell is not a number, the column contains
+# words and is not a feature. If most cells of such a column are numbers, an error asks the user.
 
 
 TRUTH = {"true": 1.0, "false": 0.0}  # truth values in files of data frames
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
-# After this many words and no number, other cells of a column are not read.
+# If a column has this many words and no number, its other cells are not read.
 WORDS = 100
 
 
 class NumberCells:
-    """The cells of one column that were read so far."""
+    """The numbers of one column, parsed cell by cell from text."""
 
     def __init__(self, place: str, *, decimal_comma: bool) -> None:
         self.place = place  # for error messages
@@ -255,7 +258,7 @@ class NumberCells:
         self.is_words = False  # whether the column has words: later cells are not read
         self.first_word = ""  # first word, with its row
         self.first_truth = ""  # the first cell that is true or false, with its row
-        # Kinds of cells with a comma: whether the comma may separate thousands.
+        # Whether the comma of a cell may separate thousands, for each cell with a comma.
         self.may_be_thousands: set[bool] = set()
 
     def number(self, cell: str) -> float:

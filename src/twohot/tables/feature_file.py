@@ -8,8 +8,8 @@
 
 Without "id_bytes" the id of a row is its position, as in all files of format version 1.
 
-Features are memory-mapped when read, and written block by block. The same table gives the same
-bytes: the file contains no time, machine or path unless the table has it.
+Features are memory-mapped when read, and written block by block. Equal tables give equal bytes: the
+file contains no time, machine or path except those in the table.
 """
 
 import json
@@ -65,7 +65,7 @@ class StreamedTensor:
 
     dtype: np.dtype[Any]  # one of DTYPES
     shape: tuple[int, ...]
-    blocks: Callable[[], Iterable[NDArray[Any]]]  # its numbers in order, C-contiguous
+    blocks: Callable[[], Iterable[NDArray[Any]]]  # blocks of its numbers in order, C-contiguous
 
 
 def streamed(array: NDArray[Any], dtype: np.dtype[Any]) -> StreamedTensor:
@@ -100,7 +100,7 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a feature file.")
-    path.open("rb").close()  # safetensors reports an unreadable file as missing
+    path.open("rb").close()  # safetensors would report an unreadable file as missing
     try:
         # safetensors checks that the tensors fill the file without gaps or overlaps.
         with safe_open(path, framework="numpy") as file:
@@ -112,7 +112,7 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     data = 8 + int.from_bytes(content[:8].tobytes(), "little")
     tensors = {}
     for name, entry in json.loads(content[8:data].tobytes()).items():
-        # Metadata may have any names, also "dtype".
+        # Metadata may have a key "dtype" too.
         if name != METADATA and entry["dtype"] in DTYPES:
             start, end = entry["data_offsets"]
             flat = content[data + start : data + end].view(DTYPES[entry["dtype"]])
@@ -124,7 +124,7 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
 # string i = text[offsets[i] : offsets[i + 1]], in UTF-8
 
 
-# Bytes of a path that are not UTF-8 are surrogates in Python; this handler keeps them.
+# Python represents bytes of a path that are not UTF-8 as surrogates; this handler keeps them.
 ENCODING_ERRORS = "surrogateescape"
 
 
@@ -145,7 +145,7 @@ class Items(Sequence[str]):
 
     @classmethod
     def encode(cls, strings: Iterable[str]) -> "Items":
-        """Return strings as two arrays; `Items` stay unchanged."""
+        """Return strings as `Items`; strings that are already `Items` stay unchanged."""
         if isinstance(strings, Items):
             return strings
         encoded = []
@@ -185,7 +185,7 @@ BLOCK_BYTES = 2**24
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlocks:
-    """Features from an iterator of blocks, as the `features` of a table that is written.
+    """Features from an iterator of blocks; pass them as `features` of a table to write.
 
     Examples
     --------
@@ -235,14 +235,14 @@ NAMES = ("classes", "superclass_names", "split_names")
 
 
 def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
-    """Write a feature file, completely or not at all.
+    """Write a feature file atomically: completely or not at all.
 
     Parameters
     ----------
     path : path
         The file to write; its name usually ends in ".features".
     table : FeatureTable
-        Its features may be a `FeatureBlocks`; they are never in memory as a whole.
+        Its features may be `FeatureBlocks`, which are never in memory as a whole.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def _description(table: FeatureTable) -> str:
 
 
 def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureTable:
-    """Return the table of a header and its tensors; invalid ones may raise any error."""
+    """Return the table of a header and its tensors; invalid input may raise any error."""
     features = tensors["features"]
     _stored_dtype(features)
     # Codes and items stay memory-mapped too, but as plain arrays.

@@ -1,7 +1,7 @@
 """The file formats of tables.
 
-To add a format, write a module that reads it and add a record to FORMATS, from which all messages
-and helps list the endings.
+To add a format, write a module that reads it, and add a record to FORMATS. All messages and help
+texts list the endings from FORMATS.
 """
 
 import os
@@ -34,7 +34,7 @@ Source: TypeAlias = tuple[Columns, ColumnChoice, Columns]
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """Readers for the files with one ending; None for uses that the format does not support."""
+    """The readers for files with one ending; None for a use that the format does not support."""
 
     columns: Callable[[Path, ColumnChoice], Source] | None = None  # None: a feature file
     header: Callable[[Path], dict[str, bool]] | None = None  # see `table_header`
@@ -85,14 +85,14 @@ def listed_endings(is_meant: Callable[[Format], object]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-# Endings of files with features, with labels, and of those that can be copied with other labels.
+# Endings of files with features, of files with labels, and of files whose labels can be replaced.
 FEATURE_ENDINGS = ", ".join(FORMATS)
 LABEL_ENDINGS = listed_endings(lambda each: each.cells)
 CORRECTABLE_ENDINGS = listed_endings(lambda each: each.is_correctable)
 
 
 def format_of(path: Path) -> Format | None:
-    """Return the format of a file by its ending; None for another ending."""
+    """Return the format of a file by its ending; None for an unknown ending."""
     return FORMATS.get(path.suffix.lower())
 
 
@@ -141,7 +141,7 @@ def table_header(sources: Sequence[Path]) -> dict[str, bool]:
 
 
 def file_cells(source: str | os.PathLike[str]) -> Columns:
-    """Return the columns of a label file or a list of items, with unchanged cells.
+    """Return the columns of a label file or a list of items; cells are not converted.
 
     A file with an unknown ending is read as a CSV file.
     """

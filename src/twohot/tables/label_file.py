@@ -1,8 +1,8 @@
 """Join labels to features: labels from an array, or from a label file.
 
 A label file is joined to the features by row ids, in any order. Rows that it does not list keep
-their label, if any. Its column of ids has the name of the features' id column, or is "id", as in
-the files of an audit. A column "row" contains positions. Features without ids, such as a plain
+their label, if any. The column of ids has the name of the features' id column, or the name "id", as
+in the files of an audit. A column "row" contains positions. Features without ids, such as a plain
 array, get the ids of the label file. A label file without ids has one line per row, in order,
 including rows that were skipped in the extraction.
 """
@@ -56,7 +56,7 @@ class JoinedLabels:
 class _LabelFile:
     """The labels that a user passed, with other columns of their file."""
 
-    origin: str  # for errors
+    origin: str  # its name in errors
     columns: Columns
     is_file: bool
 
@@ -72,13 +72,13 @@ def join_labels(
 ) -> JoinedLabels:
     """Return labels in the order of the features.
 
-    `skipped` are the ids of the user's rows that the features lack. `own` returns the labels of
-    the features, from their column `own_name`; a label file may use this name too.
+    `skipped` has the ids of the user's rows that are missing in the features. `own` returns the
+    labels stored with the features, in their column `own_name`; a label file may use this name too.
     """
     _check_order(labels, ids)
     file = _opened(labels)
     columns = file.columns
-    # If there is one column, it has the labels.
+    # A single column contains the labels.
     usual = tuple(columns)
     if len(columns) > 1:
         usual = tuple(dict.fromkeys(filter(None, [*LABELS, own_name])))
@@ -89,7 +89,7 @@ def join_labels(
         problem = f"{file.origin} has the columns {first_few(columns)}"
         raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
     if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
-        roles = replace(roles, item=None)  # a file of an audit without items has "row"
+        roles = replace(roles, item=None)  # audit files without items have "row"
     places, ids = _places(file, roles, ids, skipped)
     found = {}
     for name in (label, roles.true_label, roles.split, roles.item, roles.group):
@@ -132,13 +132,13 @@ def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
 
 
 def _is_reordered(found: Iterable[Any], expected: Iterable[Any]) -> bool:
-    """Return whether cells have the expected values in another order."""
+    """Return whether cells are the expected values in another order."""
     theirs, ours = list(map(as_text, found)), list(map(as_text, expected))
     return theirs != ours and sorted(theirs) == sorted(ours)
 
 
 def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the chosen columns that are not in the features; ids may be in both files."""
+    """Return the columns to look for in a label file; the id column may be in both files."""
     chosen = ("true_label", "split", "item", "group")
     there = [name for name in chosen if getattr(choice, name) in columns]
     return replace(choice, **dict.fromkeys(there))
@@ -151,7 +151,7 @@ def with_labels(
     found: dict[str, Any] = {"label": joined.roles.label}
     for role in ("true_label", "split", "item", "group"):
         ours, theirs = getattr(roles, role), getattr(joined.roles, role)
-        if ours and theirs and role != "item":  # files of an audit have the items too
+        if ours and theirs and role != "item":  # audit files contain the items too
             problem = f"and the features both have a column {theirs!r}"
             raise ArgumentError({"labels": labels}, problem, "rename one.")
         found[role] = ours or theirs
@@ -202,7 +202,7 @@ def _places(
     if known.issuperset(wanted):
         places = ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped)
         rows = places[places >= 0]
-        # A permutation of 0, 1, … may be ids.
+        # A permutation of 0, 1, … may be row positions or ids.
         if len(rows) == len(ids) and np.any(np.diff(rows) < 0):
             problem = f"{file.origin} has the positions of rows as ids {named!r}, in another order"
             advice = f"rename the column to {ROW!r} if it has positions, else pass {{id_column}}."
@@ -249,7 +249,7 @@ def of_feature_file(
         problem = "the source is a feature file, which contains the roles of its columns"
         advice = "remove {classes} and the names of columns."
         raise ArgumentError("", problem, advice, classes=...)
-    # A text that meant no label when the file was written is no class.
+    # A text that meant a missing label when the file was written is not a class.
     new = [text for text in missing_texts(missing) if text not in table.missing]
     if labels is not None:
         new = [text for text in new if text not in {*map(as_text, table.classes)}]
@@ -261,7 +261,7 @@ def of_feature_file(
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
-    """Return a table without the classes whose names mean a missing label.
+    """Return a table without the classes whose names are texts for a missing label.
 
     Texts that meant a missing label when the table was made still mean a missing label.
     """
@@ -322,7 +322,8 @@ def _relabelled(
 def with_used_classes(table: FeatureTable) -> FeatureTable:
     """Return a table without the classes that have neither a given nor a true label.
 
-    Some classes of the features may not occur in the label file. An audit would suggest them.
+    Some classes of the features may not occur in the label file. If they were kept, an audit might
+    suggest them.
     """
     named = table.all_labels
     used = np.bincount(named[named != NO_LABEL], minlength=len(table.classes)) > 0

@@ -30,7 +30,7 @@ from twohot.tables.column_roles import FEATURES, LABELS, ColumnChoice, Columns, 
 # any code.
 
 
-# Kinds of numbers and text that a table can use: other numpy types are not columns.
+# Kinds of numpy types that a table can use: numbers and text.
 KINDS = "biufcSUMm"
 
 
@@ -118,7 +118,7 @@ def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArr
 
 @contextmanager
 def _friendly(path: Path) -> Iterator[None]:
-    """Convert all errors in reading a file to errors that name the file."""
+    """Convert every error while reading a file to an error that names the file."""
     try:
         yield
     except ArgumentError:
@@ -133,8 +133,8 @@ def _friendly(path: Path) -> Iterator[None]:
 def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:
     """Return the columns of an archive, with splits concatenated, and the choice of columns.
 
-    The user may name an array of one split. If the labels are `y_train_human`, then those of the
-    split `test` are `y_test_human`, or `y_test` if that does not exist.
+    The user may name an array of one split. If the user names `y_train_human`, then the labels of
+    the split `test` are `y_test_human`, or else `y_test`.
 
     Examples
     --------

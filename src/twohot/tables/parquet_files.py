@@ -41,10 +41,10 @@ from twohot.tables.column_roles import ColumnChoice, assign_roles, choice_among,
 from twohot.tables.columns import frame_columns, stack_features
 
 SUFFIX = ".parquet"
-# Name of the record in a folder that twohot writes in parts: the run and the number of parts.
+# Name of the record file in a folder of parts; it identifies the run and the number of parts.
 RECORD = "_twohot.json"
-# Bytes of a part, which is read, processed and written as a unit. Row groups of one file are
-# combined up to this size. A larger row group is a part.
+# Size in bytes of a part, which is read, processed and written as a unit. Row groups of one file
+# are combined up to this size. A larger row group is a part of its own.
 PART_BYTES = 2**26
 # Number of first rows that are read to assign roles to the columns.
 HEAD_ROWS = 64
@@ -56,7 +56,7 @@ class ParquetFiles:
 
     filesystems: Sequence[Any]  # of fsspec, one per file
     paths: Sequence[str]
-    footers: Sequence[Any]  # of pyarrow: row groups and schema
+    footers: Sequence[Any]  # pyarrow's metadata: row groups and schema
 
     @cached_property
     def groups(self) -> list[tuple[int, int]]:
@@ -66,13 +66,13 @@ class ParquetFiles:
 
     @cached_property
     def bounds(self) -> IntArray:
-        """(n_groups + 1,) number of the first row of each group, then the number of rows."""
+        """(n_groups + 1,) position of the first row of each group, then the number of rows."""
         sizes = [self.footers[file].row_group(group).num_rows for file, group in self.groups]
         return np.append(0, np.cumsum(np.array(sizes, dtype=np.intp)))
 
     @cached_property
     def parts(self) -> list[range]:
-        """Parts in order: ranges of row groups that are read together; each row group is in one."""
+        """Parts in order: ranges of row groups that are read together, which cover all groups."""
         found: list[range] = []
         file_before, n_bytes = -1, 0
         for number, (file, group) in enumerate(self.groups):
@@ -88,7 +88,7 @@ class ParquetFiles:
     def digest(self) -> str:
         """Return a digest of the rows, from footers and from file versions (size, time or tag).
 
-        Footers alone are not enough, because they may stay equal if rows are reordered.
+        Footers are not enough, because they may stay equal after rows are reordered.
         """
         known = hashlib.sha256()
         files = zip(self.filesystems, self.paths, self.footers, strict=True)
@@ -101,11 +101,11 @@ class ParquetFiles:
 
     @property
     def schema(self) -> Any:
-        """The schema of the columns, of pyarrow."""
+        """The columns and their types, as a pyarrow schema."""
         return self.footers[0].schema.to_arrow_schema()
 
     def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
-        """Return a part, or some of its columns, as a pyarrow table."""
+        """Return the rows of a part as a pyarrow table; `columns` selects columns."""
         tables = (self.read_group(each, columns) for each in self.parts[number])
         return _load("pyarrow").concat_tables(tables)
 
@@ -145,7 +145,7 @@ class ParquetFiles:
 
     @contextmanager
     def _opened(self, file: int) -> Iterator[Any]:
-        """Open a file; an error about its content names it."""
+        """Open a file; errors about its content name the file."""
         path, footer = self.paths[file], self.footers[file]
         with (
             _parquet_file(self.filesystems[file], path, footer) as stored,
@@ -159,7 +159,7 @@ def _load(module: str) -> Any:
 
 
 def open_files(sources: Sequence[Any]) -> ParquetFiles:
-    """Return the Parquet files of some paths; raise unless all have the same columns."""
+    """Return the Parquet files of these paths; raise unless all have the same columns."""
     _load("pyarrow.parquet")
     filesystems, paths, footers = [], [], []
     for filesystem, path in chain.from_iterable(_files_of(as_url(source)) for source in sources):
@@ -172,7 +172,7 @@ def open_files(sources: Sequence[Any]) -> ParquetFiles:
 
 
 def parquet_columns(sources: Sequence[Any]) -> dict[str, NDArray[Any]]:
-    """Return all columns of some Parquet files, in memory."""
+    """Read all columns of these Parquet files into memory."""
     return frame_columns(open_files(sources).read_columns())
 
 
@@ -238,7 +238,7 @@ def _version_of(filesystem: Any, path: str) -> list[Any]:
     """Return the attributes of a file that change with its content, such as size and time."""
     said = filesystem.info(path)
     version = [said.get(name) for name in ("size", "ETag", "etag")]
-    with suppress(NotImplementedError):  # a web server, for instance, may report none
+    with suppress(NotImplementedError):  # a web server may report no version
         version.append(filesystem.modified(path).isoformat())
     return version
 
@@ -267,9 +267,9 @@ def _named(path: str, problem: str) -> Iterator[None]:
 
 @contextmanager
 def _reached(path: str) -> Iterator[None]:
-    """Convert errors in reaching a file to errors that name it; local errors already do.
+    """Convert errors of remote file systems to errors that name the file.
 
-    Clients of object stores may raise errors that are no OSErrors.
+    Local errors already name it. Clients of object stores may raise errors that are not OSErrors.
     """
     try:
         yield
@@ -306,10 +306,10 @@ def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
 
 
 class ParquetFeatures(PartedRows):
-    """Features in a column of lists, or in many numeric columns; parts are row groups.
+    """Features of Parquet files, read part by part when needed.
 
-    `columns` are the column of lists, or the numeric columns; `dtype` is the precision of the rows
-    as they are read.
+    `columns` names the column of lists, or the numeric columns. `dtype` is the type of the rows
+    that are read.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class ParquetFeatures(PartedRows):
         self.files = files
         self.columns = tuple(columns)
         self._decoded = np.zeros(self.n_parts, dtype=bool)  # whether a part is in the scratch file
-        self._scratch: IO[bytes] | None = None  # the scratch file, which has no name
+        self._scratch: IO[bytes] | None = None  # the scratch file, a temporary file without a name
         self._turn = Lock()  # lock for the position in the scratch file
 
     def read_part(self, number: int) -> NDArray[Any]:
@@ -356,7 +356,7 @@ class ParquetFeatures(PartedRows):
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        # The scratch file is not sent: another process makes its own.
+        # The scratch file is not pickled: another process makes its own.
         forgotten = {"_decoded": np.zeros(self.n_parts, dtype=bool), "_scratch": None}
         return super().__getstate__() | forgotten | {"_turn": None}
 
@@ -400,7 +400,7 @@ def parquet_parts(
 ) -> tuple[dict[str, Any], ColumnChoice]:
     """Return the columns of Parquet files; features are one matrix that is read in parts.
 
-    Also return the choice of columns, with the name of that matrix.
+    Also return the choice of columns, which names this matrix as the feature column.
     """
     files = open_files(sources)
     head = frame_columns(files.head())

@@ -1,4 +1,4 @@
-"""Write a folder of Parquet files, one per part of a source; an interrupted run can resume.
+"""Write a folder of Parquet files, one per part of the input; an interrupted run can resume.
 
     _twohot.json        the record of the run, and the number of parts; written first
     part-00000.parquet  the rows of a part; a file exists only when it is complete
@@ -46,13 +46,13 @@ from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 PART = re.compile(rf"part-\d{{5,}}{re.escape(SUFFIX)}")
-# Number of queued parts per thread of the workers, so that no thread is idle.
+# Number of queued parts per worker thread, so that no thread is idle.
 AHEAD = 2
 
 
 @dataclass(frozen=True)
 class PartFolder:
-    """A folder that contains one file per part."""
+    """A folder with one output file per part, some of which may not be written yet."""
 
     url: str
     n_parts: int
@@ -73,9 +73,9 @@ def begin_parts(
 ) -> PartFolder:
     """Return a folder for the parts of a run; an unfinished folder of the same run is reused.
 
-    The folder is any path that fsspec writes. `about` is JSON that identifies the run, besides the
-    version of twohot. With `force`, parts of another run are replaced. Errors name the folder by
-    the argument `name`.
+    The folder is any path that fsspec writes. `about` is JSON that identifies the run, together
+    with the version of twohot. With `force`, parts of another run are replaced. Errors name the
+    folder by the argument `name`.
     """
     check_parts(folder, about, n_parts, force=force, name=name)
     filesystem, path = file_system(as_url(folder))
@@ -162,20 +162,20 @@ def write_parts(
 
 
 def parts_in_words(folder: PartFolder, n_written: int) -> str:
-    """Return text on the number of parts, and on how many existed before."""
+    """Return a text with the number of parts, and how many existed before."""
     before = folder.n_parts - n_written
     there = f", {before} of them already there" if before else ""
     return f"{counted(folder.n_parts, 'part')}{there}"
 
 
 def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
-    """Return the record of a run as JSON types, as reading it returns."""
+    """Return the record of a run as JSON types, equal to the record read from a file."""
     record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
     return dict(json.loads(json.dumps(record)))
 
 
 def _content(folder: Any) -> tuple[Any, str, list[str]]:
-    """Return the file system of a folder, its path there, and its names that are not hidden."""
+    """Return the file system of a folder, its path there, and the names of visible files."""
     filesystem, path = file_system(as_url(folder))
     if not filesystem.isdir(path):
         return filesystem, path, []
@@ -184,7 +184,7 @@ def _content(folder: Any) -> tuple[Any, str, list[str]]:
     return filesystem, path, sorted(name for name in names if not name.startswith("."))
 
 
-# Rows of a table, divided as the parts of its source; results are written in the same parts -------
+# Rows of a table, divided into the parts of its source; results are written in these parts -------
 # A part is some row groups of one Parquet file, or a block of rows of any other source. Parts do
 # not depend on which rows of the source are used, so a part may be empty.
 
@@ -203,15 +203,15 @@ class SourceParts:
 
     @property
     def n_parts(self) -> int:
-        """Number of parts."""
+        """Number of parts, including parts without selected rows."""
         return len(self.bounds) - 1
 
     def places(self, number: int) -> slice:
-        """Return the positions of a part's rows among the selected rows."""
+        """Return the positions of a part's selected rows, counted among all selected rows."""
         return slice(int(self.bounds[number]), int(self.bounds[number + 1]))
 
     def stored_rows(self, number: int) -> IntArray:
-        """Return the positions of a part's rows in the source."""
+        """Return the positions of a part's selected rows, counted among all rows of the source."""
         return self.index[self.places(number)]
 
     def digest(self) -> str:
@@ -228,9 +228,10 @@ class SourceParts:
 
 
 def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
-    """Return the rows of a table, divided as the parts of their source.
+    """Return the rows of a table, divided into the parts of their source.
 
-    There are at least `n_least` parts, unless there are fewer row groups, which are not divided.
+    There are at least `n_least` parts. If the source has fewer row groups, each row group is a
+    part, because row groups are not divided.
     """
     selected = isinstance(features, SelectedRows)
     stored = features.X if selected else features
@@ -246,7 +247,7 @@ def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
 
 
 def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
-    """Return the digests that identify a table: of its columns, its rows, and their names."""
+    """Return digests that identify a table: of its columns, its rows, and their ids and items."""
     return {
         "columns": table.columns_in_words,
         "source": parts.digest(),
@@ -282,9 +283,9 @@ def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
 def as_dask(features: Matrix, *, n_workers: int = 1, parts: SourceParts | None = None) -> Any:
     """Return features as a Dask array with one chunk per part of their source.
 
-    Workers read memory-mapped features and Parquet files when needed. All workers must have access
-    to their paths. Other features are sent. Without `parts`, there is at least one chunk per
-    worker, but a row group of a Parquet file is never divided.
+    Workers read memory-mapped features and Parquet files when needed, so all workers must have
+    access to these paths. Features in memory are sent to the workers. Without `parts`, there is at
+    least one chunk per worker, but a row group of a Parquet file is never divided.
     """
     dask = load_extra("dask", "dask", "clusters")
     array = load_extra("dask.array", "dask", "clusters")
@@ -304,7 +305,7 @@ def features_opener(stored: Matrix) -> Callable[[], Matrix]:
     """Return a function that opens the stored rows of a source in any process."""
     mapped = mapped_file(stored)
     if isinstance(stored, np.memmap) and mapped and stored.size and min(stored.strides) > 0:
-        # A map begins at a multiple of the granularity, before the offset that was asked for.
+        # A memory map begins at a multiple of the granularity, at or before the requested offset.
         start = stored.offset - stored.offset % mmap.ALLOCATIONGRANULARITY
         place = stored.filename, start + place_in_map(mapped, stored)
         return partial(open_mapped, *place, stored.dtype, stored.shape, stored.strides)

@@ -54,10 +54,10 @@ def read_table(
         role: neither ids nor an index. A folder of Parquet files, a list of such paths, a URL that
         fsspec reads and a large Parquet file are read in parts: features stay in the files.
     labels : array, list, series or path, optional
-        Labels that are not in `source`; they replace those in it. One label per row, or a
-        label file: `.csv` (the first line has the column names), `.parquet` or `.npy`. Required for
-        `.npy` sources. Label files are joined by their column of ids, and rows that are not listed
-        keep their label. A pandas series must have the index of the data frame.
+        Labels to use instead of those in `source`: one label per row, or a label file: `.csv` (the
+        first line has the column names), `.parquet` or `.npy`. Required for `.npy` sources. Label
+        files are joined by their column of ids, and rows that are not listed keep their label. A
+        pandas series must have the index of the data frame.
     label_column : str, optional
         Column of the labels; by default "label", "labels", "y", "target" or "class", and in a label
         file also the name of the features' label column.
@@ -80,7 +80,8 @@ def read_table(
         else the labels that occur: numbers by value, then text.
     missing : collection of str
         Texts that mean a missing label, "NA" for instance. None, NaN, null and blank text always
-        do, and so do, in a feature file, the texts passed when it was made.
+        mean a missing label. So do, for a feature file, the texts that were passed when the file
+        was made.
     labelled : bool, default=True
         Whether labels are required. If False, a table without labels has -1 in every row.
 
@@ -88,7 +89,7 @@ def read_table(
     -------
     FeatureTable
         Features are copied only if the format requires it; those of a feature file are
-        memory-mapped. Its `notes` list columns that may have become features by mistake.
+        memory-mapped. Its `notes` list columns that may have been read as features by mistake.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def _table(
         return of_feature_file(found, labels, choice, missing, classes=classes)
     columns, own, about = found
     named = about.get("classes") if classes is None else _class_names(classes)
-    # If there is a label file, each column that the user named may be in one of the two files.
+    # If there is a label file, each column that the user named may be in either file.
     roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
     features = stack_features(columns, roles.features)
     ids = _row_ids(source, columns, roles, len(features))
@@ -180,7 +181,7 @@ def _table(
         )
     # Features in a column of lists have no names.
     names = list(roles.features) if columns[roles.features[0]].ndim == 1 else []
-    # No note if the user named the features.
+    # If the user named the features, there is no note on unusual columns.
     note = stray_note(names, features) if names and choice.features is None else ""
     about_columns = {
         "read_from": Path(source).name if isinstance(source, str | os.PathLike) else "",

@@ -1,9 +1,9 @@
 """Row ids, which identify rows in all files, from the user's file to the corrected file.
 
-An id is the text of the user's id column, else the position of the row in the file (from 0,
-without the header), or the path of an image below its folder. If a row is left out, because it
-could not be read for instance, the ids of the others do not change. Values are joined to rows by
-ids, never by order.
+An id is the text in the user's id column. Without such a column, it is the position of the row in
+the file (from 0, without the header). The id of an image is its path below the folder. If a row is
+left out (it could not be read, for instance), the ids of other rows do not change. Values are
+joined to rows by ids, never by order.
 """
 
 from collections import Counter
@@ -105,7 +105,7 @@ class RowIds:
         return RowIds(taken, self.kind, self.column)
 
     def cells(self, rows: slice) -> Any:
-        """Return the ids of some rows as numbers if possible, else as text, for typed columns."""
+        """Return the ids of some rows for a typed column: as numbers if possible, else as text."""
         values = self.values[rows]
         if self.kind == POSITION:
             return np.asarray(values, dtype=np.int64)
@@ -121,8 +121,8 @@ class RowIds:
         Raises
         ------
         ArgumentError
-            Lists the ids of `origin` that no row has, those that occur in it twice, and those that
-            two rows share.
+            The message lists the invalid ids: ids in `origin` without a row, ids twice in `origin`,
+            or ids that two rows share.
         """
         listed = list(wanted)
         place = {text: row for row, text in enumerate(self)}

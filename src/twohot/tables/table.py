@@ -33,7 +33,7 @@ from twohot.base import (
 from twohot.rows import GatheredRows, SelectedRows
 from twohot.tables.row_ids import RowIds
 
-ALL_ROWS = "all"  # name that selects the rows of all splits
+ALL_ROWS = "all"  # name of a split that selects all rows
 TRAINING = "train"  # the default split
 # Default of `ids`: the positions of the rows.
 POSITIONS = RowIds(())
@@ -43,9 +43,9 @@ POSITIONS = RowIds(())
 class FeatureTable:
     """Features and labels of the same rows.
 
-    `labels` are the given labels, which are used for training and may be wrong. Labels known to be
-    right, because noise was added on purpose or a person checked them, are in `true_labels`, which
-    are only used on request.
+    `labels` are the given labels, which are used for training and may be wrong. `true_labels` are
+    labels known to be right, because noise was added on purpose or a person checked them. They are
+    only used on request.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class FeatureTable:
         return f"<FeatureTable: {size}, {classes}{rest}>"
 
     def __post_init__(self) -> None:
-        """Raise if the parts have different numbers of rows or classes."""
+        """Raise if the fields have different numbers of rows or classes."""
         if len(self.features.shape) != 2:
             advice = "pass one row of features per sample, in two dimensions."
             raise ArgumentError("features", f"has shape {tuple(self.features.shape)}", advice)
@@ -119,7 +119,7 @@ class FeatureTable:
 
     @property
     def columns_in_words(self) -> str:
-        """Text on the roles of the columns in the user's table; empty if unknown."""
+        """The roles of the columns in the user's table, as text; empty if unknown."""
         words = str(self.provenance.get("columns") or f"id: {self.ids.in_words()}")
         if words.startswith("features: "):
             return words
@@ -188,13 +188,13 @@ class FeatureTable:
 
     @property
     def spellings(self) -> dict[str, str]:
-        """Merged spellings: from each spelling in the data to its class."""
+        """The class of each spelling that was merged, for instance {'Cat': 'cat'}."""
         return dict(self.provenance.get("spellings", {}))
 
     def merge_spellings(self) -> "FeatureTable":
         """Return the table with one class for labels that differ only in spelling.
 
-        The most frequent spelling is kept; at equal frequency, the first in order.
+        The most frequent spelling is kept. If two are equally frequent, the first in order is kept.
 
         Examples
         --------
@@ -225,9 +225,10 @@ class FeatureTable:
     def with_classes(
         self, is_kept: NDArray[np.bool_], merged_into: IntArray | None = None
     ) -> "FeatureTable":
-        """Return the table with some of its classes; labels of the others become none.
+        """Return the table with some of its classes; other labels are removed or merged.
 
-        If `merged_into` (n_classes,) is given, they become the label of the class in it.
+        `is_kept` (n_classes,) selects the classes. Labels of other classes become missing. If
+        `merged_into` (n_classes,) is given, they become the class at this position instead.
         """
         place = np.where(is_kept, np.cumsum(is_kept) - 1, NO_LABEL)
         if merged_into is not None:
@@ -245,8 +246,8 @@ class FeatureTable:
     def take(self, rows: ArrayLike) -> "FeatureTable":
         """Return the table of some rows: a mask, or positions in any order.
 
-        Features are not copied. Consecutive rows are a view of the same array or memory map; other
-        rows, and those of a source that is read in parts, are gathered when they are read.
+        Features are not copied. Consecutive rows are a view of the same array or memory map. Other
+        rows, and rows of a source that is read in parts, are gathered when they are used.
         """
         # An empty list would become an array of floats.
         chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
@@ -264,7 +265,7 @@ class FeatureTable:
         return replace(self, features=features, items=items, ids=ids, **taken)
 
 
-# Labels of a table, coded by the names of its classes ---------------------------------------------
+# Labels of a table as positions in its classes ----------------------------------------------------
 
 
 def code_by_name(
@@ -275,12 +276,12 @@ def code_by_name(
     missing: Collection[str] = (),
     extend: bool = False,
 ) -> Labels:
-    """Return labels with text as classes, whatever their type; otherwise like `code_labels`.
+    """Return coded labels, like `code_labels`, but with class names as text.
 
-    If no class in `classes` is named by a whole number, whole numbers are positions in the classes,
-    and -1 means no label. This includes texts of whole numbers, as in a CSV file. If `extend`, an
-    unknown name becomes a new class after the others. If all labels are unknown, an error is
-    raised, because the labels probably belong to other rows.
+    If no class in `classes` has a whole number as its name, then labels that are whole numbers are
+    positions in `classes`, and -1 means no label. This includes whole numbers written as text, as
+    in a CSV file. If `extend`, an unknown name becomes a new class after the others. If all labels
+    are unknown, an error is raised, because the labels probably belong to other rows.
 
     Examples
     --------
@@ -316,7 +317,7 @@ def code_given_and_true(
     missing: Collection[str] = (),
     extend: bool = False,
 ) -> tuple[Labels, Labels | None]:
-    """Return the given labels, and the true ones if the column exists, with the same classes."""
+    """Return the given labels and, if their column exists, the true labels, with equal classes."""
     how: dict[str, Any] = {"missing": missing, "extend": extend}
     names = [name for name in (label, true_label) if name is not None]
     if missing:
@@ -337,7 +338,7 @@ def code_given_and_true(
 
 
 def warn_of_unused(missing: Iterable[str], labels: Iterable[object], label: str) -> None:
-    """Warn of texts in `missing` that do not occur in a column; they may be misspelt."""
+    """Warn of texts in `missing` that do not occur in a column of labels: they may be misspelt."""
     there = {as_text(cell) for cell in labels if not is_missing(cell)}
     unused = [text for text in missing if text not in there]
     if unused:

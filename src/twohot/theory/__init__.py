@@ -1,9 +1,9 @@
 """Closed forms for every round of self-distillation, their guarantees and their limits.
 
-The functions need only a few numbers, no data. They return the outputs of a round, the rounds until
-every training label is right, the tolerated noise, the penalty to choose, and the error of the
-linear theory relative to the exact softmax. `docs/theory.md` lists the function that computes each
-formula of the paper.
+The functions need a few numbers that describe a dataset, not the dataset itself. They return the
+outputs of a round, the number of rounds until every training prediction is right, the tolerated
+noise rate, and the penalty to choose. They also return the error of the linear theory relative to
+the exact softmax. `docs/theory.md` lists the function that computes each formula of the paper.
 Theorem 4.1 is in `theorem_4_1`, Theorem 5.1 in `partial_labels`.
 """
 

@@ -57,7 +57,7 @@ def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatA
 
 
 def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-    """Return the outputs of a round on the training samples, by solves with the Gram matrix.
+    """Return the outputs of a round on the training samples, from their Gram matrix.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
     deviations = rows - 1 / n_classes
     for _ in range(checks.round_count(n_rounds)):
-        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹, but only the product is accurate for small outputs.
+        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹, but only the left one is accurate for small outputs.
         deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
     return np.asarray(1 / n_classes + deviations)
 
@@ -95,9 +95,9 @@ def sample_coefficients(
 ) -> FloatArray:
     """Return the coefficients α of a fitted round, coef = αᵀ features (eq. 3).
 
-    They follow from targets and outputs, α = (targets - outputs) / (n_samples * l2), for the exact
-    softmax and for its linearisation. A temperature τ, with the loss scaled by τ², changes no
-    output and multiplies the coefficients by τ (appendix on temperature).
+    For the exact softmax and for its linearisation, α = (targets - outputs) / (n_samples * l2). A
+    softmax temperature τ, with the loss scaled by τ², leaves the outputs unchanged and multiplies
+    the coefficients by τ (appendix on temperature).
 
     Examples
     --------
@@ -114,7 +114,7 @@ def sample_coefficients(
 
 @dataclass(frozen=True, eq=False)
 class LabelAveraging:
-    """Label averaging of one dataset, diagonalised once for all penalties and rounds.
+    """Label averaging of one dataset, from one eigendecomposition for all penalties and rounds.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class LabelAveraging:
     [[0.881, 0.119]]
     """
 
-    eigenvalues: FloatArray  # (rank,) of the Gram matrix, largest first
+    eigenvalues: FloatArray  # (rank,) eigenvalues of the Gram matrix, largest first
     eigenvectors: FloatArray  # (n_samples, rank)
     directions: FloatArray | None  # (n_features, rank) features @ directions = √λ eigenvectors
 
@@ -158,9 +158,10 @@ class LabelAveraging:
         return np.asarray(deviations + 1 / deviations.shape[1])
 
     def deviations(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-        """Return outputs minus 1/n_classes; in late rounds, predict labels from these.
+        """Return outputs minus 1/n_classes; predict the labels of late rounds from them.
 
-        After enough rounds outputs are uniform up to rounding; deviations keep full precision.
+        After many rounds, outputs equal 1/n_classes up to rounding, but deviations keep full
+        precision.
         """
         rows, ridge = self._rows_and_ridge(targets, l2)
         given: FloatArray = rows - 1 / rows.shape[1]
@@ -210,12 +211,12 @@ EIGEN_ERROR = 8 * float(np.finfo(np.float64).eps)
 
 
 class ClassReduction:
-    """Label averaging between class means, at a cost independent of n.
+    """Label averaging between class means, at a cost independent of the number of samples n.
 
-    Means of class targets M (n_classes, n_labels) become Fᵗ(M - 1/K) + 1/K with
-    F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the symmetric class Gram matrix
-    B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). The deviation of a sample's
-    target from its class mean is multiplied by f(δ_a) in each round.
+    A round replaces the mean targets of the classes, M (n_classes, n_labels). After t rounds they
+    are Fᵗ(M - 1/K) + 1/K with F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the
+    symmetric class Gram matrix B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z).
+    The deviation of a sample's target from its class mean is multiplied by f(δ_a) in each round.
 
     Examples
     --------
@@ -235,8 +236,8 @@ class ClassReduction:
         self.root = np.sqrt(model.class_sizes)
         self._correlation = model.correlation
         values, self.vectors = np.linalg.eigh(model.class_gram())
-        # Error of the eigenvalues. Smaller eigenvalues are set to zero. Otherwise, at small ridges,
-        # rounding errors of a singular correlation would have the effect of a class mean.
+        # Rounding error of the eigenvalues. Smaller eigenvalues are set to zero. Otherwise, at a
+        # small ridge, the rounding error of a zero eigenvalue would act like a real class mean.
         self.error = EIGEN_ERROR * values.size * float(np.abs(values).max())
         self.values = np.where(values > self.error, values, 0.0)
 
@@ -247,7 +248,7 @@ class ClassReduction:
         return self.filtered(factors, deviations)
 
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Return (Fᵗ - diag(f_aᵗ)) deviations: class means minus the part from single labels.
+        """Return (Fᵗ - diag(f_aᵗ)) deviations: class means minus the part due to each own label.
 
         At a small ridge both parts are nearly equal. So the difference is computed from eigenvalues
         and δ_a, without cancellation.
@@ -260,17 +261,18 @@ class ClassReduction:
         return self.filtered(-np.sign(self.values - own) * kept * lost, deviations)
 
     def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
-        """Return the deviations for an unseen sample of each class, given those of the targets.
+        """Return the output deviations of unseen samples per class, from the targets' deviations.
 
-        They are W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x. These means are nearly equal, so the difference is computed
-        in the eigenbasis, where (1 - f)/x = 1/(x + λ) has no cancellation.
+        They are W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x. Here x is the ridge, W the correlation, n the class sizes
+        and Ȳ the class means. Successive means are nearly equal, so the difference is computed in
+        the eigenbasis, where (1 - f)/x = 1/(x + λ) has no cancellation.
         """
         before = self.class_means(deviations, n_rounds=checks.round_count(n_rounds, 1) - 1)
         change = self.filtered(1 / (self.ridge + self.values), before)
         return self._correlation @ (self.root[:, None] ** 2 * change)
 
     def filtered(self, factors: FloatArray, deviations: ArrayLike) -> FloatArray:
-        """Multiply eigendirections by factors (n_classes,), or (n_classes, n_classes) by class."""
+        """Scale the eigencomponents by factors, (n_classes,) or (n_classes, n_classes)."""
         rows = checks.real_array(deviations, "deviations", ndim=2)
         if len(rows) != len(self.own):
             raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")

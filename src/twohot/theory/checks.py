@@ -1,4 +1,4 @@
-"""Validation of the theory's arguments: matrices, levels of correlation, class sizes.
+"""Check the arguments of the theory's functions: matrices, correlations and class sizes.
 
 Each check returns its input as the array or number that the formulas use.
 """
@@ -55,7 +55,7 @@ def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floa
 
 
 def scale_number(name: str, value: float) -> float:
-    """Return a penalty, a class size or a squared norm in the range of the formulas."""
+    """Return a penalty, class size or squared norm; raise if it is out of range."""
     if SMALLEST <= check_positive(name, value) <= LARGEST:
         return float(value)
     advice = f"pass a number from {SMALLEST:g} to {LARGEST:g}; others overflow or underflow."
@@ -63,7 +63,7 @@ def scale_number(name: str, value: float) -> float:
 
 
 def round_count(n_rounds: int, minimum: int = 0, *, name: str = "n_rounds") -> int:
-    """Return a number of rounds that float64 represents exactly."""
+    """Return a number of rounds; raise unless float64 represents it exactly."""
     if check_count(name, n_rounds, minimum) <= MOST_ROUNDS:
         return int(n_rounds)
     advice = "pass at most 10**15; rounds_until_right covers all later rounds."
@@ -124,7 +124,7 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
 
 
 def ordered_levels(**levels: float) -> list[float]:
-    """Return levels of correlation; raise unless 1 > same_class > same_superclass >= elsewhere."""
+    """Return the correlations; raise unless 1 > same_class > same_superclass >= elsewhere."""
     values = [check_within(name, level, -1, 1) for name, level in levels.items()]
     c, d, *e = values
     if not 1 > c > d >= min(e, default=d):

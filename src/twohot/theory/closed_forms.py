@@ -1,7 +1,8 @@
 """The paper's closed forms: the separation q/p, the penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-With c and d the cosines of two samples of one class and of one superclass, n samples per class,
-A = 1 - c, B = A + n(c - d), s the squared norm, and x = K² n l2 / s the ridge at unit norm,
+Let c be the cosine of two samples of one class, d that of two classes of one superclass, n the
+number of samples per class, and s the squared norm. With A = 1 - c, B = A + n(c - d), and the ridge
+at unit norm x = K² n l2 / s,
 
     p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
 
@@ -9,14 +10,16 @@ q/p increases from 1 (no penalty) to B/A (infinite penalty), and for 1 < ρ < B/
 
     l2 = s A B (ρ - 1) / ((B - ρ A) K² n)   gives q/p = ρ.
 
-With r_s the same for superclass s = h(a), the mean given label E_a of class a (row a of the
-corruption matrix) and the mean Ē_s of its superclass, Lemma 4.1 is
+One round multiplies three deviations: of a label from its class mean by p, of a class mean from its
+superclass mean by q, and of the mean of superclass s from 1/K by r_s. Let e(b) be the one-hot label
+b. Let E_a be the mean given label of class a (row a of the corruption matrix), and Ē_s its mean
+over the superclass s of a. Lemma 4.1 is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
-Cases III and IV are the lemma; the other cases remove or add terms. All need n samples in every
-class; given labels need not be balanced. They do not use the general form in `averaging`, so that
-tests can compare the two.
+Cases III and IV are the lemma; the other cases remove or add terms. All cases require n samples in
+every class, but given labels may be imbalanced. These functions do not use the general form in
+`averaging`, so that tests can compare the two.
 
 Conventions: returned arrays have axes [true class, given label, label].
 """
@@ -46,7 +49,7 @@ NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite (r
 
 @dataclass(frozen=True)
 class PairLevels:
-    """The quantities that determine q/p, for equal classes."""
+    """What determines q/p for equal classes: their number and size, correlations, norm."""
 
     n_classes: int
     n_per_class: float
@@ -62,7 +65,7 @@ class PairLevels:
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
-        """Return the mean cosines of a dataset: over classes, and over pairs of classes.
+        """Return the mean cosines of a dataset, averaged over classes and over pairs of classes.
 
         The squared norm is averaged over samples.
 
@@ -94,12 +97,12 @@ class PairLevels:
 
     @property
     def own(self) -> float:
-        """Eigenvalue A of directions inside classes."""
+        """Eigenvalue A of the Gram matrix for directions inside a class."""
         return 1 - self.same_class
 
     @property
     def class_mean(self) -> float:
-        """Eigenvalue B of directions between classes of one superclass."""
+        """Eigenvalue B of the Gram matrix for directions between classes of one superclass."""
         return self.own + self.n_per_class * (self.same_class - self.same_superclass)
 
     @property
@@ -109,7 +112,7 @@ class PairLevels:
 
 
 def largest_separation(levels: PairLevels) -> float:
-    """Return B/A, the limit of q/p for infinite penalty.
+    """Return B/A, the limit of q/p at an infinite penalty.
 
     Examples
     --------
@@ -122,7 +125,7 @@ def largest_separation(levels: PairLevels) -> float:
 
 
 def separation_at(levels: PairLevels, *, l2: float) -> float:
-    """Return q/p at a penalty.
+    """Return the separation q/p at the penalty `l2`.
 
     Examples
     --------
@@ -151,9 +154,9 @@ def log_separation_at(levels: PairLevels, *, l2: float) -> float:
 
 
 def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
-    """Return the penalty with q/p = `separation`, between 1 and `largest_separation`.
+    """Return the penalty at which q/p = `separation`, from 1 to `largest_separation`.
 
-    It is proportional to the squared norm of the features.
+    The penalty is proportional to the squared norm of the features.
 
     Examples
     --------
@@ -185,20 +188,20 @@ def _check_levels(levels: object) -> None:
 class Shrinkage:
     """Factors by which one or several rounds shrink each part of the labels (eq. 14)."""
 
-    own: float  # p: of a label's deviation from the mean of its true class
-    class_mean: float  # q: of the class mean's deviation from the superclass mean
-    superclass_mean: FloatArray  # (n_superclasses,) r_s: of its deviation from uniform
-    # log(q/p), which cannot be computed from p and q if both are near 1, or underflow.
+    own: float  # p: factor of a label's deviation from the mean of its true class
+    class_mean: float  # q: factor of a class mean's deviation from its superclass mean
+    superclass_mean: FloatArray  # (n_superclasses,) r_s: of a superclass mean's deviation
+    # log(q/p), which p and q do not determine accurately if both are near 1 or underflow.
     log_separation: float
 
     @property
     def separation(self) -> float:
-        """q/p: ratio of the shrinkages of class means and single labels."""
+        """q/p: shrinkage of class means, divided by that of single labels."""
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_separation))
 
     def after(self, n_rounds: int) -> "Shrinkage":
-        """Return the shrinkage after `n_rounds` equal rounds."""
+        """Return the combined shrinkage of `n_rounds` rounds with the same features."""
         power = checks.round_count(n_rounds)
         return Shrinkage(
             self.own**power,
@@ -293,7 +296,7 @@ def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
 def outputs_table(
     shares: FloatArray, *, own: float | FloatArray, class_mean: float | FloatArray, rest: FloatArray
 ) -> FloatArray:
-    """Return own e(b) + (class_mean - own) E_a + rest_a."""
+    """Return own e(b) + (class_mean - own) E_a + rest_a, for all classes a and given labels b."""
     own_column = np.broadcast_to(np.asarray(own), (len(shares), 1))
     by_class: FloatArray = (class_mean - own_column) * shares + rest
     return own_column[:, :, None] * np.eye(len(shares))[None] + by_class[:, None, :]
@@ -412,7 +415,7 @@ def case_5_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case V, corrected: superclasses of any sizes with a correlation between them.
+    """Case V, corrected: superclasses of any sizes, also correlated with each other.
 
     Superclass means mix through a matrix A with one row per superclass. The printed formula scales
     each one separately. With K_i classes in superclass i, n samples per class and ridge x,
@@ -442,7 +445,7 @@ def case_5_outputs(
     p, q = power_of_ratio(np.array([1 - c, class_mean]), ridge=x, n_rounds=power)
     sizes = np.bincount(groups).astype(float)
     mixing = np.diag(class_mean + n * (d - e) * sizes) + n * e * np.sqrt(np.outer(sizes, sizes))
-    values, vectors = np.linalg.eigh(mixing)  # of A
+    values, vectors = np.linalg.eigh(mixing)  # eigenvalues of A
     values = checks.psd_eigenvalues(values, NOT_PSD)
     factors = power_of_ratio(values, ridge=x, n_rounds=power)
     kept = (vectors * factors) @ vectors.T - q * np.eye(sizes.size)

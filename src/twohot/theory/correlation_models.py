@@ -3,8 +3,9 @@
     ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
     ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
 
-The Gram matrix of such a dataset is P W Pᵀ + diag(δ), with P the samples' one-hot true classes,
-W = `correlation` and δ_a = squared_norms[a] - W_aa, a sample's own part. Its eigenvalues are
+The Gram matrix of such a dataset is P W Pᵀ + diag(δ). P has the one-hot true classes of the
+samples, and W is `correlation`. δ_a = squared_norms[a] - W_aa is the part of a squared norm that
+other samples do not share. The Gram matrix has the eigenvalues
 
     one eigenvalue δ_a per class, n_a - 1 times   (directions inside class a), and
            the K eigenvalues of  √n W √n + diag(δ)       (directions between class means),
@@ -29,8 +30,8 @@ from twohot.theory import checks
 class Spectrum:
     """Eigenvalues of a class model's Gram matrix; see `CorrelationModel.spectrum`."""
 
-    between: FloatArray  # (n_classes,) between class means, largest first
-    within: FloatArray  # (n_classes,) inside class a, each class_sizes[a] - 1 times
+    between: FloatArray  # (n_classes,) eigenvalues between class means, largest first
+    within: FloatArray  # (n_classes,) eigenvalue inside class a, class_sizes[a] - 1 times
     class_sizes: FloatArray  # (n_classes,)
 
     @property
@@ -124,7 +125,7 @@ class CorrelationModel:
     def case_3(
         cls, *, n_classes: int, same_class: float, same_superclass: float, n_per_class: ArrayLike
     ) -> Self:
-        """Case III: one correlation inside classes, one between them; a single superclass."""
+        """Case III: a single superclass; one correlation inside classes and one between them."""
         n_classes = check_count("n_classes", n_classes, 2)
         return cls.case_5(
             superclass=np.zeros(n_classes, dtype=int),
@@ -192,9 +193,9 @@ class CorrelationModel:
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
-        """Return the penalty in units of the Gram matrix: n_classes * n_samples * l2.
+        """Return the ridge, n_classes * n_samples * l2: the penalty in units of the Gram matrix.
 
-        Divide it by the squared norm to compare features that are not of unit norm.
+        To compare features of different norms, divide the ridge by the squared norm.
         """
         return self.n_classes * self.n_samples * checks.scale_number("l2", l2)
 
@@ -246,7 +247,7 @@ def check_model(model: object, name: str = "model") -> None:
 class SubspaceShift:
     """Rotation of the leading eigenvectors by a perturbation; see `davis_kahan`."""
 
-    eigengap: float  # λ_K - λ_{K+1} of the unperturbed Gram matrix
+    eigengap: float  # eigengap λ_K - λ_{K+1} of the unperturbed Gram matrix
     perturbation_norm: float  # spectral norm of the perturbation
     sin_angle: float  # sine of the largest principal angle between the leading subspaces
     bound: float  # bound of the sine by Davis and Kahan; trivial if at least 1
@@ -279,10 +280,10 @@ def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> Sub
 
 
 def repair_gram(gram: ArrayLike) -> FloatArray:
-    """Return a similar matrix without negative eigenvalues and with unit diagonal.
+    """Return a nearby matrix that has no negative eigenvalues and a unit diagonal.
 
     A perturbed Gram matrix is rarely positive semidefinite. Only a positive semidefinite matrix is
-    the Gram matrix of features, with a unique solution in every round.
+    a Gram matrix of features. Then every round has a unique solution.
 
     Examples
     --------

@@ -40,14 +40,14 @@ STEP_TOLERANCE = 1e-8
 # The fixed point must also hold to this fraction of the targets. At a tiny penalty logits are huge,
 # so that a small relative change does not imply convergence.
 SETTLED_RESIDUAL = 1e-8
-# At a tiny penalty, logits are a huge multiple of targets minus outputs, and rounding changes them
-# by more than that fraction. So a fit also ends if steps no longer become smaller and the fixed
+# At a tiny penalty, logits are a huge multiple of targets minus outputs, so rounding changes them
+# by more than `STEP_TOLERANCE`. So a fit also ends if steps no longer become smaller and the fixed
 # point holds to this fraction of the targets.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 # Armijo's constant; any small number works.
 SUFFICIENT_DECREASE = 1e-4
-# A smaller decrease of the objective may be rounding error. Newton's method then converges
-# quadratically, and full steps are used.
+# A smaller relative decrease of the objective may be rounding error. Full steps are then used,
+# because Newton's method already converges quadratically.
 TRUSTED_DECREASE = 1e-11
 # Maximum number of halvings of a step. If 2⁻³⁰ of a Newton step fails, the model is not convex.
 MAX_HALVINGS = 30
@@ -63,37 +63,37 @@ class Direction:
 
 
 class Problem(Protocol):
-    """A round's objective, for damped Newton."""
+    """The objective that a round minimises, as input of `damped_newton`."""
 
-    targets: FloatArray  # deviations from uniform
+    targets: FloatArray  # targets minus 1/K
 
     def start(self) -> tuple[FloatArray, FloatArray]:
         """Return the logits and the dual variable at zero coefficients."""
 
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
-        """Objective."""
+        """Return the value of the objective."""
 
     def direction(self, logits: FloatArray, dual: FloatArray) -> Direction:
-        """Newton direction."""
+        """Return the Newton direction."""
 
     def residual(self, logits: FloatArray) -> float:
-        """Return the largest error of the fixed point, relative to the targets."""
+        """Return the largest error of the fixed-point equation, relative to the targets."""
 
 
 @dataclass(frozen=True, eq=False)
 class NewtonResult:
-    """The result of damped Newton."""
+    """The logits and outputs that `damped_newton` found."""
 
     logits: FloatArray
     dual: FloatArray
-    deviations: FloatArray  # softmax of the logits, minus uniform
+    deviations: FloatArray  # softmax of the logits, minus 1/K
     residual: float
     n_steps: int
     converged: bool
 
 
 def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
-    """Minimise by Newton steps; each step is halved until the objective decreases."""
+    """Minimise a round's objective; halve each Newton step until the objective decreases."""
     logits, dual = problem.start()
     size_of_targets = float(np.abs(problem.targets).max())
     converged, n_steps, moved = False, 0, np.inf
@@ -152,7 +152,7 @@ class SoftmaxRound:
     outputs: FloatArray  # (n_samples, n_classes)
     logits: FloatArray  # (n_samples, n_classes); in late rounds, predict labels from these
     coef_norm: float  # ‖coef‖
-    residual: float  # largest error of logits = Φ (targets - outputs)/(N l2), per unit slope of it
+    residual: float  # largest error of logits = Φ (targets - outputs)/(N l2), divided by its slope
     n_steps: int  # Newton steps
     converged: bool
 
@@ -203,7 +203,7 @@ class _DenseProblem:
     def __init__(self, averaging: LabelAveraging, targets: FloatArray, l2: float) -> None:
         eigenvalues = averaging.eigenvalues
         self.basis = averaging.eigenvectors * np.sqrt(eigenvalues)
-        self.targets = targets  # minus uniform
+        self.targets = targets  # targets minus 1/K
         self.l2 = l2
         self.n_samples, self.n_classes = targets.shape
         # The diagonal of H at uniform outputs.
@@ -230,7 +230,8 @@ class _DenseProblem:
     def _gradient(self, logits: FloatArray, dual: FloatArray) -> FloatArray:
         wrong = softmax_deviations(logits) - self.targets
         gradient = self.l2 * dual + self.basis.T @ wrong / self.n_samples
-        # The sum over labels is a rounding error, which a tiny penalty would amplify: remove it.
+        # The exact sum over labels is zero. Remove its rounding error, which a tiny penalty
+        # amplifies.
         return np.asarray(gradient - gradient.mean(axis=1, keepdims=True))
 
     def _solve(self, outputs: FloatArray, right: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The exact softmax of a class model, per type, for any number of samples.
+"""The exact softmax of a class model, solved per type of sample, for any number of samples.
 
 All samples of a type (true class a, given label b) have the same logits at the optimum,
 
@@ -13,7 +13,8 @@ with J = diag(σ) - σσᵀ, the logits of a type change by
 
 and the new M⁺ solves M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac (ζ_c + Σ_b m J H c / (N l2)) with
 G_c = Σ_b m J H / (N l2), which are K(K-1) equations. They are solved for M⁺ and not for its change,
-because M - W ζ loses digits at large n, where an error of 10⁻¹⁶ in an output is 10⁻⁷ in ζ.
+because M - W ζ loses digits at large n. There, an error of 10⁻¹⁶ in an output is an error of 10⁻⁷
+in ζ.
 
 With g = 1/(1 + κσ) and w = σg, elementwise, Sherman-Morrison gives for any z
 
@@ -53,7 +54,7 @@ class PopulationRound:
 
     predicted: TypeOutputs  # outputs of the training samples
     unseen: FloatArray  # (n_classes, n_classes) outputs of an unseen sample of each class
-    residual: float  # largest error of the fixed point, per unit of its slope
+    residual: float  # largest error of the fixed-point equation, divided by its slope
     n_steps: int  # Newton steps
     converged: bool
 
@@ -98,7 +99,7 @@ def population_partial_labels(
     ties: TieRule = "spread",
     max_steps: int = 100,
 ) -> PopulationRound:
-    """Return the exact round of the partial-label student, per true class and given label.
+    """Return the partial-label student's exact outputs, per true class and given label.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def softmax_error(
     n_rounds: int,
     max_steps: int = 100,
 ) -> FloatArray:
-    """Return for each round the largest difference between linear and exact outputs.
+    """Return, for each round, the largest difference between linear and exact outputs.
 
     Examples
     --------
@@ -173,7 +174,8 @@ def _solve(
 def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
     """Return the error (n_classes, n_classes) of outputs: the change by one more Newton step.
 
-    This estimates rounding errors. If the step is zero, the error is that of rounding the logits.
+    It estimates rounding errors. If the extra step is zero, the error is that of rounding the
+    logits.
     """
     further = problem.direction(result.logits, result.dual).logits
     moved = softmax_deviations(result.logits + further) - result.deviations
@@ -182,19 +184,20 @@ def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
 
 
 class _TypeProblem:
-    """A round on types; the dual variable is a sample's coefficient α, (a, b, label)."""
+    """A round solved per type; the dual variable is a sample's coefficient α, (a, b, label)."""
 
     def __init__(
         self, model: CorrelationModel, shares: FloatArray, targets: FloatArray, l2: float
     ) -> None:
         self.correlation = model.correlation
-        self.targets = targets  # minus uniform
+        self.targets = targets  # targets minus 1/K
         self.scale = model.n_samples * l2  # N l2
-        self.share = shares * model.class_sizes[:, None] / model.n_samples  # of all samples
+        self.share = shares * model.class_sizes[:, None] / model.n_samples  # share of all samples
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)
         self.kappa = (model.own_part / self.scale)[:, None, None]
         self.slope = float(model.spectrum().between.max()) / self.scale
-        # An orthonormal basis of vectors that sum to zero; other parts of logits have no effect.
+        # Orthonormal basis of the vectors with sum zero; a constant added to all logits has no
+        # effect.
         self.zero_sum = scipy.linalg.helmert(model.n_classes)  # (n_classes - 1, n_classes)
 
     def start(self) -> tuple[FloatArray, FloatArray]:
@@ -239,7 +242,7 @@ class _TypeProblem:
         return np.asarray(solved @ self.zero_sum)
 
     def from_others(self, logits: FloatArray) -> FloatArray:
-        """Return M = v - κ (u - σ) (n_classes, n_classes), equal for all types of a class."""
+        """Return M = v - κ (u - σ) (n_classes, n_classes): all types of a class have the same M."""
         return np.asarray((logits - self.kappa * self._gap(logits)).mean(axis=1))
 
     def residual(self, logits: FloatArray) -> float:

@@ -1,8 +1,9 @@
-"""Decide whether every training sample is right, from predicted outputs.
+"""Decide from predicted outputs whether every training sample is predicted correctly.
 
-`judge` takes the outputs of a linear or exact model. It decides for every class whether the true
-label has the largest output, for every type that occurs. A margin within its rounding error is a
-tie. `theorem_4_1` needs no outputs; `rounds_until_right` considers any number of rounds.
+`judge` takes the outputs of a linear or exact model. A class is right if the true label has the
+largest output for every given label that occurs in the class. If the margin is within its rounding
+error, the class is tied. `theorem_4_1` needs no outputs; `rounds_until_right` considers any number
+of rounds.
 """
 
 import math
@@ -37,7 +38,7 @@ class Verdict(StrEnum):
     """Whether all samples of a class are right."""
 
     RIGHT = "right"
-    TIE = "tie"  # the true label is never below another label, and ties for at least one type
+    TIE = "tie"  # the true label never has a smaller output than another label, but some are equal
     WRONG = "wrong"
 
 
@@ -49,7 +50,7 @@ class ClassVerdicts:
 
     @property
     def holds(self) -> bool:
-        """Whether every training sample is right, without ties."""
+        """Whether every training sample is predicted correctly, without ties."""
         return all(verdict is Verdict.RIGHT for verdict in self.verdicts)
 
 
@@ -103,14 +104,14 @@ def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
 
 @dataclass(frozen=True, eq=False)
 class NoiseTolerance:
-    """Noise rates at which each class is right; NaN if there is none."""
+    """The range of noise rates at which each class is right; NaN if there is no such rate."""
 
-    lowest: FloatArray  # (n_classes,) lowest noise rate at which the class is right, mostly 0
-    highest: FloatArray  # (n_classes,) largest rate up to which it then stays right
+    lowest: FloatArray  # (n_classes,) lowest noise rate at which the class is right, usually 0
+    highest: FloatArray  # (n_classes,) rate up to which the class then stays right
 
     @property
     def overall(self) -> float:
-        """Largest rate up to which every class stays right; NaN if there is none."""
+        """Largest rate up to which every class stays right; NaN if there is no such rate."""
         together = self.highest.min() >= self.lowest.max()
         return float(self.highest.min()) if together else float("nan")
 
@@ -127,7 +128,7 @@ def noise_tolerated(
     step: float = 0.02,
     resolution: float = 1e-9,
 ) -> NoiseTolerance:
-    """Return the largest noise rate at which each class is right, for one kind of corruption.
+    """Return the range of noise rates at which each class is right, for one kind of noise.
 
     Rates 0, step, 2 step, … 1 are evaluated. Then the ends of the first range of rates at which the
     class is right are found by bisection. This range need not start at 0: the partial-label student
@@ -156,7 +157,7 @@ def noise_tolerated(
     checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
     checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
 
-    @cache  # cached, because classes may need the same rates
+    @cache  # cached, because several classes may need the same rates
     def works(rate: float) -> tuple[bool, ...]:
         shares = checks.corruption_matrix(corruption_at(rate))
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
@@ -183,10 +184,11 @@ def noise_tolerated(
 
 
 # Errors of predictions whose class correlations are estimated from a few rows ---------------------
-# `prediction_bound` needs a few numbers, and is a proved but wide bound. `prediction_spread` needs
-# the rows, and is an estimate. It compares halves of the rows with all rows: the mean of n/2 rows,
-# drawn from n without replacement, has the variance σ²(2/n - 1/n) = σ²/n around the mean of all,
-# which is also the variance of the mean of all rows around the mean of the population.
+# `prediction_bound` needs a few numbers and returns a proven but wide bound. `prediction_spread`
+# needs the rows and returns an estimate. The estimate compares halves of the rows with all n rows.
+# Around the mean of all rows, the mean of n/2 rows drawn without replacement has the variance
+# σ²(2/n - 1/n) = σ²/n. The mean of all rows has the same variance around the mean of the
+# population.
 #
 # The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
 # Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
@@ -194,8 +196,9 @@ def noise_tolerated(
 #
 #     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
 #
-# With probability 1 - α, for α in equal parts of three (Davidson-Szarek after Anderson;
-# Laurent-Massart on a net of directions; Laurent-Massart in every class),
+# The following three bounds hold together with probability 1 - α, each failing with α/3
+# (Davidson-Szarek after Anderson; Laurent-Massart on a net of directions; Laurent-Massart in every
+# class):
 #
 #     ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))),
 #     ‖Q‖ ≤ 4 √(τ δ_max L) + 4 τ L,            L = K ln 9 + ln(6/α),
@@ -220,8 +223,8 @@ class PredictionBound:
     outputs: FloatArray  # (n_classes,) largest error of an output of the samples of each class
     gram_error: float  # β, the error of the class Gram matrix in the spectral norm
     accuracy: float  # predicted share of training samples that are right
-    lowest_accuracy: float  # share that is right for all errors within the bounds
-    highest_accuracy: float  # one minus the share that is wrong for all errors within the bounds
+    lowest_accuracy: float  # smallest accuracy for any errors within the bounds
+    highest_accuracy: float  # largest accuracy for any errors within the bounds
     confidence: float  # probability that all bounds hold
 
 
@@ -236,15 +239,15 @@ def prediction_bound(
 ) -> PredictionBound:
     """Bound the error of `type_outputs` due to estimated correlations.
 
-    The bound is for the theory's prediction at the true correlations of the population. It does not
-    include the error of the linear theory itself (see `softmax_error`), nor errors in the true
+    The bound is relative to the theory's prediction from the exact correlations of the population.
+    It includes neither the error of the linear theory (see `softmax_error`) nor errors in the true
     classes.
 
     Parameters
     ----------
     model : CorrelationModel
-        Correlations estimated from rows of known classes, with their numbers of rows: mean products
-        of pairs of different rows, and mean squared norms.
+        Correlations estimated from rows of known classes: mean products of pairs of different rows,
+        mean squared norms, and the number of rows per class.
     corruption, l2, n_rounds
         As for `type_outputs`.
     within_norm : float
@@ -302,7 +305,7 @@ def prediction_spread(
     n_draws: int = 100,
     random_state: RandomState = 0,
 ) -> PredictionBound:
-    """Estimate the error of `type_outputs` due to the small number of rows.
+    """Estimate the error of `type_outputs` due to a small number of rows.
 
     Outputs are predicted with correlations from all rows, and from random halves of each class. The
     error is the quantile `confidence` of the differences, one number for all classes. As in
@@ -347,7 +350,7 @@ def prediction_spread(
     generator, sizes = check_generator(random_state), [len(each) for each in groups]
     whole = _estimated(groups, sizes)
     predicted = type_outputs(whole, shares, l2=l2, n_rounds=power)
-    errors = np.empty((check_count("n_draws", n_draws, 1), 2))  # of outputs and of the Gram matrix
+    errors = np.empty((check_count("n_draws", n_draws, 1), 2))  # outputs, Gram matrix
     for error in errors:
         halves = [generator.permutation(each)[: len(each) // 2] for each in groups]
         half = _estimated(halves, sizes)
@@ -380,9 +383,9 @@ def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> Correlatio
 
 
 def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
-    """Return the largest difference of outputs, without computing all K³ outputs."""
+    """Return the largest difference between two predictions, without computing all K³ outputs."""
     own = (one.own - other.own)[:, None]
-    elsewhere = one.shared - other.shared - own / len(own)  # than at the given label
+    elsewhere = one.shared - other.shared - own / len(own)  # at labels not given
     return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))
 
 
@@ -397,9 +400,9 @@ def _confidence(confidence: float) -> float:
 def _bound(
     predicted: TypeOutputs, outputs: FloatArray, gram_error: float, level: float
 ) -> PredictionBound:
-    """Return the bound, with the lowest and highest accuracy for such errors of the outputs."""
+    """Return the bound, with the smallest and largest accuracy for these errors of outputs."""
     weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
-    margins, apart = predicted.margins(), 2 * outputs[:, None]  # of two outputs
+    margins, apart = predicted.margins(), 2 * outputs[:, None]  # of a difference
     accuracy = predicted.accuracy()
     return PredictionBound(
         outputs=outputs,

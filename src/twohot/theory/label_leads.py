@@ -1,4 +1,4 @@
-"""The lead of the true label: its output minus that of each other label, without cancellation.
+"""The lead of the true label: its output minus that of another label, without cancellation.
 
 After t rounds, the lead of a over label l, for a sample of true class a with the target u, is
 
@@ -9,22 +9,23 @@ mean targets E of the classes. The sign of a lead must not depend on rounding:
 
 * Labels are subtracted first, so that common terms cancel before they are multiplied.
 * Equal eigenvalues are merged, because only the sum of their projections is defined.
-* A weight within its rounding error is set to zero. Otherwise an error of 10⁻¹⁷ in a direction that
-  decays slowly would exceed every margin in a direction that decays fast.
+* If a weight is smaller than its rounding error, it is set to zero. Otherwise an error of 10⁻¹⁷ in
+  a direction that decays slowly would exceed every margin in a direction that decays fast.
 * The remaining terms have an error bound, computed from those of eigenvalues and weights.
 * Powers are computed from logarithms, relative to that of the largest base in the lead. A lead of
   10⁻¹⁰⁰⁰ underflows, but its sign is known.
 
-Divided by the power of the largest base, which changes no sign, every part stays bounded:
+All parts are divided by the power of the largest base. This changes no sign, and every part stays
+bounded:
 
     F(t)   = (f_a / base)ᵗ         = exp(-t g),
     M_i(t) = |φ_iᵗ - f_aᵗ| / baseᵗ = exp(-t a_i) (1 - exp(-t b_i)),
     g = log(base / f_a),   a_i = log(base / max(φ_i, f_a)),   b_i = |log(φ_i / f_a)|.
 
-F decreases, M_i increases and then decreases. In rounds s … e, F lies between F(e) and F(s), M_i
-between the smaller of M_i(s) and M_i(e), and exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations
-decide the sign for a range of rounds (`PowerSums`). In all later rounds, the sign is that of the
-term with the largest base.
+F decreases; M_i increases and then decreases. In rounds s … e, F lies between F(e) and F(s). M_i is
+at least min(M_i(s), M_i(e)), and at most exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations decide
+the sign for a range of rounds (`PowerSums`). In all later rounds, the sign is that of the term with
+the largest base.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -38,26 +39,27 @@ import numpy as np
 from twohot.base import FloatArray, IntArray
 from twohot.theory.averaging import EIGEN_ERROR, ClassReduction, log_gap
 
-# Eigenvalues closer than this many of their errors count as equal.
+# Eigenvalues whose difference is below this multiple of their error count as equal.
 EQUAL_EIGENVALUES = 64
-# Relative error of a power of a ratio, per round: an ulp or two each for ratio and power.
+# Relative error of a power of a ratio, per round: one or two ulps for the ratio and for the power.
 POWER_ERROR = 8 * float(np.finfo(np.float64).eps)
-# Exponents are bounded by this so that zero times them is zero.
+# Bound of the exponents: zero times an exponent must be zero, not NaN.
 STEEP = 1e18
 
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """Leads of the true label over every label, own · (own row's lead) + ahead, and their errors.
+    """Leads of the true label over every label, own · (own row's lead) + ahead, with errors.
 
-    All fields except `log_scale` must be multiplied by exp(log_scale). Arrays broadcast to types.
+    To get leads in units of outputs, multiply all other fields by exp(log_scale). Arrays broadcast
+    to the shape of types.
     """
 
     own: FloatArray  # (n_classes, 1, n_classes) weight of a type's own row
-    ahead: FloatArray  # (n_classes, 1 or n_classes, n_classes) from all other terms
+    ahead: FloatArray  # (n_classes, 1 or n_classes, n_classes) sum of all other terms
     error: FloatArray  # error of `ahead`
     own_error: FloatArray  # error of `own`
-    log_scale: FloatArray  # (n_classes, 1, n_classes) of the largest power in the lead
+    log_scale: FloatArray  # (n_classes, 1, n_classes) log of the largest power in the lead
     means: "MeanLeads | None" = None  # for rows equal to their class mean
 
     @classmethod
@@ -72,10 +74,10 @@ class Leads:
 
 @dataclass(frozen=True, eq=False)
 class MeanLeads:
-    """Leads of class means that decay faster than own labels, f_a > φ_i.
+    """Leads of class means for classes in which these decay faster than own labels, f_a > φ_i.
 
-    If the row of a sample equals the class mean, its lead has no term with f_a. If it were computed
-    with this term, only rounding errors would be left in late rounds.
+    If the row of a sample equals the class mean, the term with f_a cancels in its lead. These
+    fields omit this term, because otherwise late rounds would contain only rounding errors.
     """
 
     rows: FloatArray  # (n_classes, 1, n_classes) the mean row's lead; NaN if f_a ≤ φ_i
@@ -101,14 +103,15 @@ class Powers:
     """Powers F(t) and M_i(t) of one true class, relative to the power of the largest base.
 
     The error of an eigenvalue changes log φ by dlog φ/dλ = x/(λ (x + λ)) per unit, times t in the
-    power. An error of the base itself changes no sign; its errors relative to other powers do.
+    power. An error of the base multiplies all powers equally and changes no sign. An error of
+    another power relative to the base may change a sign.
     """
 
     signs: FloatArray  # (n_values,) of φ - f_a
     own_rate: float  # g
     rates: FloatArray  # (n_values,) a
     gaps: FloatArray  # (n_values,) b
-    base_drift: float  # error per round of the log of the base
+    base_drift: float  # error per round of log(base)
     drifts: FloatArray  # (n_values,) error per round of log max(φ, f_a), relative to the base
     gap_drifts: FloatArray  # (n_values,) error per round of log φ
 
@@ -130,12 +133,12 @@ class Powers:
 
 
 class LabelLeads:
-    """Leads of every class for the mean targets E, at any round.
+    """Leads of the true label of every class for the mean targets E, at any round.
 
     Examples
     --------
-    After 16 rounds, the superclass mean, which is uniform up to rounding, has the largest power. It
-    does not decide the sign:
+    After 16 rounds, the superclass mean, which is uniform up to rounding, has the largest power.
+    But its lead is zero up to rounding, so it does not decide the sign:
 
     >>> from twohot.theory import CorrelationModel
     >>> model = CorrelationModel.case_3(
@@ -164,7 +167,7 @@ class LabelLeads:
         self._angles = np.maximum(turned, EIGEN_ERROR * values.size)
 
     def weights(self, true_class: int) -> tuple[FloatArray, FloatArray]:
-        """Return w (n_values, n_classes) of one class, zero within rounding, and its error."""
+        """Return the weights w (n_values, n_classes) of one class, and their error."""
         reduction, a = self.reduction, true_class
         apart = self._along[:, a, None] - self._along
         products = reduction.vectors[a, :, None] / reduction.root[a] * apart
@@ -215,7 +218,7 @@ class LabelLeads:
         return Leads(found[0], found[1], found[2], found[3], found[4], of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
-        """Return the error (n_classes,) of differences of `ClassReduction.gained` by label."""
+        """Return the rounding error (n_classes,) of differences between labels in `gained`."""
         found, top = np.empty(len(self.reduction.own)), float(self.values.max())
         for a, root in enumerate(self.reduction.root):
             at = self.powers(self.reduction.own_part[a], top).between(n_rounds, n_rounds)
@@ -249,7 +252,7 @@ def _distinct(ascending: FloatArray, width: float) -> IntArray:
 
 
 def _largest(weights: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the largest eigenvalue with a weight (n_labels,); zero if there is none."""
+    """Return, per label, the largest eigenvalue with a nonzero weight; zero if all are zero."""
     return np.asarray(np.where(weights != 0, values[:, None], 0.0).max(axis=0))
 
 
@@ -260,15 +263,16 @@ def _largest(weights: FloatArray, values: FloatArray) -> FloatArray:
 class PowerSums:
     """Leads u F(t) ± Σ_i w_i M_i(t) of one class over all labels with the same largest base.
 
-    Each lead is the smallest over the given labels that occur, with u = -1, 0 or 1.
+    Each lead is the smallest over the given labels that occur. The target difference u = u_a - u_l
+    of a given label is -1, 0 or 1.
     """
 
     powers: Powers
     units: FloatArray  # (n_labels,) u
     weights: FloatArray  # (n_values, n_labels) w, its sign that of the gap
-    errors: FloatArray  # (n_values, n_labels) of the weights
+    errors: FloatArray  # (n_values, n_labels) errors of the weights
     bases: FloatArray  # (n_labels,) coefficient of the largest base, zero within rounding
-    settled: float  # from this round on, the sign is that of `bases`
+    settled: float  # from this round on, leads have the sign of `bases`
 
     def right(self, first: float, last: float) -> bool | None:
         """Return whether all leads are positive in rounds `first` … `last`; None if undecided.

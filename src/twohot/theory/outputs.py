@@ -1,14 +1,15 @@
-"""Predicted outputs of every round and of unseen samples.
+"""Predicted outputs of every round, for training samples and for unseen samples.
 
 In the theory, all samples of true class a with given label b have equal outputs: they are a *type*.
-With u the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after
-t rounds (see `ClassReduction`), its output after t rounds is
+Let u be the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after t
+rounds (see `ClassReduction`). The output of the type after t rounds is
 
-    y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a),
+    y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a).
 
-which is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K, an accurate form for any ridge.
+An equal form, accurate for any ridge x, is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K.
 
-Given labels are u = e(b); the `partial_label_student` has u = its candidate set and t = 1.
+For given labels, u is the one-hot label e(b). For the partial-label student (`partial_labels`), u
+is the candidate set, and t = 1.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -30,7 +31,7 @@ from twohot.theory.label_leads import LabelLeads, Leads
 
 @dataclass(frozen=True, eq=False)
 class TypeOutputs:
-    """Outputs per type: own[a] * rows[a, b] + shared[a], up to the same constant for all labels.
+    """Outputs per type: own[a] * rows[a, b] + shared[a], plus the same constant for all labels.
 
     They are stored as deviations from uniform, so that late rounds have full precision. In this
     factored form, a round of one-hot labels needs K² numbers. All K³ outputs are computed on
@@ -43,11 +44,11 @@ class TypeOutputs:
     corruption: FloatArray  # (n_classes, n_classes) share of each type in its true class
     class_sizes: FloatArray  # (n_classes,) samples per true class
     leads: Callable[[], Leads]  # leads of the true label, with errors
-    row_sum: float = 1.0  # of every own row: 1 for targets, 0 for deviations
+    row_sum: float = 1.0  # sum of every own row: 1 for targets, 0 for deviations
 
     @cached_property
     def scores(self) -> FloatArray:
-        """Outputs (n_classes, n_classes, n_classes) up to a constant per row, to rank labels."""
+        """Outputs (n_classes, n_classes, n_classes) plus a constant per row; they rank labels."""
         table = self.own[:, None, None] * self.rows
         table += self.shared[:, None, :]
         return np.asarray(table)
@@ -74,7 +75,7 @@ class TypeOutputs:
 
     @property
     def occurs(self) -> BoolArray:
-        """Whether each type has samples, (n_classes, n_classes)."""
+        """Whether each type has at least one sample, (n_classes, n_classes)."""
         return self.corruption > 0
 
     def _lead(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -93,14 +94,14 @@ class TypeOutputs:
 
     @cached_property
     def _margins(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
-        """Margins, their ranks, whether right and whether wrong, (n_classes, n_classes) each."""
+        """Return `margins`, `margin_ranks`, `right` and `wrong`, (n_classes, n_classes) each."""
         lead, error, log_scale = self._lead()
         classes = np.arange(len(lead))
         right, wrong = lead > error, lead < -error
         right[classes, :, classes], wrong[classes, :, classes] = True, False
         with np.errstate(divide="ignore"):
             sizes = np.log(np.abs(lead)) + log_scale
-        # Numbers in the order of the leads, also if leads underflow.
+        # These numbers have the order of the leads, even if leads underflow.
         largest = sizes.max() if lead.any() else 0.0
         ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
         values = lead * np.exp(log_scale)
@@ -109,7 +110,7 @@ class TypeOutputs:
         return values.min(axis=2), ranks.min(axis=2), *decided
 
     def margins_over_labels(self) -> FloatArray:
-        """Margins (n,) of the types that occur, over every other label."""
+        """Leads (n,) of the true label over every other label, for all types that occur."""
         lead, _, log_scale = self._lead()
         others = ~np.eye(len(lead), dtype=bool)[:, None, :] & self.occurs[:, :, None]
         return np.asarray((lead * np.exp(log_scale))[others])
@@ -210,7 +211,7 @@ def outputs_by_round(
 def evolving_outputs(
     models: Sequence[CorrelationModel], corruption: ArrayLike, *, l2: float
 ) -> TypeOutputs:
-    """Return the outputs after one round per model, round i with the features of model i.
+    """Return the outputs after one round per model; round i uses the features of model i.
 
     This is the paper's corollary on feature learning, for any correlation: powers of one round
     become products over the rounds. All models must have the same class sizes.
@@ -261,9 +262,9 @@ def unseen_outputs(
 ) -> FloatArray:
     """Return the outputs (n_classes, n_classes) of a round for an unseen sample of each class.
 
-    An unseen sample has no given label that can be memorised. With balanced labels, the teacher
-    predicts it correctly if right labels are the most frequent ones in its class. The theorems are
-    about training samples.
+    An unseen sample has no given label that the model could memorise. With balanced labels, the
+    teacher predicts it correctly if the true label is the most frequent label in its class. The
+    theorems are about training samples, not about unseen ones.
 
     Examples
     --------
@@ -311,16 +312,16 @@ def after_rounds(
 
 @dataclass(frozen=True)
 class BestMix:
-    """The ξ of two rounds with the largest minimum margin; see `best_mix`."""
+    """The share ξ with the largest minimum margin after two rounds; see `best_mix`."""
 
     mix: float  # share of the given label, ξ
     margin: float  # smallest margin of a training sample at ξ
-    margin_of_teacher: float  # at ξ = 1
-    margin_of_student: float  # at ξ = 0
+    margin_of_teacher: float  # smallest margin at ξ = 1
+    margin_of_student: float  # smallest margin at ξ = 0
 
     @property
     def gain(self) -> float:
-        """Margin minus that of the better of teacher and student."""
+        """How much `margin` exceeds that of the better of teacher and student."""
         return self.margin - max(self.margin_of_teacher, self.margin_of_student)
 
 
@@ -361,7 +362,7 @@ def mixed_outputs(
 
 
 def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> BestMix:
-    """Return the ξ of two rounds that maximises the smallest margin of a training sample.
+    """Return the ξ that maximises the smallest margin of a training sample after two rounds.
 
     Examples
     --------
@@ -401,7 +402,7 @@ def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
 
 
 def _kept(values: FloatArray, *, ridge: float, n_rounds: int, mix: float) -> FloatArray:
-    """Return c_t for directions with these eigenvalues."""
+    """Return the shrinkage c_t (defined above) of directions with these eigenvalues."""
     last = values / (ridge / mix + values) if mix else np.zeros_like(values)
     faded = power_of_ratio(values, ridge=ridge, n_rounds=n_rounds)
     if n_rounds:

@@ -1,4 +1,4 @@
-"""The partial-label student, and the condition for it to be right: Theorem 5.1 corrected.
+"""The partial-label student, and when its predictions are right: Theorem 5.1 corrected.
 
 The printed theorem states that every training sample is right if C_kk > C_kk' for all k' ≠ k. This
 implies that the true label is among the teacher's top two, but is not sufficient for the student.
@@ -46,7 +46,7 @@ from twohot.theory.outputs import TypeOutputs, after_rounds
 
 TieRule = Literal["spread", "lowest"]
 
-# Outputs passed by the user tie if they differ by at most this fraction of their range.
+# Outputs that the user passes tie if they differ by at most this fraction of their range.
 TIE_TOLERANCE = 1e-10
 
 
@@ -62,8 +62,8 @@ def candidate_targets(
     n_candidates : int
         Size of the candidate set; the paper's student has 2.
     ties : {"spread", "lowest"}
-        Rule for labels that tie for the last place: they share its weight ("spread"), or the lowest
-        label gets it, as with `argsort` ("lowest").
+        Rule for labels that tie for the last candidate. With "spread", they share its weight. With
+        "lowest", the label with the lowest position gets the weight, as with `argsort`.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def candidate_targets(
 def ranked_targets(
     scores: FloatArray, slack: FloatArray, *, n_candidates: int, ties: TieRule
 ) -> FloatArray:
-    """Return candidate targets by scores; scores within `slack` of each other tie."""
+    """Return candidate targets by scores; scores that differ by at most `slack` tie."""
     places = check_class_count("n_candidates", n_candidates, scores.shape[-1])
     check_choice("ties", ties, get_args(TieRule))
     return top_shares(scores, places, slack, lowest=ties == "lowest")
@@ -122,7 +122,7 @@ def _teacher_round(
     reduction = ClassReduction(model, l2=l2)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     teacher = after_rounds(reduction, shares, 1)
-    # `gained` ranks all labels except the given one; it is small at a small ridge.
+    # `gained` ranks all labels except the given label. It is tiny at a small ridge.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
     targets = ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
     return reduction, shares, teacher, targets
@@ -130,24 +130,25 @@ def _teacher_round(
 
 @dataclass(frozen=True, eq=False)
 class PartialLabelCondition(ClassVerdicts):
-    """The condition for every class and rival label; see `partial_label_condition`."""
+    """The slack of the condition for every class and rival label; see `partial_label_condition`."""
 
-    slack: FloatArray  # (n_classes, n_labels) left side of the condition; infinite at l = a
+    slack: FloatArray  # (n_classes, n_labels) left side of condition 2; infinite at l = a
     own_candidates: FloatArray  # (n_classes, n_labels) its first term
     own_class: FloatArray  # (n_classes, n_labels) its second term
     other_classes: FloatArray  # (n_classes, n_labels) its third term
-    # (n_classes, n_labels) teacher's output at the truth less the k-th largest of the others, for
-    # samples with each given label: positive if the truth is a candidate. Infinite without samples.
+    # (n_classes, n_labels) teacher's output at the true label minus the k-th largest other
+    # output, per given label. It is positive if the true label is a candidate, and infinite without
+    # samples.
     truth_slack: FloatArray
 
     @property
     def class_slack(self) -> FloatArray:
-        """Smallest slack of each class (n_classes,); positive if all its samples are right."""
+        """Smallest slack of each class (n_classes,); if positive, all its samples are right."""
         return np.asarray(self.slack.min(axis=1))
 
     @property
     def rival(self) -> IntArray:
-        """Label with the smallest slack (n_classes,): the prediction, if a class is wrong."""
+        """Label with the smallest slack (n_classes,); a wrong class is predicted as this label."""
         return np.asarray(self.slack.argmin(axis=1))
 
     @property
@@ -166,10 +167,10 @@ def partial_label_condition(
 ) -> PartialLabelCondition:
     """Return the corrected condition of Theorem 5.1, necessary and sufficient per class.
 
-    Slacks are in units of outputs. Their three terms explain why a class is right or wrong. If
-    `own_candidates` is negative, the truth is not a candidate of some samples. If it is zero, the
-    other samples decide. If `other_classes` outweighs the other terms, correlated classes cause the
-    wrong label.
+    The slack is the left side of the condition, in units of outputs. Its three terms explain why a
+    class is right or wrong. If `own_candidates` is negative, the truth is not a candidate of some
+    samples. If it is zero, the other two terms decide. If `other_classes` outweighs the other
+    terms, correlated classes cause the wrong label.
 
     Parameters
     ----------

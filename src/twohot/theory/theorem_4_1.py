@@ -1,12 +1,12 @@
 """Theorem 4.1 in closed form: whether every training sample is right, and after how many rounds.
 
-For equal class sizes and balanced given labels, after t rounds the samples of class k with the
-given label k' are right against that label if and only if
+Let class sizes be equal and given labels balanced. After t rounds, samples of class k with the
+given label k' have a larger output at k than at k' if and only if
 
     C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1),                                       (Theorem 4.1)
 
 and all of class k is right if this holds for every k' ≠ k. A class without wrong labels is right
-from the start. The theorem needs balanced labels; others raise an error.
+from the start. The theorem needs balanced labels; imbalanced labels raise an error.
 """
 
 import math
@@ -35,7 +35,7 @@ USE_LOGARITHM = "pass log_separation=log_separation_at(levels, l2=...) or Shrink
 
 @dataclass(frozen=True, eq=False)
 class RoundsCondition(ClassVerdicts):
-    """Theorem 4.1 at one round; see `rounds_condition`."""
+    """Both sides of Theorem 4.1 at one round; see `rounds_condition`."""
 
     gaps: FloatArray  # (n_classes,) C_kk - max_{k' ≠ k} C_kk'
     threshold: float  # 1/((q/p)ᵗ - 1); infinite for t = 0
@@ -58,10 +58,10 @@ class RoundsCondition(ClassVerdicts):
 class RoundsNeeded:
     """For each class and for all classes, the first round from which all samples are right."""
 
-    per_class: FloatArray  # (n_classes,) first round, a whole number from 1 (the teacher)
-    until: FloatArray  # (n_classes,) last such round; infinite if always, NaN if none
-    overall: float  # first round from which on all classes are right together
-    overall_until: float  # last consecutive round; infinite if always, NaN if none
+    per_class: FloatArray  # (n_classes,) first round from which the class is right, at least 1
+    until: FloatArray  # (n_classes,) last round for which it stays right, or inf; NaN if none
+    overall: float  # first round from which all classes are right together
+    overall_until: float  # last round up to which they stay right; infinite if forever, NaN if none
 
     @property
     def slowest_class(self) -> int:
@@ -90,7 +90,7 @@ def rounds_condition(
     log_separation: float | None = None,
     n_rounds: int,
 ) -> RoundsCondition:
-    """Return which classes are right after `n_rounds` rounds, by Theorem 4.1 and its converse.
+    """Return which classes are predicted correctly after `n_rounds` rounds, by Theorem 4.1.
 
     It is exact in the paper's setting (equal class sizes, balanced given labels, equal
     correlations inside superclasses, labels confused inside superclasses or symmetrically).
@@ -103,7 +103,7 @@ def rounds_condition(
     separation : float, optional
         q/p, above 1; see `Shrinkage.separation`.
     log_separation : float, optional
-        log(q/p) instead, which is accurate at a small penalty, where q/p is 1 up to rounding; see
+        log(q/p), to pass instead of `separation` at a small penalty, where q/p rounds to 1; see
         `Shrinkage.log_separation` and `log_separation_at`.
 
     Examples
@@ -130,12 +130,12 @@ def rounds_condition(
 def rounds_needed(
     corruption: ArrayLike, *, separation: float | None = None, log_separation: float | None = None
 ) -> RoundsNeeded:
-    """Return the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
+    """Return the first round in which Theorem 4.1 holds: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
-    Like the theorem, it needs balanced given labels; use `rounds_until_right` for others. With
-    `log_separation`, the result is exact up to 10¹¹ rounds, and has 11 exact digits above. With
-    `separation`, it is exact to one round up to about ten million rounds. Above, q/p - 1 has too
-    few digits, and an error is raised.
+    Like the theorem, this function needs balanced given labels; for imbalanced labels, use
+    `rounds_until_right`. With `log_separation`, a result up to 10¹¹ is exact, and a larger result
+    has 11 exact digits. With `separation`, a result up to about ten million is exact to one round.
+    For more rounds, q/p - 1 has too few digits, and an error is raised.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _check_digits(separation: float, rounds_per_log: float) -> None:
 
 
 def _clean(shares: FloatArray) -> BoolArray:
-    """Return whether each class (n_classes,) has no wrong labels, up to rounding."""
+    """Return for each class (n_classes,) whether all given labels are right, up to rounding."""
     return np.asarray((shares > 0).sum(axis=1) == (np.diag(shares) > 0))
 
 
@@ -214,7 +214,7 @@ def _balanced(corruption: ArrayLike) -> FloatArray:
 # ranges of rounds. So rounds need not be evaluated one by one, and the answer may be "never".
 
 
-# Last round that is considered.
+# Largest number of rounds that is considered.
 FARTHEST = 10**300
 # Larger numbers of rounds are exact only in their leading digits.
 DIGITS = 10**12
@@ -223,16 +223,16 @@ DIGITS = 10**12
 def rounds_until_right(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, max_rounds: int = 50
 ) -> RoundsNeeded:
-    """Return the first round from which each class, and all together, are right, for any model.
+    """Return the first round from which each class, and all classes together, stay right.
 
     Parameters
     ----------
     model, corruption, l2
         As for `type_outputs`.
     max_rounds : int
-        A class counts as right from a round on only if it is right in all rounds from there to
-        this one. If there is no such round, the first later round in which the class is right is
-        returned; infinite if there is none.
+        A class is right from round t on if it is right in all rounds from t to `max_rounds`. If
+        there is no such t, the first round after `max_rounds` in which the class is right is
+        returned. The result is infinite if there is none.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def rounds_until_right(
 
 
 def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
-    """Return the first and last of consecutive rounds, up to `horizon` or later, with all right."""
+    """Return the first and last round of a range, to `horizon` or later, with all classes right."""
     right = partial(_all_right, sums)
     settled = min(int(np.ceil(max(each.settled for each in sums))), FARTHEST)
     if right(horizon, horizon):
@@ -277,7 +277,7 @@ def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
 
 
 def _all_right(sums: list[PowerSums], first: int, last: int) -> bool | None:
-    """Return whether all classes are right in all rounds; False if one is right in none."""
+    """Return whether all leads are positive in all rounds; False if one is positive in none."""
     clear: bool | None = True
     for each in sums:
         found = each.right(first, last)
@@ -296,7 +296,7 @@ def _find(
     wanted: bool,
     backwards: bool = False,
 ) -> int | None:
-    """Return the first round with `right` equal to `wanted`, or the last one; None if none."""
+    """Return the first (or last) round where `right` equals `wanted`; None if there is none."""
     left = [(first, last)] if first <= last else []
     while left:
         start, end = left.pop()
