@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -143,7 +142,11 @@ def test_store_with_other_dimensions_or_masked_cells_is_rejected():
         LinearProbe().fit(Sliced(masked), labels)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, np.ma.asarray, sp.csr_array, torch.tensor, frame])
+def tensor(rows):
+    return pytest.importorskip("torch").tensor(rows)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.ma.asarray, sp.csr_array, tensor, frame])
 def test_rows_in_memory_are_no_store(kind):
     X = kind(NUMBERS)
     assert open_store(X) is X
