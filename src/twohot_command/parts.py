@@ -100,7 +100,7 @@ def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
 def writing_parts(
     folder: PartFolder, *, quiet: bool
 ) -> AbstractContextManager[Callable[..., None]]:
-    """Show how many parts of a folder are written; yield a callback for each part."""
+    """Show how many parts are written; yield a callback to call after each part."""
     n_done = folder.n_parts - len(folder.missing())
     return counting("Writing parts", folder.n_parts, quiet=quiet, n_done=n_done)
 

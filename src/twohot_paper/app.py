@@ -147,8 +147,8 @@ def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
         data = read_data_sets(found)
     for each in data.values():
         if each.paper_name is None:
-            penalty = f"its penalty, {each.l2('base'):.3g}, is as strong as that of Flowers-102"
-            say(f"{each.name} is not one of the paper's datasets: {penalty}.", stderr=True)
+            penalty = f"so its penalty is as strong as that of Flowers-102 ({each.l2('base'):.3g})"
+            say(f"{each.name} is not one of the paper's datasets, {penalty}.", stderr=True)
     return data
 
 

@@ -151,11 +151,11 @@ def test_reads_files_with_and_without_notes(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "lacks report, id, decision, label: its columns must be"),
+        ("", "lacks report, id, decision, label: the columns"),
         ("report,id,decision\n", r"decisions\.csv lacks label:"),
         (f"{HEADER},mood\n", "has unknown or repeated columns 'mood'"),
         (f"{HEADER},id\n", "has unknown or repeated columns 'id', 'id'"),
-        ("report;row;decision;label\n", "separated by commas"),
+        ("report;row;decision;label\n", "Separate them by commas"),
         (f"{HEADER}\nr1,1,accept\n", "decision 1 has 3 fields and the header has 4"),
         (f"{HEADER}\nr1,1,dance,\n", "decision 'dance': pass one of accept, reject, second, rel"),
     ],

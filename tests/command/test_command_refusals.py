@@ -143,7 +143,7 @@ predict p.safetensors new.csv -o new.csv --force | is the input file
 predict table.csv new.csv -o x.csv | table.csv
 predict p.safetensors new.csv -o x.csv --split val | --split='val'
 evaluate p.safetensors narrow.csv | same backbone
-evaluate p.safetensors other.csv | no label that the probe knows ('cat', 'dog', 'fox')
+evaluate p.safetensors other.csv | only labels that the probe does not know ('cat', 'dog', 'fox')
 evaluate p.safetensors table.csv -o old | --output=old is a file: pass the name of a folder
 audit empty.csv -o out | empty.csv has no label in its 30 rows, but this command needs labels
 audit table.csv -o out --probe table.csv | table.csv

@@ -61,7 +61,7 @@ def test_writes_a_figure_in_all_formats_and_a_page(printed, runs, features):
         ".svg", ".png", ".csv", ".md", ".html", ".jsonl",
     }  # fmt: skip
     for line in (
-        "pets <b>& is not one of the paper's datasets: its penalty",
+        "pets <b>& is not one of the paper's datasets, so its penalty",
         "Test accuracy rises with the round: ",
         "of 4 settings, 1 draw)",
     ):

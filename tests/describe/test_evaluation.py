@@ -104,8 +104,8 @@ def test_counts_unknown_labels_apart(rows):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["e"] * 200, r"y has no label that the probe knows \('e'\): pass labels"),
-        ([None] * 200, "y has no label: pass labels"),
+        (["e"] * 200, r"y has only labels that the probe does not know \('e'\): pass"),
+        ([None] * 200, "y has no label: pass trusted"),
         (["a"] * 3, "y has 3 labels and X has 200 rows"),
     ],
     ids=["stranger", "none", "few"],

@@ -65,7 +65,7 @@ def test_invalid_array_is_refused(tmp_path, content, problem):
     path = write_archive(tmp_path / "a.npz", X=array_bytes(), y=content)
     with pytest.raises(ValueError, match=problem) as caught:
         load_arrays(path)
-    assert str(caught.value).startswith(f"{path} is truncated, or not of plain arrays")
+    assert str(caught.value).startswith(f"{path} is truncated, or has more than arrays")
 
 
 def test_bytes_after_an_array_are_ignored(tmp_path):

@@ -87,8 +87,8 @@ class Remaining:
     n_rows : int
         Number of rows with a label.
     target : int
-        Number of wrong labels that may remain. It sets the gaps, and so which counts are ruled out
-        fastest. The bound is valid for any target.
+        Number of wrong labels that may remain. Larger counts near it are ruled out fastest. The
+        bound is valid for any target.
     alpha : float
         Probability that the bound is ever too small, at most.
 
@@ -356,8 +356,8 @@ class CertifiedReview:
         Raises
         ------
         ArgumentError
-            If the log has a gap or another order. Then it has another audit or seed, or a line was
-            removed or changed.
+            If the log has a gap or another order. The log is then from another audit or seed, or a
+            line was removed or changed.
         """
         for number, look in enumerate(looks, start=len(self.looks) + 1):
             if not self.remaining.left:

@@ -168,8 +168,9 @@ def evaluate_probe(
     unknown = given_labels.unknown_to(probe.classes_)
     labels = given_labels.without(unknown).among(probe.classes_)
     if not labels.labelled.any():
-        what = f"no label that the probe knows ({first_few(unknown)})" if unknown else "no label"
-        raise ArgumentError("y", f"has {what}", "pass labels that are known to be right.")
+        what = f"only labels that the probe does not know ({first_few(unknown)})"
+        problem = f"has {what if unknown else 'no label'}"
+        raise ArgumentError("y", problem, "pass trusted labels of the probe's classes.")
     places = {label: place for place, label in enumerate(probe.classes_.tolist())}
     predicted = [places[label] for label in probe.predict(labelled_rows(X, labels)).tolist()]
     given = labels.codes[labels.labelled]

@@ -176,8 +176,8 @@ def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
         return load()
     except (OSError, ValueError) as error:
         raise OSError(
-            f"the backbone {name!r} could not be loaded ({error}): its weights are downloaded at "
-            f"first use, so connect, check the name, or use {offline!r} (weights are installed)."
+            f"the backbone {name!r} could not be loaded ({error}): connect to the internet for the "
+            f"first download, check the name, or use {offline!r}, whose weights are installed."
         ) from error
 
 

@@ -36,7 +36,7 @@ class Recipe:
 
     @property
     def method(self) -> str:
-        """Name of the method if it fits the given labels."""
+        """Name of the method, as if it is fitted to the given labels."""
         return ROBUST if self.loss.is_robust else TEACHER
 
     def coordinates(self, plain: Coordinates) -> Coordinates:

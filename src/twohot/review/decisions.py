@@ -363,8 +363,9 @@ def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
         said = [f"lacks {', '.join(missing)}"] * bool(missing)
         said += [f"has unknown or repeated columns {first_few(unknown)}"] * bool(unknown)
         raise ValueError(
-            f"{path} {' and '.join(said)}: its columns must be {', '.join(REQUIRED)}, and may be "
-            f"{', '.join(FIELDS[len(REQUIRED) :])}, separated by commas, semicolons or tabs."
+            f"{path} {' and '.join(said)}: the columns {', '.join(REQUIRED)} are required, and "
+            f"{', '.join(FIELDS[len(REQUIRED) :])} are optional. Separate them by commas, "
+            "semicolons or tabs."
         )
 
 

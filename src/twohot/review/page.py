@@ -207,7 +207,7 @@ def write_verdict_page(
 
     `shown` are the rows of the page, in its order. `task` has the settings of its script: `mode` is
     "review" (until a bound is reached), "check" (drawn rows) or "list" (a certified list).
-    `sentences` are for the help of the page; for a list, they are the guarantee.
+    `sentences` are shown in the help of the page. In the mode "list", they state the guarantee.
     """
     target, mode = Path(path), task["mode"]
     files = PictureFiles(target.parent, Path(image_root or "."))

@@ -234,9 +234,9 @@ def _indistinguishable(
     if outlier is not None:
         problem = f"has {outlier}, so {stored} cannot distinguish the other rows"
         return ArgumentError("X", problem, CORRECT_ROW)
-    problem = f"has rows at distance {size:.1g} from a mean row of norm {safe_norm(mean):.1g}"
+    problem = f"has rows that differ from their mean (norm {safe_norm(mean):.1g}) by {size:.1g}"
     advice = "subtract a common offset before you store them, or store them in a wider type."
-    return ArgumentError("X", f"{problem}, and {stored} has too few digits for that", advice)
+    return ArgumentError("X", f"{problem}, which {stored} cannot represent", advice)
 
 
 def _outlier(

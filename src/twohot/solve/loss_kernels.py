@@ -79,7 +79,7 @@ def column_sums(matrix: FloatArray) -> FloatArray:
 
 
 def logits_of(block: Block, coef: FloatArray | None) -> FloatArray:
-    """Return the logits of a block, stored ones if `coef` is None; callers may overwrite them."""
+    """Return the logits of a block: if `coef` is None, a copy of the stored ones."""
     return block.columns[LOGITS].copy() if coef is None else block.project(coef)
 
 

@@ -47,9 +47,10 @@ class Solver:
         """Return the solution for some targets, with a warm start from the last round if it helps.
 
         A convex objective starts from the last round or from the coefficients in the settings. If
-        the gradient at zero is smaller, it starts one step from zero. The result of a non-convex
-        objective depends on the start, which the settings choose: "teacher" means the last round,
-        or, in the first round, a fit to the same targets with the loss `starts_from`.
+        the gradient at zero is smaller than there, the fit starts one step from zero instead. The
+        result of a non-convex objective depends on the start, which the settings choose. "teacher"
+        starts from the last round. The first round has none, so it starts from a fit to the same
+        targets with the loss `starts_from`.
         """
         problem = pose(self.coordinates, targets, l2, last)
         if loss.starts_from is None:

@@ -159,7 +159,7 @@ def find_delimiter(path: Path) -> str:
     """Return the delimiter of a CSV file: a comma, a semicolon or a tab.
 
     It separates the names in the header. If there are two candidates, the tab is chosen in a `.tsv`
-    file. In other files, it is the delimiter with as many cells in the first lines as in the
+    file. In other files, the delimiter is chosen that gives the first lines as many cells as the
     header.
     """
     found = {}

@@ -126,8 +126,8 @@ def _friendly(path: Path) -> Iterator[None]:
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # errors of the operating system already name the file
-        problem = f"{path} is truncated, or not of plain arrays of numbers and strings ({error})"
-        raise ValueError(f"{problem}: write it again by np.save or np.savez.") from error
+        problem = f"{path} is truncated, or has more than arrays of numbers or strings ({error})"
+        raise ValueError(f"{problem}: write it again with np.save or np.savez.") from error
 
 
 def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:

@@ -74,8 +74,8 @@ def begin_parts(
     """Return a folder for the parts of a run; an unfinished folder of the same run is reused.
 
     The folder is any path that fsspec writes. `about` is JSON that identifies the run, together
-    with the version of twohot. With `force`, parts of another run are replaced. Errors name the
-    folder by the argument `name`.
+    with the version of twohot. With `force`, parts of another run are replaced. `name` is the name
+    of the folder's argument in errors.
     """
     check_parts(folder, about, n_parts, force=force, name=name)
     filesystem, path = file_system(as_url(folder))

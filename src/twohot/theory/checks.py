@@ -104,7 +104,9 @@ def per_class(
     """Return one number per class, between bounds; a single number applies to all classes."""
     given = real_array(values, name)
     if given.shape not in {(), (n_classes,)}:
-        raise ValueError(f"{name} must be one number or {n_classes} numbers, not {given.shape}.")
+        raise ValueError(
+            f"{name} must be one number or {n_classes} numbers, but has shape {given.shape}."
+        )
     array = np.broadcast_to(given, (n_classes,)).copy()
     outside = np.flatnonzero((array <= above) | (array >= below))
     if outside.size:
@@ -119,7 +121,7 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
     """Return class sizes as integers; raise unless they are whole numbers."""
     rounded = np.rint(sizes)
     if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
-        raise ValueError(f"class_sizes must be whole numbers to list samples; round {sizes}.")
+        raise ValueError(f"class_sizes must be whole numbers to list samples: round {sizes}.")
     return rounded.astype(np.intp)
 
 
