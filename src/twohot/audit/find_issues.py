@@ -311,8 +311,10 @@ def leak_notes(
     index = index[np.bincount(given)[given] > 1]
     order = np.argsort(labels.codes[index], kind="stable")
     codes, starts = np.unique(labels.codes[index[order]], return_index=True)
+    if len(codes) < 2:
+        return []
     cells = take_rows(X, index)
-    if len(codes) < 2 or sp.issparse(cells):
+    if sp.issparse(cells):
         return []
     values = np.asarray(cells)[order]
     if values.ndim != 2 or values.dtype.kind not in "fiub":
