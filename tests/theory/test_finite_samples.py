@@ -46,22 +46,6 @@ def estimated(rows: np.ndarray) -> CorrelationModel:
     )
 
 
-SETTINGS = pytest.mark.parametrize(
-    "setting",  # rows a class, ridge, rounds, decay of the spectrum, of unit norm
-    [(50, 0.5, 3, 0.0, False), (50, 5.0, 2, 1.0, False), (400, 0.5, 5, 0.5, False),
-     (20, 0.5, 1, 0.0, False), (100, 1.0, 3, 0.0, True)],
-)  # fmt: skip
-
-
-def true_model(n_per_class: int) -> CorrelationModel:
-    return CorrelationModel.case_3(
-        n_classes=N_CLASSES,
-        same_class=SAME_CLASS,
-        same_superclass=BETWEEN,
-        n_per_class=n_per_class,
-    )
-
-
 def drawn(
     rng: np.random.Generator, n_per_class: int, decay: float, *, unit_norm: bool
 ) -> np.ndarray:
@@ -74,9 +58,11 @@ def drawn(
 def coverage(
     predict: Callable[..., PredictionBound], n_draws: int, setting: tuple[float, ...]
 ) -> tuple[float, float]:
-    """Share of the draws in which all errors are within the bound, and its width in errors."""
+    """Proportion of the draws with all errors within the bound, and bound over error (medians)."""
     n_per_class, ridge, n_rounds, decay, unit_norm = setting
-    rng, truth = np.random.default_rng(0), true_model(n_per_class)
+    known = {"n_classes": N_CLASSES, "same_class": SAME_CLASS, "same_superclass": BETWEEN}
+    truth = CorrelationModel.case_3(**known, n_per_class=n_per_class)
+    rng = np.random.default_rng(0)
     how = {"l2": ridge / truth.ridge(1.0), "n_rounds": n_rounds}
     right = type_outputs(truth, NOISE, **how)
     covered, sizes, errors = [], [], []
@@ -103,20 +89,22 @@ def by_halves(rows: np.ndarray, _: CorrelationModel, __: float, **how: Any) -> P
     return prediction_spread(rows.reshape(len(labels), -1), labels, NOISE, n_draws=50, **how)
 
 
-@SETTINGS
-def test_predictions_are_within_the_bound(setting: tuple[float, ...]) -> None:
-    """The bound must cover 95 % of 100 draws. It covers nearly all: it is for any covariance."""
-    covered, width = coverage(by_bound, 100, setting)
-    assert covered >= 0.95
-    assert width < 40
-
-
-@SETTINGS
-def test_predictions_are_within_the_spread(setting: tuple[float, ...]) -> None:
-    """95 % of 60 datasets are expected. Fewer than 88 % have a probability of 1 %."""
-    covered, width = coverage(by_halves, 60, setting)
-    assert covered >= 0.88
-    assert width < 4
+# The bound must cover 95 % of the draws. The spread is expected to cover 95 %; with 60 draws, a
+# coverage below 88 % has a probability of 1 %.
+@pytest.mark.parametrize(
+    ("predict", "n_draws", "least", "widest"), [(by_bound, 100, 0.95, 40), (by_halves, 60, 0.88, 4)]
+)
+@pytest.mark.parametrize(
+    "setting",  # rows a class, ridge, rounds, decay of the spectrum, of unit norm
+    [(50, 0.5, 3, 0.0, False), (50, 5.0, 2, 1.0, False), (400, 0.5, 5, 0.5, False),
+     (20, 0.5, 1, 0.0, False), (100, 1.0, 3, 0.0, True)],
+)  # fmt: skip
+def test_errors_are_within_the_bound_and_the_spread(
+    predict: Any, n_draws: int, least: float, widest: float, setting: tuple[float, ...]
+) -> None:
+    covered, width = coverage(predict, n_draws, setting)
+    assert covered >= least
+    assert width < widest
 
 
 def test_spread_grows_with_confidence_and_repeats() -> None:

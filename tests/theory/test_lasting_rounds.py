@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from theory.dense import random_problem
-from theory.problems import LATE, SEEDS, few_examples, model_of
+from theory.problems import LATE, SEEDS, THREE, THREE_CORRUPTION, few_examples, model_of
 from twohot.theory import (
     CorrelationModel,
     RoundsNeeded,
@@ -73,16 +73,12 @@ def test_reports_classes_that_are_never_right_together() -> None:
 
 def test_reports_the_last_right_round() -> None:
     """Late rounds predict only the largest class: rounds 3 to 85 are right, and no later one."""
-    model = CorrelationModel.from_correlation(
-        [[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]],
-        class_sizes=[400, 150, 250],
-    )
-    corruption = np.array([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.1, 0.8]])
-    l2 = 0.65 / (3 * model.n_samples)
-    needed = rounds_until_right(model, corruption, l2=l2)
+    l2 = 0.65 / (3 * THREE.n_samples)
+    needed = rounds_until_right(THREE, THREE_CORRUPTION, l2=l2)
     assert 50 < needed.overall_until < 120
-    check_against_rounds(needed, judged(model, corruption, l2, 200), 50)
-    assert rounds_until_right(model, corruption, l2=l2, max_rounds=150).overall == np.inf
+    check_against_rounds(needed, judged(THREE, THREE_CORRUPTION, l2, 200), 50)
+    late = rounds_until_right(THREE, THREE_CORRUPTION, l2=l2, max_rounds=150)
+    assert late.overall == np.inf
 
 
 @pytest.mark.parametrize("name", LATE)

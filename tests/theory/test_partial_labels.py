@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from theory.dense import circulant, symmetric
-from theory.problems import FIGURE
+from theory.dense import symmetric
+from theory.problems import FIGURE, SKEWED
 from twohot.theory import judge, partial_label_condition, partial_label_outputs
 
 
@@ -12,7 +12,7 @@ from twohot.theory import judge, partial_label_condition, partial_label_outputs
 @pytest.mark.parametrize("ties", ["spread", "lowest"])
 def test_condition_matches_outputs_with_ties(n_candidates: int, ties: str) -> None:
     how = {"l2": 3e-4, "n_candidates": n_candidates, "ties": ties}
-    for corruption in (symmetric(4, 0.4), np.eye(4), circulant([0.4, 0.3, 0.2, 0.1])):
+    for corruption in (symmetric(4, 0.4), np.eye(4), SKEWED):
         found = partial_label_condition(FIGURE, corruption, **how)
         student = partial_label_outputs(FIGURE, corruption, **how)
         verdict = judge(student)
@@ -28,9 +28,9 @@ def test_condition_matches_outputs_with_ties(n_candidates: int, ties: str) -> No
 @pytest.mark.parametrize("exponent", [*range(-50, -20, 6), *range(-19, -2)])
 def test_student_is_right_at_any_small_penalty(exponent: int) -> None:
     """Second places and margins are of the order of the ridge. The student stays right."""
-    corruption, l2 = circulant([0.4, 0.3, 0.2, 0.1]), 10.0**exponent
-    found = partial_label_condition(FIGURE, corruption, l2=l2)
-    verdict = judge(partial_label_outputs(FIGURE, corruption, l2=l2))
+    l2 = 10.0**exponent
+    found = partial_label_condition(FIGURE, SKEWED, l2=l2)
+    verdict = judge(partial_label_outputs(FIGURE, SKEWED, l2=l2))
     assert found.holds
     assert verdict.accuracy == 1.0
     if exponent < -6:  # in first order x (1/δ - 1/λ_q) (1 - C_kk - C_kỹ)/2
