@@ -241,9 +241,9 @@ class ClassReduction:
         return self.filtered(factors, deviations)
 
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Return (Fᵗ - diag(f(δ)ᵗ)) deviations: what a sample gets from all other samples.
+        """Return (Fᵗ - diag(f(δ)ᵗ)) deviations, the term that all outputs of a class have in common.
 
-        At a small ridge, the two terms are nearly equal. So their difference is computed from
+        At a small ridge, Fᵗ and diag(f(δ)ᵗ) are nearly equal. So their difference is computed from
         the eigenvalues and δ, without cancellation.
         """
         power, own = checks.round_count(n_rounds), self.own_part[:, None]

@@ -206,18 +206,18 @@ class LabelLeads:
     def after(self, n_rounds: int) -> Leads:
         """Return the leads after `n_rounds` rounds."""
         n_classes = len(self.reduction.own)
-        found, means = np.zeros((2, 5, n_classes, 1, n_classes))
+        leads, means = np.zeros((2, 5, n_classes, 1, n_classes))
         for a, own_part in enumerate(self.reduction.own_part):
             weights, errors = self.weights(a)
             tops = _largest(weights, self.values)
             for top in np.unique(tops):
                 alike = tops == top
                 which = (weights[:, alike], errors[:, alike], n_rounds)
-                found[:, a, 0, alike] = self._leads(own_part, max(top, own_part), *which)
+                leads[:, a, 0, alike] = self._leads(own_part, max(top, own_part), *which)
                 means[:, a, 0, alike] = self._leads(0.0, top, *which)
                 means[0, a, 0, alike] = which[0].sum(axis=0) if top < own_part else np.nan
         of_means = MeanLeads(means[0], means[1], means[2], means[4]) if n_rounds else None
-        return Leads(found[0], found[1], found[2], found[3], found[4], of_means)
+        return Leads(*leads, of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
         """Return for every class the error of differences of labels in `ClassReduction.gained`."""
