@@ -68,7 +68,7 @@ def listed_labels(counts: np.ndarray) -> np.ndarray:
 def random_problem(
     seed: int, *, balanced_classes: bool = False, correlation: np.ndarray | None = None
 ) -> Problem:
-    """Draw a class model: indefinite correlation, different norms, imbalanced classes and labels."""
+    """Draw a model: indefinite correlation, different norms, imbalanced classes and labels."""
     rng = np.random.default_rng(seed)
     n_classes = int(rng.integers(2, 7)) if correlation is None else len(correlation)
     sizes = rng.integers(1, 12, size=n_classes)

@@ -211,7 +211,10 @@ MORE: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "rounds_until_right": [({"max_rounds": 10**400}, "max_rounds=.* out of range")],
     "LabelAveraging.from_gram": [
-        ({"gram": [[1, 2], [2, 1]]}, r"\(repair it with repair_gram\): it has the negative eigenvalue -1")
+        (
+            {"gram": [[1, 2], [2, 1]]},
+            r"\(repair it with repair_gram\): it has the negative eigenvalue -1",
+        )
     ],
     "LabelAveraging.from_features": [({"features": np.zeros((3, 0))}, r"features .* \(3, 0\)")],
     "average_labels": [

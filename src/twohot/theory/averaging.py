@@ -241,7 +241,7 @@ class ClassReduction:
         return self.filtered(factors, deviations)
 
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Return (Fᵗ - diag(f(δ)ᵗ)) deviations, the term that all outputs of a class have in common.
+        """Return (Fᵗ - diag(f(δ)ᵗ)) deviations, the common term of all outputs of a class.
 
         At a small ridge, Fᵗ and diag(f(δ)ᵗ) are nearly equal. So their difference is computed from
         the eigenvalues and δ, without cancellation.
