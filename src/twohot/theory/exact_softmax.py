@@ -199,7 +199,7 @@ class _DenseProblem:
         self.targets = targets  # targets minus 1/K
         self.l2 = l2
         self.n_samples, n_classes = targets.shape
-        self.dual_shape = (self.basis.shape[1], n_classes)
+        self.dual_shape: tuple[int, ...] = (self.basis.shape[1], n_classes)
         self.curvature = l2 + eigenvalues / targets.size  # diagonal of H at uniform outputs
         self.slope = float(eigenvalues.max()) / (self.n_samples * l2)
         start = self._gradient(np.zeros_like(targets), np.zeros(self.dual_shape))

@@ -184,7 +184,8 @@ class _TypeProblem:
         self, model: CorrelationModel, shares: FloatArray, targets: FloatArray, l2: float
     ) -> None:
         self.correlation = model.correlation
-        self.targets, self.dual_shape = targets, targets.shape  # targets minus 1/K
+        self.targets = targets  # targets minus 1/K
+        self.dual_shape: tuple[int, ...] = targets.shape
         self.scale = model.n_samples * l2  # N l2
         self.weights = shares * model.class_sizes[:, None] / model.n_samples  # (a, b), sum one
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)

@@ -217,7 +217,7 @@ class LabelLeads:
                 means[:, a, 0, alike] = self._leads(0.0, top, *which)
                 means[0, a, 0, alike] = which[0].sum(axis=0) if top < own_part else np.nan
         of_means = MeanLeads(means[0], means[1], means[2], means[4]) if n_rounds else None
-        return Leads(*leads, of_means)
+        return Leads(leads[0], leads[1], leads[2], leads[3], leads[4], of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
         """Return for every class the error of differences of labels in `ClassReduction.gained`."""
