@@ -1,9 +1,9 @@
 """Claims about accuracy: the settings in which they are tested, and the rule for the verdict.
 
-A setting is a dataset, a kind of noise and a noise rate. The rule is the text `RULE`, which pages
-print. If several conditions cover equally many settings, the verdict names all of them. Models that
-did not converge are not used. Settings with noise beyond recovery are not used either, because
-methods can gain there only by chance.
+A setting is a dataset, a kind of noise and a noise rate. The rule is the text `RULE`, which the
+pages of the report print. If several conditions cover the same number of settings, the verdict
+names all of them. Settings with a model that did not converge are left out. Settings with noise
+beyond recovery are left out too, because methods can gain accuracy there only by chance.
 """
 
 from collections import Counter
@@ -18,17 +18,17 @@ import numpy as np
 from twohot.base import counted
 from twohot_paper.claim import ClaimVerdict, not_testable, verdict_if
 from twohot_paper.data_set import DataSet, of_backbone
-from twohot_paper.exhibit import Results
+from twohot_paper.exhibit import Results, listed
 from twohot_paper.grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, titles, unconverged
 from twohot_paper.probe_run import MOST_LOST, ROUNDS, STUDENTS, TEACHER, TWO_HOT, ProbeRun
 from twohot_paper.table import Mean, Table, mean_of
 
-# Minimum share of the settings in which a statement must hold, and minimum share that a condition
-# must cover.
+# Minimum fraction of the settings in which a statement must hold, and minimum fraction of the
+# settings that a condition must cover.
 NEARLY_ALL = 0.9
 COVERED = 0.15
-FEWEST_COVERED = 3  # minimum settings of a condition: fewer may agree by chance
-FEWEST = 4  # minimum settings for a verdict
+FEWEST_COVERED = 3  # minimum number of settings of a condition: fewer may agree by chance
+FEWEST = 4  # minimum number of settings for a verdict
 
 ONE_FILE = "If a dataset has several files, the file with the most finished runs counts."
 CONVERGED_ONLY = "Settings with a model that did not converge are left out."
@@ -69,9 +69,9 @@ class JudgedSetting:
 def judge_settings(
     judged: Sequence[JudgedSetting], title: str, *, fewest: int = FEWEST, left_out: str = ""
 ) -> ClaimVerdict:
-    """Return the verdict by `RULE`, with a table of the number of every setting.
+    """Return the verdict by `RULE`, with a table of the numbers of all settings.
 
-    `left_out` is a sentence on settings that are not judged.
+    `left_out` is a sentence on the settings that were left out.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def judge_settings(
 
 
 def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -> str:
-    """Return text: in how many settings it holds, among covered ones and among the others."""
+    """Return text on how many settings it holds in, inside a condition and outside."""
     others = [each for each in judged if each not in covered]
     inside, outside = (f"{_held(part)} of {len(part)}" for part in (covered, others))
     return f"{inside}, elsewhere {outside}"
 
 
 def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
-    """Return the counts by dataset, kind of noise and rate, in sentences."""
+    """Return the counts by dataset, by kind of noise and by noise rate, in sentences."""
     sentences = []
     words = {"data": "dataset", "corruption": "kind of noise", "noise_rate": "noise rate"}
     for key, what in words.items():
@@ -129,7 +129,7 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
     """Return text on the numbers of settings and draws that a verdict is based on."""
     kinds = sorted({each.setting.corruption for each in judged})
     every = len(kinds) == len(CORRUPTIONS)
-    noises = "all noises" if every else f"{_listed(kinds)} noise"
+    noises = "all noises" if every else f"{listed(kinds)} noise"
     held = f"{noises}: {_held(judged)} of {counted(len(judged), 'setting')}"
     draws = {each.value.n for each in judged if each.value is not None}
     if not draws:
@@ -139,7 +139,7 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
 
 
 def _widest(judged: Sequence[JudgedSetting]) -> list[tuple[str, list[JudgedSetting]]]:
-    """Return the conditions that cover the most settings, each with its settings."""
+    """Return the conditions that cover the most settings, with these settings."""
     fewest = max(COVERED * len(judged), FEWEST_COVERED)
     found = [
         (words, covered)
@@ -156,7 +156,7 @@ def _nearly_all_hold(judged: Sequence[JudgedSetting]) -> bool:
 
 
 def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[JudgedSetting]]]:
-    """Yield every condition in words, with its settings."""
+    """Yield every condition in words, with the settings that it covers."""
     rates = sorted({each.setting.noise_rate for each in judged})
     for low, high in combinations_with_replacement(rates, 2):
         covered = [each for each in judged if low <= each.setting.noise_rate <= high]
@@ -168,17 +168,13 @@ def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[Jud
             if len(group) >= FEWEST_COVERED and _nearly_all_hold(group)
         ]
         covered = [each for each in judged if getattr(each.setting, key) in held]
-        yield f"{words} {_listed(held, 'or')}", covered
+        yield f"{words} {listed(held, 'or')}", covered
 
 
 def _range_words(low: float, high: float, rates: Sequence[float]) -> str:
     if high == rates[-1]:
         return f"at least {low:g}"
     return f"at most {high:g}" if low == rates[0] else f"{low:g} to {high:g}"
-
-
-def _listed(names: Sequence[str], last: str = "and") -> str:
-    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _table(judged: Sequence[JudgedSetting], title: str) -> Table:
@@ -194,10 +190,10 @@ def _table(judged: Sequence[JudgedSetting], title: str) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class TriedSettings:
-    """Settings with results, and those that are left out."""
+    """Settings with results, and settings that are left out."""
 
     draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
-    left_out: dict[Setting, str] = field(default_factory=dict)  # why each is left out
+    left_out: dict[Setting, str] = field(default_factory=dict)  # the reasons
 
     def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
         """Return a sentence on the settings left out and the reasons; empty if there are none."""
@@ -225,8 +221,8 @@ def settings_of(
 ) -> TriedSettings:
     """Return every setting with results, with the models of all its draws by seed.
 
-    `recoverable` omits settings with noise beyond recovery, in which methods can gain only by
-    chance.
+    `recoverable` leaves out settings with noise beyond recovery. `grid` has other fields of
+    `ProbeGrid`.
     """
     names = titles(data)
     seeds = tuple(sorted({run.seed for run in results if isinstance(run, ProbeRun)}))
@@ -249,7 +245,7 @@ def settings_of(
 
 
 def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-    """Return one file per dataset: the one with most finished runs; among equals, the largest."""
+    """Return for every dataset the file with most finished runs; if several, the largest one."""
     n_runs = Counter(run.data for run in results if isinstance(run, ProbeRun))
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
     chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of equal names
@@ -263,11 +259,10 @@ def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
 # smaller tolerance of the fits changes accuracy by less.
 MARGIN = 0.5
 
-# If the true label is among the teacher's top two in this share of the noisy rows, the claim
-# counts as true of all rows.
+# A claim about all noisy rows holds if it is true of this fraction of them.
 ALL_ROWS = 0.99
 
-# Share of the total gain that two students must reach, and the smallest gain that is considered.
+# Fraction of the total gain that two students must reach, and the smallest gain that is considered.
 NEARLY_ALL_GAIN = 0.9
 SOME_GAIN = 1.0  # points
 
@@ -305,10 +300,10 @@ class AccuracyRule:
         )
         kinds = {setting.corruption for setting in tried.draws}
         without = [kind for kind in self.corruptions if kind not in kinds]
-        lacks = f"there is no setting of {_listed(without)} noise" if without else ""
+        lacks = f"there is no setting of {listed(without)} noise" if without else ""
         needed = self.corruptions if self.needed is None else self.needed
         if len(self.corruptions) > 1 and not kinds.issuperset(needed):
-            about = f"It is about {_listed(self.corruptions)} noise"
+            about = f"It is about {listed(self.corruptions)} noise"
             return not_testable(f"{about}, and {lacks}.{tried.left_out_words(without)}")
         holds = partial(STATEMENTS[self.statement], **self.arguments)
         outcomes = {setting: holds([*draws.values()]) for setting, draws in tried.draws.items()}
@@ -330,7 +325,7 @@ def ahead(
     score: str = "test_accuracy",
     margin: float = MARGIN,
 ) -> Judged | None:
-    """Test that the best of some models has a higher score than the best of others, in points.
+    """Test that the best of `models` has a higher score than the best of `rivals`, in points.
 
     The best model has the largest mean over the draws.
     """
@@ -381,7 +376,7 @@ def truth_in_two(draws: Draws) -> Judged | None:
 
 
 def truth_in_more(draws: Draws) -> Judged | None:
-    """Test that every larger set of the teacher's labels contains the truth more often."""
+    """Test that larger sets of the teacher's top labels contain the true label more often."""
     found = _truth_in_top(draws)
     if not found:
         return None
@@ -403,9 +398,9 @@ def crosses(draws: Draws) -> Judged | None:
 
 
 def moves(draws: Draws, output: str, moment: str, *, up: bool) -> Judged | None:
-    """Test that a mean or spread of outputs rises, or falls, in every round.
+    """Test that the mean or the spread of an output rises, or falls, in every round.
 
-    The number shown is its change from the teacher to the last student, in hundredths.
+    The table shows the change from the teacher to the last student, in hundredths.
     """
     spreads = [[getattr(draw[name], output) for name in ROUNDS] for draw in draws]
     values = np.array(

@@ -1,8 +1,8 @@
 """A claim of the paper, and the verdict that a rule derives from the results.
 
-Claims are data: `claims/*.toml` has the text of each, and the numbers of its rule. Claims about
-accuracy have a table `accuracy` and share the rule `AccuracyRule`. The rule of any other claim is a
-function registered under the claim's id.
+The texts of the claims are in `claims/*.toml`. The rule of a claim about accuracy is an
+`AccuracyRule`, whose fields are the table `accuracy` of the claim. The rule of any other claim is a
+function that is registered under the id of the claim.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,8 +32,8 @@ class ClaimVerdict:
     """The verdict on a claim, with the numbers that decide it."""
 
     answer: Answer
-    evidence: str  # one or two sentences with the deciding numbers
-    condition: str = ""  # when the claim holds, for a conditional answer
+    evidence: str  # one or two sentences with the numbers that decide
+    condition: str = ""  # when the claim holds, if the answer is conditional
     table: Table | None = None  # the measured numbers
     advice: str = ""  # what a practitioner should do
     basis: str = ""  # the amount of data: "18 of 20 settings, 1 draw" for instance
@@ -62,11 +62,11 @@ class Claim:
 
     id: str  # a short name: letters, digits and hyphens
     title: str  # a heading: the claim in a few words
-    text: str  # the judged sentence of the paper; additional questions in brackets
+    text: str  # the sentence of the paper; an additional question is in brackets
     place: str  # section, figure or theorem of the paper
-    rule: str  # text: how the numbers determine the verdict
+    rule: str  # how the numbers determine the verdict, as text
     brief: str = ""  # the rule in a few words, for a list; default: the rule
-    shared_rule: str = ""  # the rest of the rule, which many claims share
+    shared_rule: str = ""  # the rest of the rule, which is the same for many claims
     advice: str = ""  # what a practitioner should do
     exhibits: tuple[str, ...]  # ids of the figures that show it and provide its runs
     order: int  # position of its section in the report
@@ -102,7 +102,7 @@ def not_testable(why: str) -> ClaimVerdict:
 def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> ClaimVerdict:
     """Return a verdict: confirmed, confirmed under a condition, or not confirmed.
 
-    `more` has the other fields of the verdict.
+    `more` has other fields of the verdict.
     """
     if holds:
         return ClaimVerdict(Answer.CONFIRMED, evidence, **more)
@@ -111,10 +111,11 @@ def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> Cl
 
 
 def by_parts(
-    kept: Sequence[str], n_parts: int, evidence: str, condition: str, **more: Any
+    confirmed: Sequence[str], n_parts: int, evidence: str, condition: str, **more: Any
 ) -> ClaimVerdict:
-    """Return the verdict on a claim with several parts, some of which may be confirmed."""
-    return verdict_if(condition if kept else "", evidence, holds=len(kept) == n_parts, **more)
+    """Return the verdict on a claim of `n_parts` parts, of which `confirmed` are confirmed."""
+    holds = len(confirmed) == n_parts
+    return verdict_if(condition if confirmed else "", evidence, holds=holds, **more)
 
 
 # Rules of claims that are not about accuracy, by the id of the claim.

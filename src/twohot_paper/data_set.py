@@ -48,9 +48,9 @@ BLOCK_ROWS = 4096  # rows that are checked at once
 class DataSet:
     """Features and true labels of training and test rows."""
 
-    name: str  # of its file
+    name: str  # file name without suffix
     X: NDArray[Any]  # (n_samples, n_features), as the backbone gave them
-    labels: IntArray  # (n_samples,), true, positions in classes
+    labels: IntArray  # (n_samples,), true labels as positions in `classes`
     X_test: NDArray[Any]
     test_labels: IntArray
     classes: tuple[str, ...]
@@ -63,14 +63,9 @@ class DataSet:
     @property
     def paper_name(self) -> str | None:
         """The paper's dataset with this file name, if any."""
-        return next(
-            (
-                name
-                for name in PAPER_PENALTIES
-                if file_prefix(self.name).startswith(file_prefix(name))
-            ),
-            None,
-        )
+        prefix = file_prefix(self.name)
+        names = [name for name in PAPER_PENALTIES if prefix.startswith(file_prefix(name))]
+        return names[0] if names else None
 
     @cached_property
     def key(self) -> str:
@@ -93,7 +88,7 @@ class DataSet:
         return np.asarray(cluster_classes(means).superclass)
 
     def l2(self, strength: str) -> float:
-        """Return the penalty on raw features: the paper's, or one equivalent to Flowers-102's."""
+        """Return the penalty on raw features: the paper's, or one with Flowers-102's ridge."""
         ridge_one = self.mean_square / (self.n_classes * len(self.X))
         base = PAPER_PENALTIES[self.paper_name] if self.paper_name else FLOWERS_RIDGE * ridge_one
         return float(f"{base * STRENGTHS[strength]:.6g}")
@@ -102,7 +97,7 @@ class DataSet:
 def read_data_set(path: str | os.PathLike[str]) -> DataSet:
     """Return a dataset from a feature file for `read_table`, with the splits train and test.
 
-    The labels are assumed to be true; each run adds noise to them.
+    The labels are assumed to be true; a run adds noise to them.
 
     Examples
     --------
@@ -133,9 +128,9 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
 
 
 def file_prefix(name: str) -> str:
-    """Return the normalised start of the file names of one of the paper's datasets.
+    """Return a file name, or the name of a dataset, in lower case with only letters and digits.
 
-    Case and characters other than letters and digits are ignored, as in Flowers-102_resnet.npz.
+    So Flowers-102_resnet.npz starts with the name of the paper's dataset Flowers-102.
 
     Examples
     --------
@@ -170,8 +165,8 @@ def _split(file: str, table: FeatureTable, split: str) -> FeatureTable:
         has = f"has the splits {names}" if names else "has no splits"
         problem = f"{file} {has}, and not {split!r}"
         advice = (
-            "name the rows to train on train, and those to test on test, in a column split; an .npz"
-            " has arrays X_train, y_train, X_test and y_test."
+            "write train or test for every row in a column split; an .npz has the arrays X_train,"
+            " y_train, X_test and y_test."
         )
         raise ArgumentError("features", problem, advice)
     part = table.take(table.rows_of_split(split))
@@ -203,7 +198,7 @@ def _check_classes(file: str, table: FeatureTable, train: FeatureTable, test: Fe
     few = [name for name, count, _ in named if count < FEWEST_ROWS]
     if len(counts) < FEWEST_CLASSES:
         problem = f"{file} has {counted(len(counts), 'class', 'classes')}"
-        advice = f"pass at least {FEWEST_CLASSES} classes; of two, the top two are all labels."
+        advice = f"pass at least {FEWEST_CLASSES} classes; of two classes, both are candidates."
     elif untrained:
         problem = f"{file} has classes that occur only in the split test: {first_few(untrained)}"
         advice = "remove their rows, or add some to the split train."
@@ -222,9 +217,8 @@ SUFFIXES = (".features", ".npz", ".parquet")
 def find_feature_files(folder: Path) -> list[Path]:
     """Return the feature files in a folder, sorted by name; raise if there are none."""
     if not folder.is_dir():
-        raise ArgumentError(
-            {"features_dir": folder}, "is not a folder", "pass one of feature files."
-        )
+        advice = "pass a folder of feature files."
+        raise ArgumentError({"features_dir": folder}, "is not a folder", advice)
     found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
     if not found:
         problem = f"has no feature files ({', '.join(SUFFIXES)})"

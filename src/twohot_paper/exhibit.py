@@ -30,12 +30,12 @@ class Made:
 
     figures: dict[str, Any] = field(default_factory=dict)  # matplotlib figures
     tables: dict[str, Table] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # remarks for readers, on missing runs for instance
+    notes: tuple[str, ...] = ()  # notes for readers, on missing runs for instance
     subject: str = ""  # data and noise, if the title of the exhibit does not name them
 
 
 class Maker(ABC):
-    """Base class of the makers: which runs a figure needs, and how it is drawn."""
+    """Base class of makers, which list the runs of a figure and draw it from their results."""
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
         """Return the needed runs on the available datasets, the most important first."""
@@ -116,12 +116,12 @@ class Exhibit:
     @property
     def needs_words(self) -> str:
         """The required data as text, "CIFAR-100 features" for instance."""
-        return f"{_any_of(self.data_sets)} features" if self.data_sets else self.needs
+        return f"{listed(self.data_sets, 'or')} features" if self.data_sets else self.needs
 
     @property
     def lacks_words(self) -> str:
         """The names of the required feature files, for an error message."""
-        begins = _any_of([file_prefix(name) for name in self.data_sets])
+        begins = listed([file_prefix(name) for name in self.data_sets], "or")
         return f"{self.needs_words}, a file whose name starts with {begins}"
 
     def on_any_features(self) -> "Exhibit | None":
@@ -165,10 +165,10 @@ def read_exhibit(name: str, text: str) -> Exhibit:
 
 
 def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
-    """Return the exhibits that the user names.
+    """Return the exhibits with these names.
 
-    A name is an id, a place in the paper ("Figure 3a", or "Figure 3" for all its parts), or one of
-    the groups synthetic, real and all.
+    A name is an id, a place in the paper ("Figure 3a", or "Figure 3" for 3a and 3b), or one of the
+    groups synthetic, real and all.
 
     Examples
     --------
@@ -193,8 +193,9 @@ def load_makers() -> None:
         importlib.import_module(f"twohot_paper.{name}")
 
 
-def _any_of(names: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Return names as text, "cats, dogs and owls" for instance."""
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _is_called(exhibit: Exhibit, name: str) -> bool:

@@ -1,8 +1,7 @@
 """The paper's grids on real features: datasets × noise rates × draws of labels.
 
-A grid returns the runs that a figure needs. From their results, it returns the models of every
-finished draw of labels. Models of all families that were fitted on the same labels are returned
-together.
+A grid returns the runs that a figure needs. From the results of these runs, it returns the fitted
+models of every draw of labels, from all families.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,11 +42,11 @@ Models: TypeAlias = dict[str, FittedModel]  # by name, for one draw of labels
 
 @dataclass(frozen=True)
 class ProbeGrid:
-    """Runs with one kind of noise and one penalty, over all noise rates and draws of labels."""
+    """Runs with one kind of noise and one penalty, for all noise rates and draws of labels."""
 
     corruption: str = "superclass"
-    strength: str = "base"  # of the penalty; one of STRENGTHS
-    families: tuple[str, ...] = ("paper",)  # all fitted on the same labels
+    strength: str = "base"  # strength of the penalty; one of STRENGTHS
+    families: tuple[str, ...] = ("paper",)  # families that are fitted on the same labels
     noise_rates: tuple[float, ...] = NOISE_RATES
     seeds: tuple[int, ...] = SEEDS
     prepared: bool = False  # centred features of unit norm, at the equivalent penalty
@@ -63,7 +62,7 @@ class ProbeGrid:
         return self.of(data)
 
     def of(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return all runs: the first draw on every dataset, then the next."""
+        """Return all runs: the first draw on all datasets, then the second, and so on."""
         runs = (
             self.run(each, rate, seed, family)
             for seed in self.seeds
@@ -74,7 +73,7 @@ class ProbeGrid:
         return list(dict.fromkeys(runs))
 
     def run(self, data: DataSet, noise_rate: float, seed: int, family: str) -> ProbeRun:
-        """Return one run; all corruptions and seeds share the run without noise."""
+        """Return one run; the run without noise is the same for all corruptions and seeds."""
         corruption, seed = (self.corruption, seed) if noise_rate else (CLEAN, 0)
         return ProbeRun(
             data.key, corruption, noise_rate, seed, self.l2(data), family, prepared=self.prepared
@@ -86,13 +85,13 @@ class ProbeGrid:
         return float(f"{raw / data.mean_square:.6g}") if self.prepared else raw
 
     def draws(self, results: Results, data: DataSet, noise_rate: float) -> list[Models]:
-        """Return, for every draw with a finished family, its models by name."""
+        """Return the models by name, for every draw with a finished run."""
         return list(self.draws_by_seed(results, data, noise_rate).values())
 
     def draws_by_seed(
         self, results: Results, data: DataSet, noise_rate: float
     ) -> dict[int, Models]:
-        """Return the models of every draw by its seed, which gives equal labels in all grids."""
+        """Return `draws` by seed; a seed gives the same labels in all grids."""
         draws: dict[int, Models] = {}
         for seed in self.seeds if noise_rate else self.seeds[:1]:
             for family in self.families:
@@ -102,10 +101,10 @@ class ProbeGrid:
         return draws
 
     def wrong_labels(self, results: Results, data: DataSet, noise_rate: float) -> Mean | None:
-        """Return the share of wrong labels in the draws at a noise rate, in percent.
+        """Return the proportion of wrong labels in the draws at a noise rate, in percent.
 
         It differs from the noise rate by chance. With superclass noise, it also differs because a
-        class that is alone in its superclass stays clean.
+        superclass of one class stays clean.
         """
         runs = [run for run in self.of([data]) if run.noise_rate == noise_rate]
         shares = {run.seed: results[run].noise_rate for run in runs if run in results}
@@ -116,10 +115,7 @@ class ProbeGrid:
         return lost_share(data, self.corruption, noise_rate) > MOST_LOST
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-        """Return the datasets with at least one finished run with noise.
-
-        Runs without noise are shared by all corruptions.
-        """
+        """Return the datasets with a finished run with noise of this kind."""
         noisy = replace(self, noise_rates=tuple(rate for rate in self.noise_rates if rate))
         return [each for each in data if any(run in results for run in noisy.of([each]))]
 
@@ -142,7 +138,7 @@ def unconverged(models: Models) -> list[str]:
 
 
 def titles(data: Sequence[DataSet]) -> dict[str, str]:
-    """Return display names by key; several files of one dataset also show the file name."""
+    """Return display names by key; if a dataset has several files, with the name of the file."""
     names = [each.paper_name or each.name for each in data]
     return {
         each.key: f"{name} ({each.name})" if names.count(name) > 1 else name
@@ -151,7 +147,7 @@ def titles(data: Sequence[DataSet]) -> dict[str, str]:
 
 
 def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
-    """Return the files of some datasets of the paper; all files if none is named."""
+    """Return the files of these datasets of the paper; all files if `paper_names` is empty."""
     return [each for each in data if not paper_names or each.paper_name in paper_names]
 
 
@@ -163,7 +159,7 @@ def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
 
 
 def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> tuple[str, ...]:
-    """Return a note if an exhibit of one dataset uses another, the first one."""
+    """Return a note if an exhibit of one dataset uses the first available dataset instead."""
     if chosen.paper_name == paper_name:
         return ()
     others = f", the first of {len(data)} files" if len(data) > 1 else ""
@@ -171,7 +167,7 @@ def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> 
 
 
 def _named(family: str, models: Models) -> Models:
-    """Return the models of a family under names that are unique among families."""
+    """Return the models of a family, with names that differ from those of other families."""
     return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models
 
 
@@ -207,7 +203,7 @@ def model_labels(names: Iterable[str]) -> dict[str, str]:
 
 
 def gain(read: Read) -> CellOf:
-    """Return a function of draws: the gain of a model over the teacher, in points."""
+    """Return a function that computes the gain of a model over the teacher, in points."""
 
     def cell(draws: list[Models], name: str) -> Mean | None:
         both = [(draw[name], draw[TEACHER]) for draw in draws if draw.keys() >= {name, TEACHER}]
@@ -218,7 +214,7 @@ def gain(read: Read) -> CellOf:
 
 
 def level(read: Read, factor: float = 100) -> CellOf:
-    """Return a function of draws: the value of a model, by default in percent."""
+    """Return a function that computes the value of a model, by default in percent."""
 
     def cell(draws: list[Models], name: str) -> Mean | None:
         values = [read(draw[name]) for draw in draws if name in draw]
@@ -240,9 +236,9 @@ def model_panels(
     models: Mapping[str, str],
     cell: CellOf,
 ) -> list[NoisePanel]:
-    """Return a panel for each dataset with results, with a curve per model.
+    """Return a panel for every dataset with results, with a curve per model.
 
-    `models` has the display name of each model, by name. A single draw has no spread.
+    `models` has display names by name. A single draw has no spread.
     """
     names, nan = titles(data), float("nan")
     panels = []
@@ -263,9 +259,8 @@ def model_panels(
 
 def grid_words(grid: ProbeGrid, results: Results, data: DataSet) -> str:
     """Return noise, penalty and number of draws, for a subtitle."""
-    counts = {len(grid.draws_by_seed(results, data, rate)) for rate in grid.noise_rates if rate} - {
-        0
-    }
+    n_draws = {len(grid.draws_by_seed(results, data, rate)) for rate in grid.noise_rates if rate}
+    counts = n_draws - {0}
     draws = counted(max(counts), "draw") if counts else "no draws"
     if len(counts) > 1:
         draws = f"{min(counts)} to {draws}"
@@ -281,7 +276,7 @@ def model_table(
 ) -> Table:
     """Return a table with one row per dataset and noise rate that has results.
 
-    Each column shows a quantity of one model.
+    A column shows a quantity of one model.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
@@ -324,8 +319,8 @@ def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tu
 def convergence(results: Iterable[ProbeResult]) -> str:
     """Return how many models of these runs reached their tolerance, for instance "11 of 12".
 
-    A converged fit is at the optimum of cross-entropy, or at a stationary point of generalised
-    cross-entropy.
+    A fit that reached it is at the optimum of cross-entropy, or at a stationary point of
+    generalised cross-entropy.
 
     Examples
     --------

@@ -97,7 +97,7 @@ class GainMaker(ProbeGrid, Maker):
 
 
 def _best(gains: Table) -> Table:
-    """Return a table with the student of the largest gain, per dataset and noise rate."""
+    """Return a table of the number of candidates with the largest gain."""
     rows = []
     for data_set, rate, _, _, *cells in gains.rows:
         named = zip(CANDIDATE_LABELS.values(), cells, strict=True)
@@ -111,16 +111,15 @@ def _best(gains: Table) -> Table:
 
 
 def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
-    """Return the ratio of the chosen penalty to that of the paper's teacher."""
+    """Return the chosen penalty, divided by the penalty of the paper's teacher."""
     both = [draw for draw in draws if name in draw and TEACHER in draw]
     return mean_of([draw[name].l2 / draw[TEACHER].l2 for draw in both])
 
 
 # The paper's appendix tables: test accuracy of every model, one table per dataset -----------------
-# For each, a second table shows the quantities of the theorems: accuracy on the true labels of the
-# training rows, rows corrected and broken, how often the true label is among the largest outputs,
-# and mean outputs.
-
+# A second table per dataset shows the quantities of the theorems: accuracy on the true labels of
+# the training rows, rows corrected and broken, how often the true label is among the largest
+# outputs, and mean outputs.
 
 COUNT = 1.0  # factor of counts
 TEST_ACCURACIES = {SHOWN[name]: (name, level(TEST)) for name in PAPER_MODELS}
@@ -159,7 +158,7 @@ class AccuracyTableMaker(ProbeGrid, Maker):
 
 
 def _measures() -> dict[str, CellOf]:
-    """Return the columns of the second table: functions of a model, by title."""
+    """Return the functions that compute the columns of the second table, by title."""
     columns = {
         "accuracy on true labels, %": level(ACCURACIES["training"]),
         "agreement with given labels, %": level(attrgetter("given_agreement")),
@@ -181,7 +180,7 @@ def _measures() -> dict[str, CellOf]:
 
 
 def _truth_in_top(k: int, model: FittedModel) -> float | None:
-    """Return the share of noisy rows with the true label among the k largest outputs."""
+    """Return the proportion of noisy rows with the true label among the k largest outputs."""
     return None if model.truth_in_top is None else model.truth_in_top.get(str(k))
 
 

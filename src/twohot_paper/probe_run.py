@@ -1,9 +1,9 @@
 """One run of the paper's experiments on real data: its settings, fits and scores.
 
 A run fits the models of one family on one draw of noisy labels, all from the same teacher. It
-records test accuracy, and accuracy on the true labels of the training rows. It also records which
-rows a round corrects or breaks, how often the true label is among the teacher's candidates, and
-mean outputs.
+records the accuracy on test rows and on the true labels of training rows. It also records how many
+rows a round corrects or breaks, how often the true label is among the largest outputs, and mean
+outputs.
 """
 
 import time
@@ -35,17 +35,17 @@ TOP = (1, 2, 3, 5, 10)
 
 CLEAN = "none"  # no corruption
 
-# Noise is beyond recovery if more than this share of the training rows is lost (`lost_share`). A
-# single lost superclass, of two classes among a hundred, is below this share.
+# Noise is beyond recovery if more than this fraction of the training rows is lost (`lost_share`).
+# A single lost superclass, of two classes among a hundred, is below this fraction.
 MOST_LOST = 0.5
-ROUNDING = 1e-12  # rounding error of probabilities: 1 - 0.9 is more than 0.1
+ROUNDING = 1e-12  # rounding error of probabilities: 1 - 0.9 is not exactly 0.1
 
 # Increase this if the records change, so that older records are not reused.
 RECIPE = 3
 
 
 # Seconds of a run of the paper's models: a constant, and a term per row, feature and class. Runs of
-# other families take a share of this time.
+# other families take a fraction of this time.
 RUN_SECONDS, PRODUCT_SECONDS = 10.0, 4e-8
 FAMILY_SHARES = {"tuned teacher": 0.4}
 
@@ -78,18 +78,18 @@ class FittedModel:
     """The scores of a fitted model."""
 
     test_accuracy: float
-    train_accuracy: float  # share of the training rows predicted as their true label
-    given_agreement: float  # share of the training rows predicted as their given label
+    train_accuracy: float  # fraction of the training rows predicted as their true label
+    given_agreement: float  # fraction of the training rows predicted as their given label
     n_corrected: int  # training rows right in this model and wrong in the previous one
     n_broken: int  # training rows wrong in this model and right in the previous one
-    truth_in_top: dict[str, float] | None  # share of noisy rows with the truth in the top k, by k
-    clean_true: Spread  # output at the true label, for rows whose given label is right
-    noisy_true: Spread | None  # output at the true label of the other rows, if there are any
-    noisy_given: Spread | None  # output at their given label
+    truth_in_top: dict[str, float] | None  # fraction of noisy rows with the truth in the top k
+    clean_true: Spread  # output at the true label of rows whose given label is right
+    noisy_true: Spread | None  # output at the true label of noisy rows, if there are any
+    noisy_given: Spread | None  # output at the given label of noisy rows
     l2: float
-    n_passes: float  # over the rows, for SGD epochs
+    n_passes: float  # passes over the rows; epochs of SGD
     cpu_seconds: float
-    gradient_norm: float | None  # relative; None if the trainer does not know
+    gradient_norm: float | None  # relative; None if the trainer does not compute it
     converged: bool | None
 
 
@@ -98,12 +98,12 @@ class ProbeResult:
     """The scores of all models of a run."""
 
     models: dict[str, FittedModel]  # by name
-    noise_rate: float  # share of wrong labels in this draw
+    noise_rate: float  # proportion of wrong labels in this draw
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyLabels:
-    """True and given labels of the training rows, and the true ones of the test rows."""
+    """True and given labels of the training rows, and true labels of the test rows."""
 
     true: IntArray
     given: IntArray
@@ -116,36 +116,32 @@ class NoisyLabels:
 
 
 def expected_seconds(run: ProbeRun, data: DataSet) -> float:
-    """Return the estimated time of a run on one core (within a factor of two on five datasets)."""
+    """Return an estimate of the time of a run on one core, right within a factor of two."""
     whole = RUN_SECONDS + PRODUCT_SECONDS * float(data.X.size) * data.n_classes
     return whole * FAMILY_SHARES.get(run.family, 1.0)
 
 
 def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
-    """Return the labels of a run: each drawn from the corruption row of its true class."""
+    """Return the labels of a run, drawn from the corruption row of their true class."""
+    matrix = _corruption(data, run.corruption, run.noise_rate)
     classes = np.arange(data.n_classes)
-    drawn = corrupt_labels(
-        data.labels,
-        _corruption(data, run.corruption, run.noise_rate),
-        random_state=run.seed,
-        classes=classes,
-    )
+    drawn = corrupt_labels(data.labels, matrix, random_state=run.seed, classes=classes)
     return NoisyLabels(data.labels, drawn.given_labels.astype(np.int64), data.test_labels)
 
 
 def hold_out_fifth(given: IntArray, seed: int) -> tuple[IntArray, IntArray]:
-    """Return the training rows, and a held-out fifth of the rows of each given label."""
+    """Return rows to fit on, and held-out rows: a fifth of the rows of every given label."""
     order = np.random.default_rng(seed).permutation(len(given))
     held_out = np.sort(order[np.argsort(given[order], kind="stable")][::5])
     return np.setdiff1d(np.arange(len(given)), held_out), held_out
 
 
 def lost_share(data: DataSet, corruption: str, noise_rate: float) -> float:
-    """Return the share of training rows in classes where the true label is not most frequent.
+    """Return the fraction of training rows in classes whose true label is not the most frequent.
 
-    This follows from the noise matrix. With symmetric noise of K classes, all rows are lost at
-    noise rates above 1 - 1/K. With superclass noise, the rows of a superclass of s classes are lost
-    above 1 - 1/s. Ties do not count.
+    It follows from the noise matrix. With symmetric noise of K classes, all rows are lost at noise
+    rates above 1 - 1/K. With superclass noise, the rows of a superclass of s classes are lost above
+    1 - 1/s. If labels tie, the rows are not lost.
     """
     matrix = _corruption(data, corruption, noise_rate)
     at_truth = np.diag(matrix).copy()
@@ -170,7 +166,7 @@ def assess(
 ) -> FittedModel:
     """Compute the scores of a model from its probabilities on training and test rows.
 
-    `before` has the training outputs of its teacher, if any. `cost` has the other fields of
+    `before` has the training outputs of the previous model, if any. `cost` has the other fields of
     `FittedModel`.
     """
     right = outputs.argmax(axis=1) == labels.true
@@ -216,29 +212,29 @@ BLOCK_ROWS = 1024  # rows per block; larger blocks are hardly faster
 MAX_ITER = 2000
 KEPT_LOGITS = 2**27  # bytes: rows are in memory, and fits at the paper's penalty are long
 
-# Generalised cross-entropy is flat if outputs are far from the targets: its gradient at zero, the
-# unit of tolerances, is K^-q of that of cross-entropy (.04 for 100 classes). So its relative
-# tolerance is larger for the same absolute tolerance.
+# Generalised cross-entropy is flat if outputs are far from the targets. Its gradient at zero, the
+# unit of tolerances, is K^-q times the gradient of cross-entropy (.04 for 100 classes). So its
+# relative tolerance is larger for the same absolute tolerance.
 GCE_TOLERANCE = 10.0
 
 # A student starts from the coefficients of the previous round. At a small penalty, these are nearly
-# its optimum. Its tolerance is at most this share of its initial gradient, so that the fit takes at
-# least one step.
+# its optimum. Its tolerance is at most this fraction of its initial gradient, so that the fit takes
+# at least one step.
 SHARE_OF_START = 0.1
 
-# Penalties that the tuned teacher tries, as multiples of the paper's, the fastest fit first. The
-# search ends after this number of consecutive worse penalties.
+# Penalties that the tuned teacher tries, as multiples of the paper's penalty, the fastest fit
+# first. The search ends after PATIENCE consecutive penalties that are worse.
 FACTORS = (1000, 300, 100, 30, 10, 3, 1)
 PATIENCE = 2
 
 
 @dataclass(frozen=True)
 class Student:
-    """One fit that starts from the teacher: on its top labels, or on the given labels."""
+    """A fit that starts from the teacher, on the teacher's top labels or on the given labels."""
 
     n_candidates: int | None = 2  # top labels of the teacher's outputs; None: the given labels
     loss: Loss = field(default_factory=GeneralizedCrossEntropy)
-    start: str = "teacher"  # for a loss that is not convex
+    start: str = "teacher"  # start of a fit whose loss is not convex
 
 
 TWO_HOT = "two-hot"
@@ -275,7 +271,7 @@ class Fit:
 
 @lru_cache(maxsize=2)
 def prepared_data(path: str, *, prepared: bool) -> PreparedData:
-    """Return the rows of a file, rotated to their principal axes; the last results are cached."""
+    """Return the rows of a file, rotated to their principal axes; recent results are cached."""
     data = read_data_set(path)
     preparation, coordinates = prepare(
         data.X,
@@ -317,7 +313,7 @@ def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
 def _rounds(
     rows: PreparedData, labels: NoisyLabels, run: ProbeRun, n_rounds: int
 ) -> tuple[list[Fit], dict[str, FittedModel]]:
-    """Return the teacher, and every student fitted on the outputs of the previous round."""
+    """Return the teacher and the students, each fitted on the outputs of the previous round."""
     solver = Solver(
         rows.coordinates, Settings(tol=run.tol, max_iter=MAX_ITER, kept_logits=KEPT_LOGITS)
     )
@@ -337,8 +333,8 @@ def _rounds(
 def _student_tolerance(run: ProbeRun, teacher: Evaluation) -> float:
     """Return the tolerance of a student, relative to its gradient at zero.
 
-    At the teacher's coefficients, the student's gradient is l2 · coef. At zero, it is
-    the mean product of features and targets, which are the teacher's outputs.
+    At the teacher's coefficients, the student's gradient is l2 · coef. At zero, it is the mean
+    product of features and targets, which are the teacher's outputs.
     """
     start = run.l2 * np.linalg.norm(teacher.coef) / np.linalg.norm(np.asarray(teacher.moment))
     return min(run.tol, SHARE_OF_START * float(start))
@@ -381,7 +377,7 @@ def _fit(
 
 
 def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> float:
-    """Return the penalty whose teacher predicts the most held-out noisy labels correctly."""
+    """Return the penalty whose teacher predicts the largest number of held-out noisy labels."""
     fitted_on, held_out = hold_out_fifth(labels.given, run.seed)
     part = rows.coordinates.take(fitted_on)
     held_rows: Any = rows.coordinates.rows.X[held_out]

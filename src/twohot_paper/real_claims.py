@@ -12,7 +12,8 @@ from twohot_paper.probe_run import TEACHER, TWO_HOT
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Table, mean_of
 
-# Two means are clearly different if their gap is at least this multiple of the spread of pairs.
+# Two means are clearly different if their difference is at least this multiple of the standard
+# deviation over pairs.
 CLEAR = 1.0
 
 NUMBERS = ("top-1", TWO_HOT, "top-3", "top-5", "top-10")  # numbers of candidates
@@ -87,7 +88,7 @@ def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict
 
 @rule("larger-backbone")
 def judge_larger_backbone(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-    """Judge whether ViT-B features of CIFAR-100 correlate more inside classes than ResNet34's."""
+    """Judge whether CIFAR-100 classes correlate more in ViT-B than in ResNet34 features."""
     cifar = [each for each in data if each.paper_name == "CIFAR-100"]
     found = {}
     for backbone in ("vit", "resnet34"):

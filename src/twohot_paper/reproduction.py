@@ -34,7 +34,7 @@ class Reproduction:
     n_seeds: int | None = None  # draws of noisy labels; None: as in the paper
 
     def missing(self) -> dict[Exhibit, str]:
-        """Return the figures and tables that cannot be run, with their missing data in words."""
+        """Return the figures and tables whose data is missing, with this data in words."""
         lacks = {exhibit: _missing_for(exhibit, self.data) for exhibit in self.exhibits}
         return {exhibit: what for exhibit, what in lacks.items() if what}
 
@@ -98,7 +98,7 @@ class Reproduction:
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
         """Return the verdicts on the claims; claims without their data are not testable.
 
-        Only runs that the figures show are used, because a log may contain other draws.
+        A log may contain other draws, so only the runs of the figures are used.
         """
         shown = {run: results[run] for run in self.wanted() if run in results}
         missing = {exhibit.id: lacks for exhibit, lacks in self.missing().items()}
@@ -192,7 +192,7 @@ class Shown:
 
     @property
     def title(self) -> str:
-        """Title, with the data if these are not fixed."""
+        """The title of the exhibit, with the data if these vary."""
         return ": ".join(filter(None, (self.exhibit.title, self.made.subject)))
 
 

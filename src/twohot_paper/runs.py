@@ -178,13 +178,13 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
 
 
 # A file with one line of JSON for every run that ended --------------------------------------------
-# Lines are only appended, each in one write and flushed to disk, so that a kill truncates at most
-# the last line. A truncated line is ignored, and removed before the next write.
+# A line is appended in one write and flushed to disk, so that a kill truncates at most the last
+# line. A truncated line is ignored, and removed before the next write.
 
 
 FORMAT = 1
 KEYS = {"format", "id", "kind", *(field.name for field in fields(Record))}
-OPENING = b'{"format": '  # of every line: distinguishes a truncated line from another file format
+OPENING = b'{"format": '  # start of every line, to distinguish truncated lines from other files
 
 
 class Log:
@@ -295,7 +295,7 @@ class Log:
 
 
 def unfinished(plan: Iterable[R], log: Log) -> list[R]:
-    """Return the runs of a plan that are not in the log, each once, in order."""
+    """Return the runs of a plan that are not in the log, in order and without repetition."""
     finished = log.identities()
     waiting = {identity(run): run for run in plan}
     return [run for name, run in waiting.items() if name not in finished]
@@ -372,7 +372,7 @@ def run_plan(
     """
     waiting = unfinished(plan, log)
     versions = versions_of(packages)
-    # Batches of one, because a kill loses a batch.
+    # A batch has one run, because a kill loses a batch.
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
     done: list[Record[R, Any]] = []
     attempts = parallel(delayed(_attempt)(run, measure, versions) for run in waiting)

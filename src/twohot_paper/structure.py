@@ -46,7 +46,7 @@ class StructureRun:
 
 @dataclass(frozen=True)
 class PairKind:
-    """Mean and spread of the correlations of one kind of pairs of rows."""
+    """Mean and standard deviation of the correlations of one kind of pairs of rows."""
 
     n_pairs: int
     mean: float | None  # None if there is no pair
@@ -158,12 +158,8 @@ def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionR
     rows = np.flatnonzero(np.isin(data.labels, codes))
     true = np.array([codes.index(label) for label in data.labels[rows]])
     n_classes = len(codes)
-    drawn = corrupt_labels(
-        true,
-        symmetric(n_classes, run.noise_rate),
-        random_state=run.seed,
-        classes=np.arange(n_classes),
-    )
+    noise, classes = symmetric(n_classes, run.noise_rate), np.arange(n_classes)
+    drawn = corrupt_labels(true, noise, random_state=run.seed, classes=classes)
     given = drawn.given_labels.astype(np.int64)
     X = data.X[rows].astype(np.float64)
     probe = DistilledProbe(
@@ -330,7 +326,7 @@ class EvolutionMaker(Maker):
     rounds: tuple[int, ...] = (1, 2, 5)  # drawn rounds
 
     def runs(self, data: Sequence[DataSet]) -> list[EvolutionRun]:
-        """Return one run with the penalty on raw features, and one on unit-norm features."""
+        """Return a run with the penalty on raw features, and a run for unit-norm features."""
         chosen = self._chosen(data)
         return [] if chosen is None else list(self._readings(chosen).values())
 
@@ -381,7 +377,7 @@ class EvolutionMaker(Maker):
         return self.classes if known else data.classes[:4]
 
     def _readings(self, data: DataSet) -> dict[str, EvolutionRun]:
-        """Return the run at the penalty on raw features, and on features of unit norm."""
+        """Return the runs with the penalty on raw features and on unit-norm features, by title."""
         unit = float(f"{self.l2 * data.mean_square:.6g}")
         read = {
             "on raw features\n(the paper's code)": self.l2,

@@ -58,7 +58,7 @@ def spectrum_runs() -> list[EigenvalueRun]:
 def rule_of_finished(
     claim: str, runs: Callable[[], list[Any]]
 ) -> Callable[[Callable[[Results], ClaimVerdict]], Callable[[Results], ClaimVerdict]]:
-    """Return a decorator that registers a rule; the rule needs all its runs, all converged."""
+    """Return a decorator that registers a rule, which needs all its runs finished and converged."""
 
     def add(judge: Callable[[Results], ClaimVerdict]) -> Callable[[Results], ClaimVerdict]:
         def judge_if_finished(results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
@@ -107,7 +107,7 @@ def judge_wider_regime(results: Results) -> ClaimVerdict:
 
 
 def _limits(draw: Draw) -> list[float]:
-    """Return per round the highest noise rate up to which all samples are right; -1 if none."""
+    """Return for every round the highest rate up to which all samples are right; -1 if none."""
     rates = sorted(draw)
     right = np.array([[each.accuracy == 1 for each in draw[rate].rounds] for rate in rates])
     n_right = np.logical_and.accumulate(right).sum(axis=0)  # (n_rounds,) lowest rates
@@ -170,9 +170,10 @@ def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
-    """Return the noise rates at which a claim holds on a matrix, as text; empty if few.
+    """Return the noise rates at which a claim holds on a matrix, as text.
 
-    A range has at least half of the rates and begins at the lowest or the highest rate.
+    A range begins at the lowest or the highest rate. If it has less than half of the rates, the
+    text is empty.
     """
     if all(rates.values()):
         return f"the Gram matrix is {MATRIX_WORDS[kind]}"
@@ -271,7 +272,7 @@ def _at_half(results: Results) -> dict[str, list[SyntheticResult]]:
 
 
 def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> FloatArray:
-    """Return the values (n_draws, n_rounds) of a field, or of a part of it."""
+    """Return the values (n_draws, n_rounds) of a field, or of the field `part` of its records."""
     values = [[getattr(each, name) for each in result.rounds] for result in found]
     return np.array([[getattr(each, part) for each in row] for row in values] if part else values)
 

@@ -1,7 +1,7 @@
 """The paper's synthetic experiment: four classes, two levels of correlation, symmetric noise.
 
-The paper perturbs every entry of the Gram matrix independently. The result is not symmetric and
-does not belong to any features. So the experiment is run on three matrices:
+The paper perturbs every entry of the Gram matrix independently. The result is not symmetric, so it
+is not the Gram matrix of any features. Therefore, the experiment is run on three matrices:
 
     block      the two levels, unperturbed
     repaired   perturbed, averaged with its transpose, made positive semidefinite
@@ -146,8 +146,7 @@ def known_matrix(matrix: SyntheticMatrix) -> SyntheticMatrix:
 TIE_RULES = ("lowest", "random", "spread")
 
 # Two outputs of a sample are tied if their difference is below this fraction of the range of its
-# outputs. Solver errors are about 1e-14; margins of perturbed matrices, which have no ties, are
-# above 1e-6.
+# outputs. Solver errors are about 1e-14. Perturbed matrices have no ties and margins above 1e-6.
 TIED = 1e-9
 
 # Recorded digits of outputs.
@@ -167,26 +166,26 @@ class SyntheticRun:
 class SyntheticModel:
     """Scores of one model on the training samples. Spreads are over samples."""
 
-    accuracy: float  # share of the samples with the true label strictly on top
-    tied: float  # share of the samples with the true label tied for the top
-    clean_true: Spread  # output at the true label, for samples whose given label is right
-    clean_other: Spread  # output at their other labels
-    noisy_true: Spread | None  # output at the true label of the other samples, if there are any
-    noisy_given: Spread | None  # output at their given label
-    noisy_other: Spread | None  # output at their other labels
-    scatter: float  # rms distance to the class mean, divided by that between class means
+    accuracy: float  # fraction of samples whose true label has the largest output, without ties
+    tied: float  # fraction of samples whose true label ties for the largest output
+    clean_true: Spread  # output at the true label of samples whose given label is right
+    clean_other: Spread  # output at the other labels of these samples
+    noisy_true: Spread | None  # output at the true label of noisy samples, if there are any
+    noisy_given: Spread | None  # output at the given label of noisy samples
+    noisy_other: Spread | None  # output at the other labels of noisy samples
+    scatter: float  # rms distance of outputs to class means, over that of class means to their mean
 
 
 @dataclass(frozen=True)
 class SyntheticResult:
     """The scores of all rounds and two-hot students of a run."""
 
-    noise_rate: float  # share of wrong labels, in whole samples
+    noise_rate: float  # proportion of wrong labels among the samples
     truth_leads: bool  # whether the true label is the most frequent one in every class
     rounds: tuple[SyntheticModel, ...]
     two_hot: dict[str, SyntheticModel]  # scores for each rule for ties
-    truth_in_top_two: float  # share of the samples, by the teacher's outputs
-    truth_in_top_two_noisy: float | None  # share of the samples with a wrong label
+    truth_in_top_two: float  # fraction of samples with the truth in the teacher's top two
+    truth_in_top_two_noisy: float | None  # the same among samples with a wrong label
     residual: float  # largest residual of all fits
     converged: bool  # whether all fits converged
 
@@ -242,14 +241,14 @@ def summarise(
 
 
 def _candidates(outputs: FloatArray, rule: str, seed: int) -> FloatArray:
-    """Return the two-hot targets; `rule` chooses among tied labels."""
+    """Return the two-hot targets; `rule` decides between tied labels."""
     slack = _slack(outputs)[:, np.newaxis]
     shares = top_shares(outputs, 2, slack, lowest=rule == "lowest")
     if rule != "random":
         return shares
-    # Labels above the tie have weight 1/2, tied labels less: sort by weight, ties at random.
-    lots = np.random.default_rng(seed).uniform(0, 1e-6, size=shares.shape)
-    chosen = np.argsort(shares + lots, axis=1)[:, -2:]
+    # Labels above the tie have weight 1/2, tied labels less. Equal weights are sorted at random.
+    jitter = np.random.default_rng(seed).uniform(0, 1e-6, size=shares.shape)
+    chosen = np.argsort(shares + jitter, axis=1)[:, -2:]
     targets = np.zeros_like(shares)
     np.put_along_axis(targets, chosen, 0.5, axis=1)
     return targets

@@ -1,10 +1,8 @@
 """One test per theorem, lemma, corollary and claim of the paper's theory."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,15 +54,6 @@ def settings(seed: int, count: int, diagonal: tuple[float, float]) -> Iterator[t
         model, kept, superclass, l2 = block_setting(rng)
         corruption = balanced_corruption(rng, superclass, rng.uniform(*diagonal))
         yield model, kept, corruption, l2, int(rng.integers(1, 9))
-
-
-def test_page_of_theorems_names_existing_tests() -> None:
-    root = Path(__file__).parents[2]
-    page = (root / "docs/reproduction/theorems.md").read_text("utf-8")
-    named = re.findall(r"`(tests/paper/\w+\.py)::(\w+)`", page)
-    assert len(named) >= page.count("\n## ")
-    for path, name in named:
-        assert f"\ndef {name}(" in (root / path).read_text("utf-8")
 
 
 def test_section_3_top_eigenvalues_dominate() -> None:

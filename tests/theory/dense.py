@@ -62,13 +62,13 @@ class Problem:
 
 def listed_labels(counts: np.ndarray) -> np.ndarray:
     """Given labels of samples sorted by true class, from whole counts."""
-    return np.concatenate([np.repeat(np.arange(len(counts)), row) for row in counts])
+    return np.repeat(np.tile(np.arange(len(counts)), len(counts)), counts.ravel())
 
 
 def random_problem(
     seed: int, *, balanced_classes: bool = False, correlation: np.ndarray | None = None
 ) -> Problem:
-    """Any class model: indefinite correlation, own norms, imbalanced classes, unbalanced labels."""
+    """Draw a model: indefinite correlation, different norms, imbalanced classes and labels."""
     rng = np.random.default_rng(seed)
     n_classes = int(rng.integers(2, 7)) if correlation is None else len(correlation)
     sizes = rng.integers(1, 12, size=n_classes)
@@ -113,29 +113,33 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def exact_round(gram: np.ndarray, targets: np.ndarray, l2: float) -> np.ndarray:
-    """Solve y = σ(Φ (u - y)/(N l2)) by undamped Newton on all N K logits, dense Jacobian."""
-    n_samples, n_classes = targets.shape
-    slope = gram / (n_samples * l2)
+    """Solve y = σ(Φ (u - y)/(N l2)) for all samples."""
+    return fixed_point(gram / (len(targets) * l2), targets)
+
+
+def fixed_point(slope: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Solve y = σ(slope (u - y)) by undamped Newton on all logits, with a dense Jacobian."""
+    solve = np.linalg.solve if slope.dtype == np.float64 else eliminate
     logits = np.zeros_like(targets)
     for _ in range(60):
         outputs = softmax(logits)
         error = logits - slope @ (targets - outputs)
-        bends = np.einsum("jk,kl->jkl", outputs, np.eye(n_classes))
+        bends = np.einsum("jk,kl->jkl", outputs, np.eye(targets.shape[1]))
         bends -= outputs[:, :, None] * outputs[:, None, :]
         jacobian = np.einsum("ij,jkl->ikjl", slope, bends).reshape(2 * (targets.size,))
         jacobian[np.diag_indices_from(jacobian)] += 1
-        step = np.linalg.solve(jacobian, error.ravel()).reshape(logits.shape)
+        step = solve(jacobian, error.ravel()).reshape(logits.shape)
         logits = logits - step
-        if np.abs(step).max() < 1e-13:
+        if np.abs(step).max() < 500 * np.finfo(slope.dtype).eps:
             break
     return softmax(logits)
 
 
 def exact_types(problem: Problem, n_rounds: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Types that occur, and their outputs in every round of the exact softmax; counts may be real.
+    """Return the types that occur, and their outputs in every round of the exact softmax.
 
-    Undamped Newton on all logits, plain elimination, extended precision: in double precision a
-    class of 10⁸ samples would leave too few digits to compare with.
+    Counts may be real numbers. The precision is extended, because in double precision, classes of
+    10⁸ samples leave too few digits for a comparison.
     """
     types = np.argwhere(problem.counts)
     masses = problem.counts[tuple(types.T)].astype(np.longdouble)
@@ -146,20 +150,7 @@ def exact_types(problem: Problem, n_rounds: int) -> tuple[np.ndarray, list[np.nd
     slope /= masses.sum() * problem.l2
     targets, fitted = np.eye(problem.n_classes, dtype=np.longdouble)[types[:, 1]], []
     for _ in range(n_rounds):
-        logits = np.zeros_like(targets)
-        for _ in range(40):
-            outputs = softmax(logits)
-            bends = [np.diag(row) - np.outer(row, row) for row in outputs]
-            jacobian = np.block(
-                [[s * bend for s, bend in zip(row, bends, strict=True)] for row in slope]
-            )
-            jacobian[np.diag_indices_from(jacobian)] += 1
-            error = logits - slope @ (targets - outputs)
-            step = eliminate(jacobian, error.ravel()).reshape(logits.shape)
-            logits = logits - step
-            if np.abs(step).max() < 1e-17:
-                break
-        targets = softmax(logits)
+        targets = fixed_point(slope, targets)
         fitted.append(targets)
     return types, fitted
 

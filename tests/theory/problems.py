@@ -1,4 +1,4 @@
-"""Shared by the theory's tests: the paper's setting, strategies, fixed examples."""
+"""Settings and strategies that several tests of the theory use."""
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -21,8 +21,16 @@ FIGURE = CorrelationModel.case_3(n_classes=4, same_class=0.4, same_superclass=0.
 FIGURE_L2 = 3.125e-4
 FIGURE_SEPARATION = 1.8038585209003217
 
-# Correlation, samples a class, corruption and l2 where rounds fade fast between classes, and the
-# verdict of every round.
+SKEWED = circulant([0.4, 0.3, 0.2, 0.1])
+
+# Three different classes, as of centred features.
+THREE = CorrelationModel.from_correlation(
+    [[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]], class_sizes=[400, 150, 250]
+)
+THREE_CORRUPTION = np.array([[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.1, 0.8]])
+
+# Settings in which differences between classes decay fast: correlation, samples per class,
+# corruption, l2, and the verdict of every round.
 LATE = {
     "wrong for ever": (
         block_correlation([0] * 4, 0.5, 0.45, 0.0),

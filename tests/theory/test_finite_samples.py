@@ -46,22 +46,6 @@ def estimated(rows: np.ndarray) -> CorrelationModel:
     )
 
 
-SETTINGS = pytest.mark.parametrize(
-    "setting",  # rows a class, ridge, rounds, decay of the spectrum, of unit norm
-    [(50, 0.5, 3, 0.0, False), (50, 5.0, 2, 1.0, False), (400, 0.5, 5, 0.5, False),
-     (20, 0.5, 1, 0.0, False), (100, 1.0, 3, 0.0, True)],
-)  # fmt: skip
-
-
-def true_model(n_per_class: int) -> CorrelationModel:
-    return CorrelationModel.case_3(
-        n_classes=N_CLASSES,
-        same_class=SAME_CLASS,
-        same_superclass=BETWEEN,
-        n_per_class=n_per_class,
-    )
-
-
 def drawn(
     rng: np.random.Generator, n_per_class: int, decay: float, *, unit_norm: bool
 ) -> np.ndarray:
@@ -74,9 +58,11 @@ def drawn(
 def coverage(
     predict: Callable[..., PredictionBound], n_draws: int, setting: tuple[float, ...]
 ) -> tuple[float, float]:
-    """Share of the draws in which all errors are within the bound, and its width in errors."""
+    """Proportion of the draws with all errors within the bound, and bound over error (medians)."""
     n_per_class, ridge, n_rounds, decay, unit_norm = setting
-    rng, truth = np.random.default_rng(0), true_model(n_per_class)
+    known = {"n_classes": N_CLASSES, "same_class": SAME_CLASS, "same_superclass": BETWEEN}
+    truth = CorrelationModel.case_3(**known, n_per_class=n_per_class)
+    rng = np.random.default_rng(0)
     how = {"l2": ridge / truth.ridge(1.0), "n_rounds": n_rounds}
     right = type_outputs(truth, NOISE, **how)
     covered, sizes, errors = [], [], []
@@ -101,6 +87,13 @@ def by_bound(_: np.ndarray, model: CorrelationModel, decay: float, **how: Any) -
 def by_halves(rows: np.ndarray, _: CorrelationModel, __: float, **how: Any) -> PredictionBound:
     labels = np.repeat(np.arange(N_CLASSES), rows.shape[1])
     return prediction_spread(rows.reshape(len(labels), -1), labels, NOISE, n_draws=50, **how)
+
+
+SETTINGS = pytest.mark.parametrize(
+    "setting",  # rows per class, ridge, rounds, decay of the spectrum, of unit norm
+    [(50, 0.5, 3, 0.0, False), (50, 5.0, 2, 1.0, False), (400, 0.5, 5, 0.5, False),
+     (20, 0.5, 1, 0.0, False), (100, 1.0, 3, 0.0, True)],
+)  # fmt: skip
 
 
 @SETTINGS

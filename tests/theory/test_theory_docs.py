@@ -1,4 +1,4 @@
-"""docs/theory.md names tests and functions that exist."""
+"""The pages on the theory name tests and functions that exist."""
 
 import ast
 import re
@@ -12,16 +12,21 @@ from twohot_paper.exhibit import choose_exhibits
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "theory.md"
-NAMED_TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE.read_text())))
+THEOREMS = ROOT / "docs" / "reproduction" / "theorems.md"
 
 
-@pytest.mark.parametrize(("path", "name"), NAMED_TESTS)
+def named_tests(page: Path) -> list[tuple[str, str]]:
+    return re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("path", "name"), sorted({*named_tests(PAGE), *named_tests(THEOREMS)}))
 def test_named_test_exists(path: str, name: str) -> None:
     module = ast.parse((ROOT / path).read_text())
     assert name in {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_erratum_names_a_test() -> None:
+def test_every_theorem_and_erratum_names_a_test() -> None:
+    assert len(named_tests(THEOREMS)) >= THEOREMS.read_text("utf-8").count("\n## ")
     errata = PAGE.read_text().split("## Errata")[1]
     numbered = re.split(r"^\d+\. ", errata, flags=re.MULTILINE)[1:]
     assert len(numbered) >= 14

@@ -4,16 +4,16 @@ With the softmax linearised at zero logits, σ(v) ≈ 1/K + v/K, the outputs of 
 
     Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
 
-which is kernel ridge regression, repeated t times. There are four ways to compute the outputs:
+which is kernel ridge regression, repeated t times. Φ is the Gram matrix of the samples, and Y⁽⁰⁾
+their given labels as rows of targets. There are four ways to compute the outputs:
 
     `average_labels`                 the inverse form: one factorisation, t solves
     `LabelAveraging.from_gram`       the eigen form: Φ = V diag(λ) Vᵀ, factors (λ/(x + λ))ᵗ
-    `LabelAveraging.from_features`   the feature form: Z = U diag(s) Vᵀ, λ = s², without a Gram
-                                        matrix
+    `LabelAveraging.from_features`   the feature form: Z = U diag(s) Vᵀ, λ = s², no Gram matrix
     `ClassReduction`                 the class form for a `CorrelationModel`: K × K, any n
 
-Outputs sum to one but may leave [0, 1] for a general Gram matrix. They are not clipped, because the
-formula would then no longer hold.
+The outputs of a sample sum to one. For a general Gram matrix, outputs may be below 0 or above 1.
+They are not clipped, because the formula would then no longer hold.
 """
 
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ from twohot.theory import checks
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
+# Relative error of the eigenvalues of a K × K matrix, per K.
+EIGEN_ERROR = 8 * float(np.finfo(np.float64).eps)
 
 
 def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1) -> FloatArray:
@@ -47,8 +49,8 @@ def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1
 def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatArray:
     """Return (values / (ridge + values)) ** n_rounds to full precision, for any number of rounds.
 
-    A power multiplies the rounding error of a ratio near 1 by the number of rounds. The logarithm,
-    -log(1 + ridge/values), is computed without this error.
+    A power would multiply the rounding error of a ratio near 1 by the number of rounds. So the
+    logarithm of the ratio, -log(1 + ridge/values), is computed instead.
     """
     if n_rounds <= 1:
         return np.asarray((values / (ridge + values)) ** n_rounds)
@@ -57,7 +59,7 @@ def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatA
 
 
 def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-    """Return the outputs of a round on the training samples, from their Gram matrix.
+    """Return the outputs of round `n_rounds` on the training samples, from their Gram matrix.
 
     Parameters
     ----------
@@ -93,11 +95,11 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
 def sample_coefficients(
     targets: ArrayLike, outputs: ArrayLike, *, l2: float, temperature: float = 1.0
 ) -> FloatArray:
-    """Return the coefficients α of a fitted round, coef = αᵀ features (eq. 3).
+    """Return the coefficients α of the samples in a fitted round: coef = αᵀ features (eq. 3).
 
-    For the exact softmax and for its linearisation, α = (targets - outputs) / (n_samples * l2). A
-    softmax temperature τ, with the loss scaled by τ², leaves the outputs unchanged and multiplies
-    the coefficients by τ (appendix on temperature).
+    For the exact softmax and for its linearisation, α = (targets - outputs) / (n_samples * l2). If
+    the softmax has the temperature τ and the loss is scaled by τ², outputs do not change and the
+    coefficients are multiplied by τ (appendix on temperature).
 
     Examples
     --------
@@ -107,14 +109,15 @@ def sample_coefficients(
     given = checks.real_array(targets, "targets", ndim=2)
     fitted = checks.real_array(outputs, "outputs", ndim=2)
     if given.shape != fitted.shape:
-        raise ValueError(f"targets and outputs differ in shape: {given.shape} and {fitted.shape}.")
+        shapes = f"{given.shape} and {fitted.shape}"
+        raise ValueError(f"targets and outputs must have the same shape, got {shapes}.")
     scale = check_positive("temperature", temperature)
     return np.asarray(scale * (given - fitted) / (given.shape[0] * checks.scale_number("l2", l2)))
 
 
 @dataclass(frozen=True, eq=False)
 class LabelAveraging:
-    """Label averaging of one dataset, from one eigendecomposition for all penalties and rounds.
+    """Label averaging of one dataset; one eigendecomposition serves all penalties and rounds.
 
     Examples
     --------
@@ -133,10 +136,10 @@ class LabelAveraging:
 
     @classmethod
     def from_gram(cls, gram: ArrayLike) -> Self:
-        """Diagonalise a Gram matrix. Predictions for unseen samples need features instead."""
+        """Diagonalise a Gram matrix; to predict unseen samples, use `from_features` instead."""
         values, vectors = np.linalg.eigh(checks.symmetric_matrix(gram, "gram"))
-        kept = checks.psd_eigenvalues(values, NOT_A_GRAM_MATRIX)
-        return cls(kept[::-1], vectors[:, ::-1], None)
+        values = checks.psd_eigenvalues(values, NOT_A_GRAM_MATRIX)
+        return cls(values[::-1], vectors[:, ::-1], None)
 
     @classmethod
     def from_features(cls, features: ArrayLike) -> Self:
@@ -153,15 +156,15 @@ class LabelAveraging:
         return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
 
     def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-        """Return the outputs of a round on the training samples; round 0 returns the targets."""
+        """Return the outputs of round `n_rounds` on the training samples; 0 gives the targets."""
         deviations = self.deviations(targets, l2=l2, n_rounds=n_rounds)
         return np.asarray(deviations + 1 / deviations.shape[1])
 
     def deviations(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
-        """Return outputs minus 1/n_classes; predict the labels of late rounds from them.
+        """Return outputs minus 1/n_classes; use them to predict labels in late rounds.
 
-        After many rounds, outputs equal 1/n_classes up to rounding, but deviations keep full
-        precision.
+        After many rounds, outputs equal 1/n_classes up to rounding, but their deviations from it
+        have full precision.
         """
         rows, ridge = self._rows_and_ridge(targets, l2)
         given: FloatArray = rows - 1 / rows.shape[1]
@@ -175,9 +178,7 @@ class LabelAveraging:
     ) -> FloatArray:
         """Return the coefficients (n_classes, n_features) of round `n_rounds`, at least 1."""
         if self.directions is None:
-            raise ValueError(
-                "coefficients and unseen samples need the features; use from_features."
-            )
+            raise ValueError("coefficients and unseen samples need features; use from_features.")
         rows, ridge = self._rows_and_ridge(targets, l2)
         before = checks.round_count(n_rounds, 1) - 1
         # coef = K Vᵀ-coordinates s/(x + s²) fᵗ⁻¹ Uᵀ(Y⁰ - 1/K), since logits are K (y - 1/K).
@@ -203,20 +204,13 @@ class LabelAveraging:
         return rows, rows.size * checks.scale_number("l2", l2)
 
 
-# Label averaging between class means: the class form of `averaging`, K × K for any n --------------
-
-
-# Relative error of the eigenvalues of a K × K matrix, per K.
-EIGEN_ERROR = 8 * float(np.finfo(np.float64).eps)
-
-
 class ClassReduction:
-    """Label averaging between class means, at a cost independent of the number of samples n.
+    """Label averaging between class means, at a cost that does not depend on the class sizes n.
 
-    A round replaces the mean targets of the classes, M (n_classes, n_labels). After t rounds they
+    Let M (n_classes, n_labels) be the mean targets of the classes. After t rounds, the mean outputs
     are Fᵗ(M - 1/K) + 1/K with F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the
     symmetric class Gram matrix B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z).
-    The deviation of a sample's target from its class mean is multiplied by f(δ_a) in each round.
+    A round multiplies the deviation of a target from the mean of its class a by f(δ_a).
 
     Examples
     --------
@@ -230,38 +224,37 @@ class ClassReduction:
     def __init__(self, model: CorrelationModel, *, l2: float) -> None:
         check_model(model)
         self.ridge = model.ridge(l2)
+        self.model = model
         self.own_part = model.own_part  # (n_classes,) δ
-        self.own = shrinkage_factors(self.own_part, ridge=self.ridge)  # (n_classes,)
-        self.class_sizes = model.class_sizes
+        self.own = shrinkage_factors(self.own_part, ridge=self.ridge)  # (n_classes,) f(δ)
         self.root = np.sqrt(model.class_sizes)
-        self._correlation = model.correlation
         values, self.vectors = np.linalg.eigh(model.class_gram())
-        # Rounding error of the eigenvalues. Smaller eigenvalues are set to zero. Otherwise, at a
-        # small ridge, the rounding error of a zero eigenvalue would act like a real class mean.
+        # Eigenvalues below their rounding error are set to zero. Otherwise, at a small ridge, the
+        # rounding error of a zero eigenvalue would have the effect of a real class mean.
         self.error = EIGEN_ERROR * values.size * float(np.abs(values).max())
         self.values = np.where(values > self.error, values, 0.0)
 
     def class_means(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Return the deviations of class means from uniform after some rounds: Fᵗ deviations."""
+        """Return the deviations of class means from 1/K after t = `n_rounds`: Fᵗ deviations."""
         power = checks.round_count(n_rounds)
         factors = power_of_ratio(self.values, ridge=self.ridge, n_rounds=power)
         return self.filtered(factors, deviations)
 
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Return (Fᵗ - diag(f_aᵗ)) deviations: class means minus the part due to each own label.
+        """Return (Fᵗ - diag(f(δ)ᵗ)) deviations, the common term of all outputs of a class.
 
-        At a small ridge both parts are nearly equal. So the difference is computed from eigenvalues
-        and δ_a, without cancellation.
+        At a small ridge, Fᵗ and diag(f(δ)ᵗ) are nearly equal. So their difference is computed from
+        the eigenvalues and δ, without cancellation.
         """
         power, own = checks.round_count(n_rounds), self.own_part[:, None]
         if power == 0:
             return self.filtered(np.zeros_like(self.values), deviations)
-        kept = power_of_ratio(np.maximum(self.values, own), ridge=self.ridge, n_rounds=power)
-        lost = np.expm1(-power * log_gap(self.values, own, self.ridge))
-        return self.filtered(-np.sign(self.values - own) * kept * lost, deviations)
+        larger = power_of_ratio(np.maximum(self.values, own), ridge=self.ridge, n_rounds=power)
+        relative = np.expm1(-power * log_gap(self.values, own, self.ridge))
+        return self.filtered(-np.sign(self.values - own) * larger * relative, deviations)
 
     def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
-        """Return the output deviations of unseen samples per class, from the targets' deviations.
+        """Return the deviations of an unseen sample's outputs from 1/K, for every true class.
 
         They are W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x. Here x is the ridge, W the correlation, n the class sizes
         and Ȳ the class means. Successive means are nearly equal, so the difference is computed in
@@ -269,10 +262,13 @@ class ClassReduction:
         """
         before = self.class_means(deviations, n_rounds=checks.round_count(n_rounds, 1) - 1)
         change = self.filtered(1 / (self.ridge + self.values), before)
-        return self._correlation @ (self.root[:, None] ** 2 * change)
+        return self.model.correlation @ (self.root[:, None] ** 2 * change)
 
     def filtered(self, factors: FloatArray, deviations: ArrayLike) -> FloatArray:
-        """Scale the eigencomponents by factors, (n_classes,) or (n_classes, n_classes)."""
+        """Multiply the components along eigenvectors by factors, one per eigenvalue.
+
+        If the factors depend on the true class too, their shape is (n_classes, n_values).
+        """
         rows = checks.real_array(deviations, "deviations", ndim=2)
         if len(rows) != len(self.own):
             raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")

@@ -1,6 +1,6 @@
 """Check the arguments of the theory's functions: matrices, correlations and class sizes.
 
-Each check returns its input as the array or number that the formulas use.
+A check returns its argument as the array or number that the formulas use, or raises an error.
 """
 
 import reprlib
@@ -23,17 +23,16 @@ from twohot.base import (
     check_within,
 )
 
-# The two triangles of a Gram matrix computed by BLAS agree to a few ulp; a matrix with a larger
-# difference is not symmetric.
+# Largest relative difference between a matrix and its transpose. BLAS computes the two triangles of
+# a Gram matrix with a difference of a few ulps.
 SYMMETRY_TOLERANCE = 1e-8
-# The computed eigenvalues of a PSD matrix of a few thousand rows may be -1e-14 of the largest.
+# A positive semidefinite matrix of a few thousand rows may have a computed eigenvalue as low as
+# -1e-14 times the largest one.
 PSD_TOLERANCE = 1e-12
-
-
-# Range of penalties, class sizes and squared norms. The formulas multiply at most five of them, and
-# 1e300 is finite.
+# Range of penalties, class sizes and squared norms. The formulas multiply at most five of these
+# numbers, so that products stay below 1e300, which is finite.
 SMALLEST, LARGEST = 1e-60, 1e60
-# Rounds are whole numbers, which float64 represents exactly up to 9e15.
+# float64 represents whole numbers exactly up to 9e15.
 MOST_ROUNDS = 10**15
 
 # The theory needs at least two classes.
@@ -42,7 +41,7 @@ superclass_map = partial(check_superclass, least=2)
 
 
 def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> FloatArray:
-    """Return `values` as a finite, non-empty float64 array with `ndim` dimensions; else raise."""
+    """Return `values` as a finite float64 array; if `ndim` is given, check shape and size too."""
     array = as_array(values)
     if array.dtype.kind not in "biuf":
         shown = reprlib.repr(values)
@@ -50,7 +49,7 @@ def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floa
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
     if ndim is not None and (array.ndim != ndim or array.size == 0):
-        raise ValueError(f"{name} must have {ndim} dimension(s) and a sample, got {array.shape}.")
+        raise ValueError(f"{name} must have {ndim} dimension(s) and an entry, got {array.shape}.")
     return array.astype(np.float64)
 
 
@@ -58,7 +57,7 @@ def scale_number(name: str, value: float) -> float:
     """Return a penalty, class size or squared norm; raise if it is out of range."""
     if SMALLEST <= check_positive(name, value) <= LARGEST:
         return float(value)
-    advice = f"pass a number from {SMALLEST:g} to {LARGEST:g}; others overflow or underflow."
+    advice = f"pass a number from {SMALLEST:g} to {LARGEST:g}, to avoid overflow and underflow."
     raise ArgumentError({name: value}, "is out of range", advice)
 
 
@@ -66,7 +65,7 @@ def round_count(n_rounds: int, minimum: int = 0, *, name: str = "n_rounds") -> i
     """Return a number of rounds; raise unless float64 represents it exactly."""
     if check_count(name, n_rounds, minimum) <= MOST_ROUNDS:
         return int(n_rounds)
-    advice = "pass at most 10**15; rounds_until_right covers all later rounds."
+    advice = "pass at most 10**15; rounds_until_right also decides later rounds."
     raise ArgumentError({name: n_rounds}, "is out of range", advice)
 
 
@@ -91,17 +90,16 @@ def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
 
 
 def psd_eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
-    """Return the eigenvalues of a PSD matrix; small negative ones, from rounding, become zero."""
+    """Return the eigenvalues of a PSD matrix; set negative ones to zero if rounding caused them."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
-        found = f"it has the eigenvalue {ascending[0]:.6g}"
-        raise ValueError(f"{problem}: {found}, which features cannot have.")
+        raise ValueError(f"{problem}: it has the negative eigenvalue {ascending[0]:.6g}.")
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
 
 def per_class(
     values: ArrayLike, name: str, n_classes: int, *, above: float = -np.inf, below: float = np.inf
 ) -> FloatArray:
-    """Return one number per class, between bounds; a single number applies to all classes."""
+    """Return one number per class, between bounds; repeat a single number for all classes."""
     given = real_array(values, name)
     if given.shape not in {(), (n_classes,)}:
         raise ValueError(
@@ -110,10 +108,9 @@ def per_class(
     array = np.broadcast_to(given, (n_classes,)).copy()
     outside = np.flatnonzero((array <= above) | (array >= below))
     if outside.size:
-        raise ValueError(
-            f"{name} must lie between {above:g} and {below:g}, both ends excluded, but class"
-            f" {outside[0]} has {array[outside[0]]:g}; drop classes without samples."
-        )
+        allowed = f"above {above:g} and below {below:g}"
+        problem = f"class {outside[0]} has {array[outside[0]]:g}"
+        raise ValueError(f"{name} must be {allowed}, but {problem}; leave out empty classes.")
     return array
 
 
@@ -121,7 +118,7 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
     """Return class sizes as integers; raise unless they are whole numbers."""
     rounded = np.rint(sizes)
     if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
-        raise ValueError(f"class_sizes must be whole numbers to list samples: round {sizes}.")
+        raise ValueError(f"class_sizes must be whole numbers to list samples; round {sizes}.")
     return rounded.astype(np.intp)
 
 
@@ -129,15 +126,14 @@ def ordered_levels(**levels: float) -> list[float]:
     """Return the correlations; raise unless 1 > same_class > same_superclass >= elsewhere."""
     values = [check_within(name, level, -1, 1) for name, level in levels.items()]
     c, d, *e = values
-    if not 1 > c > d >= min(e, default=d):
-        why = "closer samples must correlate more, and by less than 1"
-        advice = f"{why}: same_class > same_superclass >= elsewhere."
-        raise ArgumentError(levels, "are out of order", advice)
-    return values
+    if 1 > c > d >= min(e, default=d):
+        return values
+    advice = "pass correlations with 1 > same_class > same_superclass >= elsewhere."
+    raise ArgumentError(levels, "are out of order", advice)
 
 
 def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
-    """Return soft targets, one row per sample; raise unless rows sum to one."""
+    """Return soft targets, one row per sample; raise unless every row sums to one."""
     rows = real_array(targets, "targets")
     if rows.ndim != 2 or len(rows) != n_samples or rows.shape[1] < 2:
         needed = f"{n_samples} rows, one per sample, and one column per class (at least 2)"
@@ -145,5 +141,5 @@ def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
         raise ValueError(f"targets must have {needed}, got shape {rows.shape}; {advice}.")
     worst = float(np.abs(rows.sum(axis=1) - 1).max())
     if worst > ROW_SUM_TOLERANCE:
-        raise ValueError(f"rows of targets must sum to 1, but one is off by {worst:.3g}.")
+        raise ValueError(f"rows of targets must sum to 1, but a sum differs by {worst:.3g}.")
     return rows

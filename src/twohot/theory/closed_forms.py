@@ -1,19 +1,22 @@
 """The paper's closed forms: the separation q/p, the penalty, Lemma 4.1 (eq. 13, 14), Cases I-V.
 
-Let c be the cosine of two samples of one class, d that of two classes of one superclass, n the
-number of samples per class, and s the squared norm. With A = 1 - c, B = A + n(c - d), and the ridge
-at unit norm x = K² n l2 / s,
+Let c be the cosine of two samples of the same class, and d the cosine of two samples of different
+classes of the same superclass. Let n be the number of samples per class, K the number of classes,
+and s the squared norm of a sample. With A = 1 - c, B = A + n(c - d), and the ridge x = K² n l2 / s
+of features scaled to unit norm,
 
     p = A/(x + A),   q = B/(x + B),   q/p = B (x + A) / (A (x + B)).
 
-q/p increases from 1 (no penalty) to B/A (infinite penalty), and for 1 < ρ < B/A
+The ratio q/p is called *separation*. It increases with the penalty, from 1 (no penalty) to B/A
+(infinite penalty), and for 1 < ρ < B/A
 
     l2 = s A B (ρ - 1) / ((B - ρ A) K² n)   gives q/p = ρ.
 
-One round multiplies three deviations: of a label from its class mean by p, of a class mean from its
-superclass mean by q, and of the mean of superclass s from 1/K by r_s. Let e(b) be the one-hot label
-b. Let E_a be the mean given label of class a (row a of the corruption matrix), and Ē_s its mean
-over the superclass s of a. Lemma 4.1 is
+Every round multiplies the deviation of a label from its class mean by p, the deviation of a class
+mean from its superclass mean by q, and the deviation of the mean of superclass s from 1/K by r_s.
+Let e(b) be the one-hot label b. Let E_a be the mean given label of class a, which is row a of the
+corruption matrix. Let Ē_s be the mean of E over the classes of superclass s. By Lemma 4.1, the
+output of round t for a sample of class a (in superclass s) with the given label b is
 
     y⁽ᵗ⁾(a, b) = pᵗ e(b) + (qᵗ - pᵗ) E_a + (r_sᵗ - qᵗ) Ē_s + (1 - r_sᵗ)/K.
 
@@ -49,25 +52,28 @@ NOT_PSD = "the Gram matrix of these correlations is not positive semidefinite (r
 
 @dataclass(frozen=True)
 class PairLevels:
-    """What determines q/p for equal classes: their number and size, correlations, norm."""
+    """The numbers that determine the separation q/p if all classes have the same size."""
 
     n_classes: int
     n_per_class: float
     same_class: float  # mean cosine of two samples of one class
-    same_superclass: float  # mean cosine of two samples of different, confusable classes
+    same_superclass: float  # mean cosine of samples of two classes of one superclass
     squared_norm: float = 1.0  # mean ‖φ(x)‖²
 
     def __post_init__(self) -> None:
         check_count("n_classes", self.n_classes, 2)
         checks.scale_number("n_per_class", self.n_per_class)
         checks.scale_number("squared_norm", self.squared_norm)
-        checks.ordered_levels(same_class=self.same_class, same_superclass=self.same_superclass)
+        c, d = checks.ordered_levels(
+            same_class=self.same_class, same_superclass=self.same_superclass
+        )
+        vars(self).update(same_class=c, same_superclass=d)
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
-        """Return the mean cosines of a dataset, averaged over classes and over pairs of classes.
+        """Return the levels of a dataset: mean cosines over classes and over pairs of classes.
 
-        The squared norm is averaged over samples.
+        The squared norm is a mean over samples.
 
         Examples
         --------
@@ -84,9 +90,7 @@ class PairLevels:
         cosines = model.correlation / np.outer(root, root)
         pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
         if not pairs.any():
-            raise ValueError(
-                "superclass must hold at least one superclass with two or more classes."
-            )
+            raise ValueError("superclass must have a superclass of two or more classes.")
         return cls(
             n_classes=model.n_classes,
             n_per_class=model.n_samples / model.n_classes,
@@ -107,12 +111,12 @@ class PairLevels:
 
     @property
     def ridge_per_l2(self) -> float:
-        """Ridge x of the features scaled to unit norm, for l2 = 1: K² n / s."""
+        """Ridge x of the features scaled to unit norm, divided by l2: K² n / s."""
         return self.n_classes**2 * self.n_per_class / self.squared_norm
 
 
 def largest_separation(levels: PairLevels) -> float:
-    """Return B/A, the limit of q/p at an infinite penalty.
+    """Return B/A, the limit of the separation q/p for an infinite penalty.
 
     Examples
     --------
@@ -137,9 +141,9 @@ def separation_at(levels: PairLevels, *, l2: float) -> float:
 
 
 def log_separation_at(levels: PairLevels, *, l2: float) -> float:
-    """Return log(q/p) at a penalty, accurate even if q/p is 1 up to rounding.
+    """Return log(q/p) at the penalty `l2`, accurate even if q/p is 1 up to rounding.
 
-    It is log(1 + x (B - A)/(A (x + B))).
+    The formula is log(1 + x (B - A)/(A (x + B))).
 
     Examples
     --------
@@ -154,9 +158,10 @@ def log_separation_at(levels: PairLevels, *, l2: float) -> float:
 
 
 def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
-    """Return the penalty at which q/p = `separation`, from 1 to `largest_separation`.
+    """Return the penalty at which the separation q/p equals `separation`.
 
-    The penalty is proportional to the squared norm of the features.
+    The separation must be above 1 and below `largest_separation`. The penalty is proportional to
+    the squared norm of the features.
 
     Examples
     --------
@@ -172,7 +177,7 @@ def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
     ratio = check_positive("separation", separation)
     if not 1 < ratio < largest:
         problem = f"is not between 1 and {largest:.6g}"
-        advice = f"no penalty gives another q/p at {levels.n_per_class:g} samples per class."
+        advice = f"no penalty gives this q/p with {levels.n_per_class:g} samples per class."
         raise ArgumentError({"separation": separation}, problem, advice)
     own, class_mean = levels.own, levels.class_mean
     ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)
@@ -186,22 +191,22 @@ def _check_levels(levels: object) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """Factors by which one or several rounds shrink each part of the labels (eq. 14)."""
+    """Factors by which one or several rounds multiply the deviations of labels (eq. 14)."""
 
-    own: float  # p: factor of a label's deviation from the mean of its true class
-    class_mean: float  # q: factor of a class mean's deviation from its superclass mean
-    superclass_mean: FloatArray  # (n_superclasses,) r_s: of a superclass mean's deviation
-    # log(q/p), which p and q do not determine accurately if both are near 1 or underflow.
+    own: float  # p, for the deviation of a label from the mean of its true class
+    class_mean: float  # q, for the deviation of a class mean from its superclass mean
+    superclass_mean: FloatArray  # (n_superclasses,) r_s, for that of a superclass mean from 1/K
+    # log(q/p); p and q do not determine it accurately if both are near 1 or underflow.
     log_separation: float
 
     @property
     def separation(self) -> float:
-        """q/p: shrinkage of class means, divided by that of single labels."""
+        """Return q/p, the factor of class means divided by the factor of single labels."""
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_separation))
 
     def after(self, n_rounds: int) -> "Shrinkage":
-        """Return the combined shrinkage of `n_rounds` rounds with the same features."""
+        """Return the factors of `n_rounds` rounds with the same features."""
         power = checks.round_count(n_rounds)
         return Shrinkage(
             self.own**power,
@@ -212,11 +217,9 @@ class Shrinkage:
 
     @staticmethod
     def product(rounds: Sequence["Shrinkage"]) -> "Shrinkage":
-        """Return the combined shrinkage of rounds with different features (the corollary)."""
+        """Return the factors of several rounds with different features (the corollary)."""
         if len({each.superclass_mean.size for each in rounds}) != 1:
-            raise ValueError(
-                "rounds must hold at least one Shrinkage, all of the same superclasses."
-            )
+            raise ValueError("rounds must hold a Shrinkage or more, all of the same superclasses.")
         return Shrinkage(
             float(np.prod([each.own for each in rounds])),
             float(np.prod([each.class_mean for each in rounds])),
@@ -245,22 +248,21 @@ def shrinkage(
     (0.5455, 0.9839, 1.804)
     """
     groups = checks.superclass_map(superclass)
-    c, d = checks.ordered_levels(same_class=same_class, same_superclass=same_superclass)
-    ridge = balanced_ridge(groups.size, n_per_class, l2)
-    own = 1 - c
-    class_mean = own + n_per_class * (c - d)
-    superclass_mean = class_mean + np.bincount(groups) * n_per_class * d
+    levels = PairLevels(groups.size, n_per_class, same_class, same_superclass)
+    superclass_mean = levels.class_mean + np.bincount(groups) * n_per_class * levels.same_superclass
     checks.psd_eigenvalues(np.sort(superclass_mean), NOT_PSD)
+    log_separation = log_separation_at(levels, l2=l2)
+    ridge = levels.ridge_per_l2 * l2
     return Shrinkage(
-        own / (ridge + own),
-        class_mean / (ridge + class_mean),
+        levels.own / (ridge + levels.own),
+        levels.class_mean / (ridge + levels.class_mean),
         superclass_mean / (ridge + superclass_mean),
-        math.log1p(ridge * (class_mean - own) / (own * (ridge + class_mean))),
+        log_separation,
     )
 
 
 def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinkage) -> FloatArray:
-    """Return the outputs by Lemma 4.1 or, with `Shrinkage.product`, by the corollary.
+    """Return the outputs by Lemma 4.1, or by the corollary if `kept` is a `Shrinkage.product`.
 
     Examples
     --------
@@ -274,21 +276,14 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
     groups = checks.superclass_map(superclass, len(shares))
     known, listed = kept.superclass_mean.size, groups.max() + 1
     if known != listed:
-        problem = f"kept has {known} superclass(es) and superclass lists {listed}"
-        raise ValueError(f"{problem}; they must be the same.")
+        raise ValueError(f"kept has {known} superclass(es), but superclass lists {listed}.")
     r = kept.superclass_mean[groups][:, None]
     rest = (r - kept.class_mean) * superclass_means(shares, groups)[groups] + (1 - r) / groups.size
     return outputs_table(shares, own=kept.own, class_mean=kept.class_mean, rest=rest)
 
 
-def balanced_ridge(n_classes: int, n_per_class: float, l2: float) -> float:
-    """Return K² n λ, the ridge of equal classes."""
-    n_samples = n_classes * checks.scale_number("n_per_class", n_per_class)
-    return n_classes * n_samples * checks.scale_number("l2", l2)
-
-
 def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
-    """Return the mean (n_superclasses, n_labels) over the classes of each superclass."""
+    """Return Ē (n_superclasses, n_labels), the mean of E over the classes of each superclass."""
     members = np.arange(groups.max() + 1)[:, None] == groups[None, :]
     return np.asarray((members @ shares) / members.sum(axis=1, keepdims=True))
 
@@ -323,7 +318,7 @@ def case_1_outputs(
 def case_2_outputs(
     corruption: ArrayLike, *, same_class: ArrayLike, n_per_class: float, l2: float, n_rounds: int
 ) -> FloatArray:
-    """Case II: as Case I, with p_a and q_a for each class.
+    """Case II: as Case I, but every class a has its own p_a and q_a.
 
     Examples
     --------
@@ -335,7 +330,8 @@ def case_2_outputs(
     """
     shares = checks.corruption_matrix(corruption)
     c = checks.per_class(same_class, "same_class", len(shares), above=0, below=1)
-    ridge = balanced_ridge(len(shares), n_per_class, l2)
+    n_samples = len(shares) * checks.scale_number("n_per_class", n_per_class)
+    ridge = len(shares) * n_samples * checks.scale_number("l2", l2)
     power = checks.round_count(n_rounds)
     p = power_of_ratio(1 - c, ridge=ridge, n_rounds=power)[:, None]
     q = power_of_ratio(1 - c + n_per_class * c, ridge=ridge, n_rounds=power)[:, None]
@@ -351,7 +347,7 @@ def case_3_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case III: the lemma with a single superclass.
+    """Case III: the lemma with one superclass, which has all classes.
 
     Examples
     --------
@@ -365,7 +361,7 @@ def case_3_outputs(
     shares = checks.corruption_matrix(corruption)
     return case_4_outputs(
         shares,
-        superclass=np.zeros(len(shares), dtype=int),
+        superclass=[0] * len(shares),
         same_class=same_class,
         same_superclass=same_superclass,
         n_per_class=n_per_class,
@@ -384,7 +380,7 @@ def case_4_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case IV: the lemma, superclasses of any sizes.
+    """Case IV: the lemma, with superclasses of any sizes.
 
     Examples
     --------
@@ -415,16 +411,17 @@ def case_5_outputs(
     l2: float,
     n_rounds: int,
 ) -> FloatArray:
-    """Case V, corrected: superclasses of any sizes, also correlated with each other.
+    """Case V, corrected: superclasses of any sizes that may be correlated with each other.
 
-    Superclass means mix through a matrix A with one row per superclass. The printed formula scales
-    each one separately. With K_i classes in superclass i, n samples per class and ridge x,
+    A round mixes the superclass means by a matrix A with one row per superclass, but the printed
+    formula scales each mean separately. With K_i classes in superclass i, n samples per class, and
+    the correlation e between superclasses,
 
         A = (1 - c + n(c - d)) I + n(d - e) diag(K_i) + n e √(K_i K_j),    f(z) = z/(x + z),
         y = pᵗ e(b) + (qᵗ - pᵗ) E_a + Σ_j √(K_j/K_s) [f(A)ᵗ - qᵗ]_sj (Ē_j - 1/K) + (1 - qᵗ)/K.
 
-    For equal K_i, A has two eigenvalues: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (rᵗ - qᵗ) Ē_s +
-    (sᵗ - rᵗ) Ē_all + (1 - sᵗ)/K, where r has K_i n (d - e) for the printed K_i n d.
+    If all K_i are equal, A has two eigenvalues: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (rᵗ - qᵗ) Ē_s +
+    (sᵗ - rᵗ) Ē_all + (1 - sᵗ)/K, where r has K_i n (d - e) in place of the printed K_i n d.
 
     Examples
     --------
@@ -439,15 +436,14 @@ def case_5_outputs(
     c, d, e = checks.ordered_levels(
         same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
     )
-    n, n_classes, power = n_per_class, groups.size, checks.round_count(n_rounds)
-    x = balanced_ridge(n_classes, n, l2)
-    class_mean = 1 - c + n * (c - d)
-    p, q = power_of_ratio(np.array([1 - c, class_mean]), ridge=x, n_rounds=power)
+    levels, n, n_classes = PairLevels(groups.size, n_per_class, c, d), n_per_class, groups.size
+    x, power = levels.ridge_per_l2 * checks.scale_number("l2", l2), checks.round_count(n_rounds)
+    p, q = power_of_ratio(np.array([levels.own, levels.class_mean]), ridge=x, n_rounds=power)
     sizes = np.bincount(groups).astype(float)
-    mixing = np.diag(class_mean + n * (d - e) * sizes) + n * e * np.sqrt(np.outer(sizes, sizes))
-    values, vectors = np.linalg.eigh(mixing)  # eigenvalues of A
-    values = checks.psd_eigenvalues(values, NOT_PSD)
-    factors = power_of_ratio(values, ridge=x, n_rounds=power)
+    mixing = np.diag(levels.class_mean + n * (d - e) * sizes)
+    mixing += n * e * np.sqrt(np.outer(sizes, sizes))
+    values, vectors = np.linalg.eigh(mixing)  # of A
+    factors = power_of_ratio(checks.psd_eigenvalues(values, NOT_PSD), ridge=x, n_rounds=power)
     kept = (vectors * factors) @ vectors.T - q * np.eye(sizes.size)
     between = kept * np.sqrt(sizes[None, :] / sizes[:, None])
     rest = between @ (superclass_means(shares, groups) - 1 / n_classes) + (1 - q) / n_classes

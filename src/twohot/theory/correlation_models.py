@@ -3,12 +3,12 @@
     ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
     ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
 
-The Gram matrix of such a dataset is P W Pᵀ + diag(δ). P has the one-hot true classes of the
-samples, and W is `correlation`. δ_a = squared_norms[a] - W_aa is the part of a squared norm that
-other samples do not share. The Gram matrix has the eigenvalues
+The Gram matrix of such a dataset is P W Pᵀ plus δ_a on the diagonal entry of a sample of class a.
+P has the one-hot true classes of the samples, and W is `correlation`. δ_a = squared_norms[a] - W_aa
+is the squared norm minus the correlation with other samples of the class. The eigenvalues are
 
-    one eigenvalue δ_a per class, n_a - 1 times   (directions inside class a), and
-           the K eigenvalues of  √n W √n + diag(δ)       (directions between class means),
+    δ_a, n_a - 1 times for every class a             (directions inside class a), and
+    the K eigenvalues of  √n W √n + diag(δ)          (directions between class means),
 
 so the cost is O(K³) for any number of samples.
 
@@ -36,11 +36,11 @@ class Spectrum:
 
     @property
     def eigengap(self) -> float:
-        """Smallest eigenvalue between classes minus largest within: λ_K - λ_{K+1} in the paper."""
+        """Smallest of `between` minus largest of `within`: λ_K - λ_{K+1} in the paper."""
         return float(self.between.min() - self.within.max())
 
     def values(self) -> FloatArray:
-        """All eigenvalues, largest first, one per sample; class sizes must be whole."""
+        """Return all eigenvalues, largest first, one per sample; class sizes must be whole."""
         within = np.repeat(self.within, checks.whole_sizes(self.class_sizes) - 1)
         return np.sort(np.concatenate([self.between, within]))[::-1]
 
@@ -49,9 +49,9 @@ class Spectrum:
 class CorrelationModel:
     """A dataset as described by the theory: correlations between classes, class sizes, norms.
 
-    Use `from_correlation` for any symmetric correlation, `case_1` … `case_5` for the paper's five
-    cases. Class sizes may be imbalanced and real numbers. Correlations may be
-    negative. Only the Gram matrix of the dataset must be positive semidefinite.
+    Use `from_correlation` for any symmetric correlation, and `case_1` … `case_5` for the paper's
+    five cases. Class sizes may be imbalanced and real numbers. Correlations may be negative, but
+    the Gram matrix of the dataset must be positive semidefinite.
 
     Examples
     --------
@@ -83,11 +83,10 @@ class CorrelationModel:
             worst = int(self.own_part.argmin())
             raise ValueError(
                 f"correlation[{worst}, {worst}] = {correlation[worst, worst]:g} must not exceed"
-                f" squared_norms[{worst}] = {norms[worst]:g}: features cannot correlate more with"
-                " each other than with themselves."
+                f" squared_norms[{worst}] = {norms[worst]:g}, the product of a sample with itself."
             )
-        advice = "raise the diagonal of correlation or reduce the other entries"
-        problem = f"the Gram matrix of this correlation is not positive semidefinite ({advice})"
+        advice = "(raise the diagonal of correlation or reduce the other entries)"
+        problem = f"the Gram matrix of this correlation is not positive semidefinite {advice}"
         checks.psd_eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem)
 
     @classmethod
@@ -108,14 +107,14 @@ class CorrelationModel:
 
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
-        """Case I: samples correlate only within their class."""
+        """Case I: samples correlate only within their class, and equally in all classes."""
         n_classes = check_count("n_classes", n_classes, 2)
         level = check_within("same_class", same_class, 0, 1)
         return cls.case_2(same_class=np.full(n_classes, level), n_per_class=n_per_class)
 
     @classmethod
     def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
-        """Case II: as Case I, with one correlation per class."""
+        """Case II: as Case I, but every class has its own correlation."""
         n_classes = len(checks.real_array(same_class, "same_class", ndim=1))
         levels = checks.per_class(same_class, "same_class", n_classes, above=0, below=1)
         sizes = checks.per_class(n_per_class, "n_per_class", n_classes, above=0)
@@ -126,9 +125,8 @@ class CorrelationModel:
         cls, *, n_classes: int, same_class: float, same_superclass: float, n_per_class: ArrayLike
     ) -> Self:
         """Case III: a single superclass; one correlation inside classes and one between them."""
-        n_classes = check_count("n_classes", n_classes, 2)
         return cls.case_5(
-            superclass=np.zeros(n_classes, dtype=int),
+            superclass=[0] * check_count("n_classes", n_classes, 2),
             same_class=same_class,
             same_superclass=same_superclass,
             elsewhere=same_superclass,  # no effect with a single superclass
@@ -165,8 +163,8 @@ class CorrelationModel:
     ) -> Self:
         """Case V: one correlation inside classes, one inside superclasses, one elsewhere.
 
-        The paper requires elsewhere >= 0. Centred features have a negative value, which is allowed
-        if the Gram matrix is positive semidefinite.
+        The paper requires elsewhere >= 0. Here it may be negative, as for centred features, if the
+        Gram matrix is positive semidefinite.
         """
         groups = checks.superclass_map(superclass)
         c, d, e = checks.ordered_levels(
@@ -189,13 +187,13 @@ class CorrelationModel:
 
     @property
     def own_part(self) -> FloatArray:
-        """δ (n_classes,): squared norm minus correlation within the class."""
+        """(n_classes,) δ: squared norm minus correlation within the class."""
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
         """Return the ridge, n_classes * n_samples * l2: the penalty in units of the Gram matrix.
 
-        To compare features of different norms, divide the ridge by the squared norm.
+        To compare datasets of different norms, divide the ridge by the squared norm.
         """
         return self.n_classes * self.n_samples * checks.scale_number("l2", l2)
 
@@ -204,21 +202,21 @@ class CorrelationModel:
         return replace(self, class_sizes=as_array(class_sizes))
 
     def class_gram(self) -> FloatArray:
-        """(n_classes, n_classes) Gram matrix √n W √n + diag(δ) of the scaled class means."""
+        """Return the Gram matrix √n W √n + diag(δ) of the scaled class means."""
         root = np.sqrt(self.class_sizes)
         return root[:, None] * self.correlation * root[None, :] + np.diag(self.own_part)
 
     def spectrum(self) -> Spectrum:
-        """Eigenvalues of the Gram matrix, without forming it."""
+        """Return the eigenvalues of the Gram matrix, without computing this matrix."""
         between = np.asarray(np.linalg.eigvalsh(self.class_gram())[::-1], dtype=np.float64)
         return Spectrum(between, self.own_part, self.class_sizes)
 
     def true_labels(self) -> IntArray:
-        """(n_samples,) true class of every sample, sorted; class sizes must be whole."""
+        """Return the sorted true classes (n_samples,); class sizes must be whole."""
         return np.repeat(np.arange(self.n_classes), checks.whole_sizes(self.class_sizes))
 
     def gram(self) -> FloatArray:
-        """(n_samples, n_samples) Gram matrix of samples sorted by true class (eq. 7)."""
+        """Return the Gram matrix (n_samples, n_samples) of samples sorted by class (eq. 7)."""
         labels = self.true_labels()
         gram = self.correlation[labels[:, None], labels[None, :]]
         np.fill_diagonal(gram, self.squared_norms[labels])
@@ -226,31 +224,31 @@ class CorrelationModel:
 
 
 def check_model(model: object, name: str = "model") -> None:
-    """Raise unless the argument is a `CorrelationModel`."""
+    """Raise unless `model` is a `CorrelationModel`."""
     hint = "build one with CorrelationModel.case_1 … case_5 or CorrelationModel.from_correlation"
     checks.instance(model, CorrelationModel, name, hint)
 
 
 # Perturbed Gram matrices: rotation of the leading subspace, and repair ----------------------------
-# The top K eigenvectors of a class model's Gram matrix represent its classes. Davis and Kahan bound
-# their rotation by a perturbation E: with the gap λ_K - λ_{K+1} of the unperturbed matrix,
+# The top K eigenvectors of a class model's Gram matrix represent its classes. A perturbation E
+# rotates them by at most (Davis and Kahan)
 #
 #     sin θ ≤ 2 ‖E‖ / (λ_K - λ_{K+1}),
 #
-# where θ is the largest principal angle between the two leading subspaces and ‖·‖ the spectral
-# norm. (The classical bound has ‖E‖ over the gap between λ_K and the *perturbed* λ_{K+1}. With
-# Weyl's inequality this implies the form above if that bound is below 1. Otherwise the bound is
-# trivial.)
+# where θ is the largest principal angle between the two leading subspaces, ‖·‖ the spectral norm,
+# and λ are the eigenvalues without E. (The classical bound is ‖E‖ divided by the gap between λ_K
+# and the *perturbed* λ_{K+1}. By Weyl's inequality it implies the bound above if this is below 1.
+# Otherwise the bound is trivial.)
 
 
 @dataclass(frozen=True)
 class SubspaceShift:
     """Rotation of the leading eigenvectors by a perturbation; see `davis_kahan`."""
 
-    eigengap: float  # eigengap λ_K - λ_{K+1} of the unperturbed Gram matrix
+    eigengap: float  # λ_K - λ_{K+1} of the unperturbed Gram matrix
     perturbation_norm: float  # spectral norm of the perturbation
     sin_angle: float  # sine of the largest principal angle between the leading subspaces
-    bound: float  # bound of the sine by Davis and Kahan; trivial if at least 1
+    bound: float  # upper bound of `sin_angle` by Davis and Kahan; trivial if at least 1
 
 
 def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> SubspaceShift:
@@ -266,7 +264,8 @@ def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> Sub
     before = checks.symmetric_matrix(gram, "gram")
     after = checks.symmetric_matrix(perturbed, "perturbed")
     if before.shape != after.shape:
-        raise ValueError(f"gram and perturbed differ in shape: {before.shape}, {after.shape}.")
+        shapes = f"{before.shape} and {after.shape}"
+        raise ValueError(f"gram and perturbed must have the same shape, got {shapes}.")
     leading = check_count("n_leading", n_leading, 1)
     if leading >= len(before):
         raise ValueError(f"n_leading must be below the matrix size {len(before)}, got {leading}.")
@@ -282,8 +281,8 @@ def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> Sub
 def repair_gram(gram: ArrayLike) -> FloatArray:
     """Return a nearby matrix that has no negative eigenvalues and a unit diagonal.
 
-    A perturbed Gram matrix is rarely positive semidefinite. Only a positive semidefinite matrix is
-    a Gram matrix of features. Then every round has a unique solution.
+    A perturbed Gram matrix is rarely positive semidefinite. But only a positive semidefinite matrix
+    is a Gram matrix of features, for which every round has a unique solution.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""The exact softmax on any dataset: a Newton solver for the fixed point of a round.
+"""The exact softmax on any dataset, by Newton's method.
 
-Round t minimises, over coefficients β in the eigenbasis of the Gram matrix Φ = F Fᵀ,
+A round minimises, over coefficients β in the eigenbasis of the Gram matrix Φ = F Fᵀ,
 
     f(β) = mean_i [logsumexp(v_i) - u_i · v_i] + ½ l2 ‖β‖²,      v = F β,
     ∇f   = l2 β + Fᵀ(σ(v) - u) / N,
     H d  = l2 d + Fᵀ J (F d) / N,      J_i = diag(σ_i) - σ_i σ_iᵀ,
 
-whose optimum is the fixed point y = σ(Φ (u - y) / (N l2)) that the paper's Algorithm 1 seeks.
-The Newton system is solved by conjugate gradients. At uniform outputs H is diagonal in this basis,
-l2 + λ_i/(N K); this is the preconditioner.
+where u are the targets and v the logits. The optimum is the fixed point y = σ(Φ (u - y) / (N l2))
+of the paper's Algorithm 1. The Newton system is solved by conjugate gradients. At uniform outputs,
+H is diagonal in this basis, l2 + λ_i/(N K), which is the preconditioner.
 """
 
 from dataclasses import dataclass
@@ -23,39 +23,40 @@ from twohot.base import FloatArray, check_count
 from twohot.theory import checks
 from twohot.theory.averaging import LabelAveraging
 
-# Damped Newton method for the exact softmax, used by the dense and the population solver ----------
-# Both minimise a round's objective, mean cross-entropy + ½ l2 ‖coef‖², as a function of the logits
-# and of a dual variable for the penalty. Both are linear in the coefficients. The first step, from
-# zero coefficients, has uniform outputs and equals the linear theory of `averaging`. Later steps
-# correct it.
+# Damped Newton method, for the exact softmax by sample (below) and by type ------------------------
+# Both minimise mean cross-entropy + ½ l2 ‖coef‖², as a function of the logits and of a dual
+# variable, which gives the penalty. Both are linear in the coefficients. The first step starts at
+# uniform outputs and equals the linear theory of `averaging`; later steps correct it.
 #
-# Targets and outputs are stored as deviations from uniform, 1/K: in late rounds they are smaller
-# than the last digit of 1/K, and still determine the top label.
-
+# Targets and outputs are stored as deviations from 1/K. In late rounds, deviations are smaller than
+# the last digit of 1/K, and still determine the top label.
 
 # A Newton step doubles the number of exact digits. If a full step changes logits by at most this
 # fraction, the next step would change them by about 1e-16. The test uses logits, because saturated
 # outputs stop changing earlier.
 STEP_TOLERANCE = 1e-8
-# The fixed point must also hold to this fraction of the targets. At a tiny penalty logits are huge,
-# so that a small relative change does not imply convergence.
+# The residual of the fixed point must also be at most this fraction of the targets. At a tiny
+# penalty, logits are huge, so that a small relative change does not imply convergence.
 SETTLED_RESIDUAL = 1e-8
-# At a tiny penalty, logits are a huge multiple of targets minus outputs, so rounding changes them
-# by more than `STEP_TOLERANCE`. So a fit also ends if steps no longer become smaller and the fixed
-# point holds to this fraction of the targets.
+# At a tiny penalty, logits are a huge multiple of targets minus outputs, so that rounding changes
+# them by more than `STEP_TOLERANCE`. So a fit also ends if steps no longer become smaller and the
+# residual is at most this fraction of the targets.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 # Armijo's constant; any small number works.
 SUFFICIENT_DECREASE = 1e-4
-# A smaller relative decrease of the objective may be rounding error. Full steps are then used,
+# A smaller relative decrease of the objective may be rounding error. Then full steps are used,
 # because Newton's method already converges quadratically.
 TRUSTED_DECREASE = 1e-11
-# Maximum number of halvings of a step. If 2⁻³⁰ of a Newton step fails, the model is not convex.
+# Maximum number of halvings of a step; the objective is convex, so that one of them decreases it.
 MAX_HALVINGS = 30
+# Relative tolerances of the linear system in the first step and in the last steps. Newton's method
+# converges quadratically only if the tolerance decreases with the gradient.
+LOOSEST_SYSTEM, TIGHTEST_SYSTEM = 1e-3, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A Newton direction at the current iterate."""
+    """A Newton direction, as changes of the logits and of the dual variable."""
 
     logits: FloatArray
     dual: FloatArray
@@ -63,12 +64,10 @@ class Direction:
 
 
 class Problem(Protocol):
-    """The objective that a round minimises, as input of `damped_newton`."""
+    """The objective of a round, as input of `damped_newton`."""
 
     targets: FloatArray  # targets minus 1/K
-
-    def start(self) -> tuple[FloatArray, FloatArray]:
-        """Return the logits and the dual variable at zero coefficients."""
+    dual_shape: tuple[int, ...]
 
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
         """Return the value of the objective."""
@@ -77,12 +76,12 @@ class Problem(Protocol):
         """Return the Newton direction."""
 
     def residual(self, logits: FloatArray) -> float:
-        """Return the largest error of the fixed-point equation, relative to the targets."""
+        """Return the largest error of the fixed-point equation, divided by its slope."""
 
 
 @dataclass(frozen=True, eq=False)
 class NewtonResult:
-    """The logits and outputs that `damped_newton` found."""
+    """The result of `damped_newton`."""
 
     logits: FloatArray
     dual: FloatArray
@@ -94,9 +93,9 @@ class NewtonResult:
 
 def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
     """Minimise a round's objective; halve each Newton step until the objective decreases."""
-    logits, dual = problem.start()
+    logits, dual = np.zeros_like(problem.targets), np.zeros(problem.dual_shape)
     size_of_targets = float(np.abs(problem.targets).max())
-    converged, n_steps, moved = False, 0, np.inf
+    converged, n_steps, moved, residual = False, 0, np.inf, np.inf
     while n_steps < max_steps and not converged:
         step = problem.direction(logits, dual)
         size = _step_size(problem, logits, dual, step)
@@ -109,11 +108,11 @@ def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
         converged = size == 1.0 and (settled or stalled)
         n_steps += 1
     deviations = softmax_deviations(logits)
-    return NewtonResult(logits, dual, deviations, problem.residual(logits), n_steps, converged)
+    return NewtonResult(logits, dual, deviations, residual, n_steps, converged)
 
 
 def softmax_deviations(logits: FloatArray) -> FloatArray:
-    """Return softmax(logits) - 1/K to full precision, even if it is nearly zero."""
+    """Return softmax(logits) - 1/K to full precision, even if the difference is nearly zero."""
     grown = np.expm1(logits - logits.max(axis=-1, keepdims=True))
     n_classes = logits.shape[-1]
     above = grown - grown.mean(axis=-1, keepdims=True)
@@ -122,16 +121,15 @@ def softmax_deviations(logits: FloatArray) -> FloatArray:
 
 
 def cross_entropy(logits: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return the cross-entropy of each row; targets are given as deviations."""
+    """Return the cross-entropy of every row, for targets minus 1/K."""
     centred = logits - logits.mean(axis=-1, keepdims=True)
     return np.asarray(logsumexp(centred, axis=-1) - (targets * centred).sum(axis=-1))
 
 
 def _step_size(problem: Problem, logits: FloatArray, dual: FloatArray, step: Direction) -> float:
-    value = problem.value(logits, dual)
+    value, size = problem.value(logits, dual), 1.0
     if -step.slope <= TRUSTED_DECREASE * max(1.0, abs(value)):
-        return 1.0
-    size = 1.0
+        return size
     for _ in range(MAX_HALVINGS):
         reached = problem.value(logits + size * step.logits, dual + size * step.dual)
         if reached <= value + SUFFICIENT_DECREASE * size * step.slope:
@@ -140,17 +138,12 @@ def _step_size(problem: Problem, logits: FloatArray, dual: FloatArray, step: Dir
     return size
 
 
-# Tolerance of the first linear system. Newton's method converges quadratically only if tolerances
-# decrease with the gradient; the last systems are solved up to rounding.
-LOOSEST_SYSTEM, TIGHTEST_SYSTEM = 1e-3, 1e-13
-
-
 @dataclass(frozen=True, eq=False)
 class SoftmaxRound:
     """One round of the exact softmax on a dataset."""
 
     outputs: FloatArray  # (n_samples, n_classes)
-    logits: FloatArray  # (n_samples, n_classes); in late rounds, predict labels from these
+    logits: FloatArray  # (n_samples, n_classes); use them to predict labels in late rounds
     coef_norm: float  # ‖coef‖
     residual: float  # largest error of logits = Φ (targets - outputs)/(N l2), divided by its slope
     n_steps: int  # Newton steps
@@ -160,7 +153,7 @@ class SoftmaxRound:
 def softmax_rounds(
     averaging: LabelAveraging, targets: ArrayLike, *, l2: float, n_rounds: int, max_steps: int = 50
 ) -> list[SoftmaxRound]:
-    """Return the exact rounds 1 … `n_rounds`, each started from zero coefficients.
+    """Return the exact rounds 1 … `n_rounds`; every round starts from zero coefficients.
 
     Parameters
     ----------
@@ -169,9 +162,9 @@ def softmax_rounds(
     targets, l2
         As for `average_labels`.
     n_rounds : int
-        Number of rounds; each is trained on the outputs of the previous one.
+        Number of rounds; a round is trained on the outputs of the round before.
     max_steps : int
-        Maximum number of Newton steps per round; five or six are usual.
+        Maximum number of Newton steps per round; usually, five or six are enough.
 
     Examples
     --------
@@ -198,21 +191,19 @@ def softmax_rounds(
 
 
 class _DenseProblem:
-    """A round on N samples; the dual variable is β, (rank, n_classes)."""
+    """A round on N samples; the dual variable is β (rank, n_classes)."""
 
     def __init__(self, averaging: LabelAveraging, targets: FloatArray, l2: float) -> None:
         eigenvalues = averaging.eigenvalues
         self.basis = averaging.eigenvectors * np.sqrt(eigenvalues)
         self.targets = targets  # targets minus 1/K
         self.l2 = l2
-        self.n_samples, self.n_classes = targets.shape
-        # The diagonal of H at uniform outputs.
-        self.curvature = l2 + eigenvalues / (self.n_samples * self.n_classes)
+        self.n_samples, n_classes = targets.shape
+        self.dual_shape: tuple[int, ...] = (self.basis.shape[1], n_classes)
+        self.curvature = l2 + eigenvalues / targets.size  # diagonal of H at uniform outputs
         self.slope = float(eigenvalues.max()) / (self.n_samples * l2)
-        self.first_gradient = float(np.linalg.norm(self._gradient(*self.start())))
-
-    def start(self) -> tuple[FloatArray, FloatArray]:
-        return np.zeros_like(self.targets), np.zeros((self.basis.shape[1], self.n_classes))
+        start = self._gradient(np.zeros_like(targets), np.zeros(self.dual_shape))
+        self.first_gradient = float(np.linalg.norm(start))
 
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
         loss = cross_entropy(logits, self.targets).mean()
@@ -230,8 +221,8 @@ class _DenseProblem:
     def _gradient(self, logits: FloatArray, dual: FloatArray) -> FloatArray:
         wrong = softmax_deviations(logits) - self.targets
         gradient = self.l2 * dual + self.basis.T @ wrong / self.n_samples
-        # The exact sum over labels is zero. Remove its rounding error, which a tiny penalty
-        # amplifies.
+        # The exact sum over labels is zero. Subtract its rounding error, because a tiny penalty
+        # would amplify this error.
         return np.asarray(gradient - gradient.mean(axis=1, keepdims=True))
 
     def _solve(self, outputs: FloatArray, right: FloatArray) -> FloatArray:

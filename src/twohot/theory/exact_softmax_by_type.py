@@ -1,20 +1,20 @@
-"""The exact softmax of a class model, solved per type of sample, for any number of samples.
+"""The exact softmax of a class model, solved per type of samples, for any number of samples.
 
 All samples of a type (true class a, given label b) have the same logits at the optimum,
 
     v(a, b) = κ_a (u - σ(v)) + M_a,       κ_a = δ_a / (N l2),
     M_a     = Σ_c W_ac ζ_c,               ζ_c = Σ_b m(c, b) (u - σ(v)) / (N l2),
 
-where m is the number of samples of a type and u its target. M_a is the contribution of all other
-samples to the logits of a sample of class a, seen or unseen. In a Newton step from given logits,
-with J = diag(σ) - σσᵀ, the logits of a type change by
+where m is the number of samples of a type, u its target and N the number of all samples. M_a is the
+contribution of all other samples to the logits of a training sample, or of an unseen sample, of
+class a. In a Newton step from given logits, with J = diag(σ) - σσᵀ, the logits of a type change by
 
     dv = H (M⁺_a - c),    c = v - κ_a (u - σ),    H = (I + κ_a J)⁻¹,
 
 and the new M⁺ solves M⁺_a + Σ_c W_ac G_c M⁺_c = Σ_c W_ac (ζ_c + Σ_b m J H c / (N l2)) with
-G_c = Σ_b m J H / (N l2), which are K(K-1) equations. They are solved for M⁺ and not for its change,
-because M - W ζ loses digits at large n. There, an error of 10⁻¹⁶ in an output is an error of 10⁻⁷
-in ζ.
+G_c = Σ_b m J H / (N l2), which are K(K-1) equations. They are solved for M⁺ and not for its change
+M⁺ - M, because M - W ζ has few digits if classes are large: an error of 10⁻¹⁶ in an output may be
+an error of 10⁻⁷ in ζ.
 
 With g = 1/(1 + κσ) and w = σg, elementwise, Sherman-Morrison gives for any z
 
@@ -44,13 +44,13 @@ from twohot.theory.label_leads import Leads
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
 from twohot.theory.partial_labels import TieRule, candidate_targets
 
-# Safety factor for error estimates from a single step.
+# Safety factor of errors that are estimated by a single Newton step.
 SAFETY = 16
 
 
 @dataclass(frozen=True, eq=False)
 class PopulationRound:
-    """One round of the exact softmax per type."""
+    """One round of the exact softmax for all types."""
 
     predicted: TypeOutputs  # outputs of the training samples
     unseen: FloatArray  # (n_classes, n_classes) outputs of an unseen sample of each class
@@ -69,8 +69,8 @@ def population_rounds(
 ) -> list[PopulationRound]:
     """Return the exact softmax rounds 1 … `n_rounds`, per true class and given label.
 
-    The cost depends only on the number of classes: milliseconds per round for 10 classes, some
-    tenths of a second for 30.
+    The time depends only on the number of classes: milliseconds per round for 10 classes, tenths of
+    a second for 30. A round takes at most `max_steps` Newton steps.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def population_partial_labels(
     ties: TieRule = "spread",
     max_steps: int = 100,
 ) -> PopulationRound:
-    """Return the partial-label student's exact outputs, per true class and given label.
+    """Return the exact outputs of the partial-label student, per true class and given label.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def population_partial_labels(
     check_model(model)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     given = one_hot_types(model.n_classes) - 1 / model.n_classes
-    # Rank by logits, because at a small penalty all outputs except one underflow.
+    # Labels are ranked by logits, because at a small penalty all outputs except one underflow.
     logits = _newton(model, shares, given, l2=l2, max_steps=max_steps)[1].logits
     targets = candidate_targets(logits, n_candidates=n_candidates, ties=ties)
     return _solve(model, shares, targets - 1 / model.n_classes, l2=l2, max_steps=max_steps)
@@ -126,7 +126,7 @@ def softmax_error(
     n_rounds: int,
     max_steps: int = 100,
 ) -> FloatArray:
-    """Return, for each round, the largest difference between linear and exact outputs.
+    """Return for every round the largest difference between linear and exact outputs.
 
     Examples
     --------
@@ -140,12 +140,11 @@ def softmax_error(
     if not all(fitted.converged for fitted in exact):
         problem = f"the exact softmax did not converge in {max_steps} Newton steps at l2={l2}"
         raise RuntimeError(f"{problem}; raise max_steps, or inspect population_rounds.")
-    return np.array(
-        [
-            np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
-            for theory, truth in zip(linear, exact, strict=True)
-        ]
-    )
+    errors = [
+        np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
+        for theory, truth in zip(linear, exact, strict=True)
+    ]
+    return np.array(errors)
 
 
 def _newton(
@@ -159,23 +158,18 @@ def _solve(
     model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
 ) -> PopulationRound:
     problem, result = _newton(model, shares, targets, l2=l2, max_steps=max_steps)
-    error = SAFETY * _output_error(problem, result)[:, :, None]
-    zero = np.zeros((1, 1, 1))
-    leads = Leads(own=zero + 1, ahead=zero, error=error, own_error=zero, log_scale=zero)
     own, shared = np.ones(model.n_classes), np.zeros(shares.shape)
-    sizes = model.class_sizes
-    predicted = TypeOutputs(
-        own, shared, result.deviations, shares, sizes, lambda: leads, row_sum=0.0
-    )
+    leads = Leads.of_shared(own, shared, SAFETY * _output_error(problem, result))
+    known = (result.deviations, shares, model.class_sizes)
+    predicted = TypeOutputs(own, shared, *known, lambda: leads, row_sum=0.0)
     unseen = softmax(problem.from_others(result.logits), axis=1)
     return PopulationRound(predicted, unseen, result.residual, result.n_steps, result.converged)
 
 
 def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
-    """Return the error (n_classes, n_classes) of outputs: the change by one more Newton step.
+    """Return the rounding error of the outputs of every type.
 
-    It estimates rounding errors. If the extra step is zero, the error is that of rounding the
-    logits.
+    The estimate is the change by one more Newton step, plus the effect of rounding the logits.
     """
     further = problem.direction(result.logits, result.dual).logits
     moved = softmax_deviations(result.logits + further) - result.deviations
@@ -184,15 +178,16 @@ def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
 
 
 class _TypeProblem:
-    """A round solved per type; the dual variable is a sample's coefficient α, (a, b, label)."""
+    """A round per type; the dual variable is the coefficient α of a sample, (a, b, label)."""
 
     def __init__(
         self, model: CorrelationModel, shares: FloatArray, targets: FloatArray, l2: float
     ) -> None:
         self.correlation = model.correlation
         self.targets = targets  # targets minus 1/K
+        self.dual_shape: tuple[int, ...] = targets.shape
         self.scale = model.n_samples * l2  # N l2
-        self.share = shares * model.class_sizes[:, None] / model.n_samples  # share of all samples
+        self.weights = shares * model.class_sizes[:, None] / model.n_samples  # (a, b), sum one
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)
         self.kappa = (model.own_part / self.scale)[:, None, None]
         self.slope = float(model.spectrum().between.max()) / self.scale
@@ -200,13 +195,10 @@ class _TypeProblem:
         # effect.
         self.zero_sum = scipy.linalg.helmert(model.n_classes)  # (n_classes - 1, n_classes)
 
-    def start(self) -> tuple[FloatArray, FloatArray]:
-        return np.zeros(self.targets.shape), np.zeros(self.targets.shape)
-
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
         loss = cross_entropy(logits, self.targets)
         penalty = self.scale / 2 * (dual * logits).sum(axis=2)
-        return float((self.share * (loss + penalty)).sum())
+        return float((self.weights * (loss + penalty)).sum())
 
     def direction(self, logits: FloatArray, dual: FloatArray) -> Direction:
         outputs = softmax(logits, axis=2)
@@ -223,7 +215,7 @@ class _TypeProblem:
         step = damping * ahead + self.kappa * weights * mean  # H (M⁺ - c)
         bent = weights * (ahead - mean)  # J dv
         dual_step = (gap - bent) / self.scale - dual
-        slope = np.einsum("ab,abk,abk->", self.share, self.scale * dual - gap, step)
+        slope = np.einsum("ab,abk,abk->", self.weights, self.scale * dual - gap, step)
         return Direction(step, dual_step, float(slope))
 
     def _others(self, weights: FloatArray, total: FloatArray, zeta: FloatArray) -> FloatArray:
@@ -242,7 +234,7 @@ class _TypeProblem:
         return np.asarray(solved @ self.zero_sum)
 
     def from_others(self, logits: FloatArray) -> FloatArray:
-        """Return M = v - κ (u - σ) (n_classes, n_classes): all types of a class have the same M."""
+        """Return M = v - κ (u - σ) for every class; all types of a class have the same M."""
         return np.asarray((logits - self.kappa * self._gap(logits)).mean(axis=1))
 
     def residual(self, logits: FloatArray) -> float:

@@ -1,9 +1,9 @@
 """Decide from predicted outputs whether every training sample is predicted correctly.
 
-`judge` takes the outputs of a linear or exact model. A class is right if the true label has the
-largest output for every given label that occurs in the class. If the margin is within its rounding
-error, the class is tied. `theorem_4_1` needs no outputs; `rounds_until_right` considers any number
-of rounds.
+The *margin* of a sample is the output at its true label minus the largest other output. A class is
+*right* if all its samples have a positive margin. If the smallest margin is zero within its
+rounding error, the class is *tied*. `judge` decides this for the outputs of the linear theory or of
+the exact softmax. `theorem_4_1` decides it without outputs, for any number of rounds.
 """
 
 import math
@@ -35,10 +35,10 @@ from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
 
 class Verdict(StrEnum):
-    """Whether all samples of a class are right."""
+    """Whether all samples of a class are predicted correctly."""
 
     RIGHT = "right"
-    TIE = "tie"  # the true label never has a smaller output than another label, but some are equal
+    TIE = "tie"  # no margin is negative, but one is zero
     WRONG = "wrong"
 
 
@@ -46,7 +46,7 @@ class Verdict(StrEnum):
 class ClassVerdicts:
     """A verdict for every class."""
 
-    verdicts: tuple[Verdict, ...]  # per class
+    verdicts: tuple[Verdict, ...]  # one per class
 
     @property
     def holds(self) -> bool:
@@ -58,14 +58,14 @@ class ClassVerdicts:
 class Guarantee(ClassVerdicts):
     """Whether each class is right, and its smallest margin; see `judge`."""
 
-    margins: FloatArray  # (n_classes,) smallest margin of the true label over types that occur
-    tightest_label: IntArray  # (n_classes,) given label of the samples with that margin
+    margins: FloatArray  # (n_classes,) smallest margin of the samples of a class
+    tightest_label: IntArray  # (n_classes,) given label of the samples with this margin
     weakest_class: int  # the class with the smallest margin
-    accuracy: float  # share of samples that are right without a tie
+    accuracy: float  # accuracy on the training samples; a tie counts as wrong
 
 
 def judge(predicted: TypeOutputs) -> Guarantee:
-    """Return for each class whether the true label has the largest output in all its samples.
+    """Return for every class whether all its samples are predicted correctly, and its margin.
 
     Examples
     --------
@@ -107,11 +107,11 @@ class NoiseTolerance:
     """The range of noise rates at which each class is right; NaN if there is no such rate."""
 
     lowest: FloatArray  # (n_classes,) lowest noise rate at which the class is right, usually 0
-    highest: FloatArray  # (n_classes,) rate up to which the class then stays right
+    highest: FloatArray  # (n_classes,) highest rate of the range that starts there
 
     @property
     def overall(self) -> float:
-        """Largest rate up to which every class stays right; NaN if there is no such rate."""
+        """Highest rate at which the ranges of all classes overlap; NaN if they do not."""
         together = self.highest.min() >= self.lowest.max()
         return float(self.highest.min()) if together else float("nan")
 
@@ -130,9 +130,9 @@ def noise_tolerated(
 ) -> NoiseTolerance:
     """Return the range of noise rates at which each class is right, for one kind of noise.
 
-    Rates 0, step, 2 step, … 1 are evaluated. Then the ends of the first range of rates at which the
-    class is right are found by bisection. This range need not start at 0: the partial-label student
-    may be wrong without noise and right with some noise.
+    The function evaluates the rates 0, step, 2 step, … 1. Then it finds the ends of the first range
+    of rates at which the class is right, by bisection. This range may start above 0, because the
+    partial-label student may be wrong without noise and right with some noise.
 
     Parameters
     ----------
@@ -141,8 +141,10 @@ def noise_tolerated(
     predict : callable
         Returns the outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with
         the other arguments fixed, or the `predicted` of the exact `population_rounds`.
-    step, resolution : float
-        Spacing of the first rates, and tolerance of the bisection.
+    step : float
+        Distance between the rates that are evaluated before the bisection.
+    resolution : float
+        Tolerance of the bisection.
 
     Examples
     --------
@@ -157,10 +159,10 @@ def noise_tolerated(
     checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
     checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
 
-    @cache  # cached, because several classes may need the same rates
-    def works(rate: float) -> tuple[bool, ...]:
-        shares = checks.corruption_matrix(corruption_at(rate))
-        return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
+    @cache  # the bisections of several classes may need the same rate
+    def right(rate: float) -> list[bool]:
+        verdicts = judge(predict(checks.corruption_matrix(corruption_at(rate)))).verdicts
+        return [verdict is Verdict.RIGHT for verdict in verdicts]
 
     rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0).tolist()
     width = check_positive("resolution", resolution)
@@ -170,10 +172,10 @@ def noise_tolerated(
             middle = (inside + outside) / 2
             if middle in {inside, outside}:  # adjacent floating-point numbers
                 break
-            inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
+            inside, outside = (middle, outside) if right(middle)[label] else (inside, middle)
         return inside
 
-    table = np.array([works(rate) for rate in rates])  # (n_rates, n_classes)
+    table = np.array([right(rate) for rate in rates])  # (n_rates, n_classes)
     lowest, highest = np.full((2, table.shape[1]), np.nan)
     for label in np.flatnonzero(table.any(axis=0)).tolist():
         first = int(table[:, label].argmax())  # first range of rates at which the class is right
@@ -185,27 +187,28 @@ def noise_tolerated(
 
 # Errors of predictions whose class correlations are estimated from a few rows ---------------------
 # `prediction_bound` needs a few numbers and returns a proven but wide bound. `prediction_spread`
-# needs the rows and returns an estimate. The estimate compares halves of the rows with all n rows.
-# Around the mean of all rows, the mean of n/2 rows drawn without replacement has the variance
-# σ²(2/n - 1/n) = σ²/n. The mean of all rows has the same variance around the mean of the
-# population.
+# needs the rows and returns an estimate. It compares predictions from half of the n rows with the
+# prediction from all rows. The mean of n/2 rows, drawn without replacement, varies around the mean
+# of all rows with the variance σ²(2/n - 1/n) = σ²/n. The mean of all rows varies around the mean of
+# the population with the same variance.
 #
-# The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
-# Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
-# mean products of pairs, Ŵ. With D = diag(√n) and B = D W D + diag(δ), which decides all outputs,
+# The bound. Let the rows of class a be independent and Gaussian with mean μ_a and covariance Σ_a,
+# ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b. From the rows, W is estimated by
+# the mean products of pairs, Ŵ. With D = diag(√n) and B = D W D + diag(δ), which decides all
+# outputs,
 #
 #     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
 #
-# The following three bounds hold together with probability 1 - α, each failing with α/3
-# (Davidson-Szarek after Anderson; Laurent-Massart on a net of directions; Laurent-Massart in every
-# class):
+# Each of the following three bounds fails with probability α/3, so that all hold with probability
+# 1 - α (Davidson-Szarek after Anderson; Laurent-Massart on a net of directions; Laurent-Massart in
+# every class):
 #
 #     ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))),
 #     ‖Q‖ ≤ 4 √(τ δ_max L) + 4 τ L,            L = K ln 9 + ln(6/α),
 #     |δ̂_a - δ_a| ≤ 2 √(τ δ_a M) + 2 τ M,      M = ln(6 K/α) / (n_a - 1).
 #
-# ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from known quantities. As
-# f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹, f(z) = z/(x + z), and f ≤ m = f(λ_max(B̂) + β),
+# ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from known quantities. With
+# f(z) = z/(x + z), f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹ and f ≤ m = f(λ_max(B̂) + β), so
 #
 #     ‖f(B̂)ᵗ - f(B)ᵗ‖ ≤ t mᵗ⁻¹ x β / ((x + λ_min(B̂)) (x + max(λ_min(B̂) - β, 0))).
 
@@ -213,18 +216,18 @@ def noise_tolerated(
 # A net of width 1/4 of the directions in K dimensions has at most 9ᴷ points, and a quadratic form
 # is at most twice its largest value on the net.
 NET_SIZE, NET_FACTOR = 9, 2
-FEWEST_HALVED = 4  # minimum rows of a class, so that its halves have pairs
+FEWEST_HALVED = 4  # minimum number of rows of a class, so that half of them have pairs
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionBound:
     """The error of predictions; see `prediction_bound` and `prediction_spread`."""
 
-    outputs: FloatArray  # (n_classes,) largest error of an output of the samples of each class
+    outputs: FloatArray  # (n_classes,) largest error of an output of the samples of a class
     gram_error: float  # β, the error of the class Gram matrix in the spectral norm
-    accuracy: float  # predicted share of training samples that are right
-    lowest_accuracy: float  # smallest accuracy for any errors within the bounds
-    highest_accuracy: float  # largest accuracy for any errors within the bounds
+    accuracy: float  # predicted accuracy on the training samples
+    lowest_accuracy: float  # smallest accuracy if outputs have errors up to `outputs`
+    highest_accuracy: float  # largest accuracy if outputs have errors up to `outputs`
     confidence: float  # probability that all bounds hold
 
 
@@ -239,9 +242,9 @@ def prediction_bound(
 ) -> PredictionBound:
     """Bound the error of `type_outputs` due to estimated correlations.
 
-    The bound is relative to the theory's prediction from the exact correlations of the population.
-    It includes neither the error of the linear theory (see `softmax_error`) nor errors in the true
-    classes.
+    The error is the difference from the prediction with the exact correlations of the population.
+    The bound includes neither the error of the linear theory (see `softmax_error`) nor errors in
+    the true classes.
 
     Parameters
     ----------
@@ -251,13 +254,13 @@ def prediction_bound(
     corruption, l2, n_rounds
         As for `type_outputs`.
     within_norm : float
-        Largest eigenvalue τ of the covariance inside any class.
+        τ, the largest eigenvalue of the covariances of all classes.
     confidence : float
         Probability with which the bound holds, above 0 and below 1.
 
     See Also
     --------
-    prediction_spread : An estimate from the rows, many times narrower.
+    prediction_spread : An estimate from the rows, which is many times smaller.
 
     Examples
     --------
@@ -281,7 +284,7 @@ def prediction_bound(
     level = _confidence(confidence)
     norm = checks.scale_number("within_norm", within_norm)
     if model.class_sizes.min() < 2:
-        advice = "correlations within a class need pairs: drop classes with fewer than 2 rows."
+        advice = "leave out such classes, because correlations within a class need pairs."
         raise ArgumentError("model", "has a class with fewer than 2 rows", advice)
     reduction = ClassReduction(model, l2=l2)
     gram_error = _gram_error(model, norm, 1 - level)
@@ -289,7 +292,7 @@ def prediction_bound(
         reduction.root[:, None] * (shares - 1 / len(shares)), axis=0
     ).max(initial=0.0)
     of_own = _own_error(model, reduction, norm, 1 - level, power)
-    # The error of each part of an output is at most 1, because both parts are averages of labels.
+    # Both terms of an output are averages of labels, so that an error is at most 1.
     outputs = np.minimum(of_own + of_means / reduction.root, 1.0)
     return _bound(after_rounds(reduction, shares, power), outputs, gram_error, level)
 
@@ -307,24 +310,24 @@ def prediction_spread(
 ) -> PredictionBound:
     """Estimate the error of `type_outputs` due to a small number of rows.
 
-    Outputs are predicted with correlations from all rows, and from random halves of each class. The
-    error is the quantile `confidence` of the differences, one number for all classes. As in
-    `prediction_bound`, it is the error of the prediction, not of a trained classifier.
+    Outputs are predicted with the correlations of all rows, and with those of a random half of the
+    rows of every class. The error is the quantile `confidence` of the differences, one number for
+    all classes. As in `prediction_bound`, it is the error of the prediction, not of a classifier.
 
     Parameters
     ----------
     features : (n_samples, n_features)
         Prepared as for training, for instance centred and of unit norm.
     true_labels : (n_samples,)
-        Codes of the true classes, at least four rows of each.
+        Codes of the true classes; every class needs at least four rows.
     corruption, l2, n_rounds
         As for `type_outputs`.
     confidence : float
-        Share of datasets for which the estimate is large enough, above 0 and below 1.
+        Proportion of datasets for which the estimate is large enough, above 0 and below 1.
     n_draws : int
-        Number of halves.
+        How often half of the rows are drawn.
     random_state : int or numpy generator, optional
-        Draws the halves.
+        Seed or generator of these draws.
 
     Examples
     --------
@@ -344,7 +347,7 @@ def prediction_spread(
     groups = [rows[codes == label] for label in range(len(shares))]
     if min(map(len, groups)) < FEWEST_HALVED:
         few = f"has a class with fewer than {FEWEST_HALVED} rows"
-        advice = "each half needs pairs: drop such classes, or add rows."
+        advice = "leave out such classes or add rows, because half of them need pairs."
         raise ArgumentError("true_labels", few, advice)
     power, level = checks.round_count(n_rounds), _confidence(confidence)
     generator, sizes = check_generator(random_state), [len(each) for each in groups]
@@ -362,10 +365,10 @@ def prediction_spread(
 
 
 def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> CorrelationModel:
-    """Return a model with class sizes `sizes` and the correlations of the rows in `groups`.
+    """Return a model with the class sizes `sizes` and the correlations of the rows in `groups`.
 
-    Mean products are over pairs of different rows, so that they are unbiased. Negative eigenvalues,
-    which result from estimation errors, are set to zero.
+    Mean products use pairs of different rows, so that they are unbiased. Negative eigenvalues of
+    the estimate are set to zero.
     """
     counts = np.array([len(each) for each in groups])
     means = np.array([each.mean(axis=0) for each in groups])
@@ -385,15 +388,14 @@ def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> Correlatio
 def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
     """Return the largest difference between two predictions, without computing all K³ outputs."""
     own = (one.own - other.own)[:, None]
-    elsewhere = one.shared - other.shared - own / len(own)  # at labels not given
+    elsewhere = one.shared - other.shared - own / len(own)  # at labels other than the given one
     return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))
 
 
 def _confidence(confidence: float) -> float:
-    level = check_within("confidence", confidence, 0, 1)
-    if 0 < level < 1:
-        return level
-    advice = "pass a probability above 0 and below 1; 1 would need an infinite bound."
+    if 0 < check_within("confidence", confidence, 0, 1) < 1:
+        return float(confidence)
+    advice = "pass a probability above 0 and below 1; for 1, the bound would be infinite."
     raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
 
 
@@ -402,14 +404,14 @@ def _bound(
 ) -> PredictionBound:
     """Return the bound, with the smallest and largest accuracy for these errors of outputs."""
     weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
-    margins, apart = predicted.margins(), 2 * outputs[:, None]  # of a difference
+    margins, error = predicted.margins(), 2 * outputs[:, None]  # a margin is a difference
     accuracy = predicted.accuracy()
     return PredictionBound(
         outputs=outputs,
         gram_error=gram_error,
         accuracy=accuracy,
-        lowest_accuracy=min(float(weights[margins > apart].sum()), accuracy),
-        highest_accuracy=max(float(1 - weights[margins < -apart].sum()), accuracy),
+        lowest_accuracy=min(float(weights[margins > error].sum()), accuracy),
+        highest_accuracy=max(float(1 - weights[margins < -error].sum()), accuracy),
         confidence=level,
     )
 
@@ -439,7 +441,7 @@ def _power_error(reduction: ClassReduction, gram_error: float, n_rounds: int) ->
 def _own_error(
     model: CorrelationModel, reduction: ClassReduction, norm: float, risk: float, n_rounds: int
 ) -> FloatArray:
-    """Return a bound (n_classes,) on |f(δ̂)ᵗ - f(δ)ᵗ|, from the ends of the interval of δ."""
+    """Return a bound on |f(δ̂)ᵗ - f(δ)ᵗ| for every class, from the ends of the interval of δ."""
     own = model.own_part
     spread = norm * math.log(6 * model.n_classes / risk) / (model.class_sizes - 1)
     off = 2 * np.sqrt(own * spread) + 2 * spread

@@ -1,15 +1,15 @@
 """Predicted outputs of every round, for training samples and for unseen samples.
 
-In the theory, all samples of true class a with given label b have equal outputs: they are a *type*.
-Let u be the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after t
-rounds (see `ClassReduction`). The output of the type after t rounds is
+In the theory, all samples of true class a with the given label b have equal outputs. They are
+called the *type* (a, b). Let u be the target of type (a, b), E_a the mean target of class a, and
+Ȳ⁽ᵗ⁾ the class means after t rounds (see `ClassReduction`). The output of the type after t rounds is
 
     y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a).
 
 An equal form, accurate for any ridge x, is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K.
 
-For given labels, u is the one-hot label e(b). For the partial-label student (`partial_labels`), u
-is the candidate set, and t = 1.
+For rounds from given labels, u is the one-hot label e(b). For the partial-label student
+(`partial_labels`), u has the weights of the candidate labels, and t = 1.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -31,24 +31,23 @@ from twohot.theory.label_leads import LabelLeads, Leads
 
 @dataclass(frozen=True, eq=False)
 class TypeOutputs:
-    """Outputs per type: own[a] * rows[a, b] + shared[a], plus the same constant for all labels.
+    """Outputs of all types: own[a] * rows[a, b] + shared[a], plus a constant for all labels.
 
-    They are stored as deviations from uniform, so that late rounds have full precision. In this
-    factored form, a round of one-hot labels needs K² numbers. All K³ outputs are computed on
-    request.
+    Deviations from 1/K are stored, so that late rounds have full precision. In this factored form,
+    a round of one-hot labels needs K² numbers. The K³ outputs are computed on request.
     """
 
-    own: FloatArray  # (n_classes,) weight of a type's own row
-    shared: FloatArray  # (n_classes, n_classes) common to all samples of a true class
-    rows: FloatArray  # (n_classes, n_classes, n_classes) a type's own row: target or deviation
-    corruption: FloatArray  # (n_classes, n_classes) share of each type in its true class
+    own: FloatArray  # (n_classes,) weight of `rows`
+    shared: FloatArray  # (n_classes, n_classes) term of all samples of a true class
+    rows: FloatArray  # (n_classes, n_classes, n_classes) targets or deviations of a type
+    corruption: FloatArray  # (n_classes, n_classes) fraction of each type in its true class
     class_sizes: FloatArray  # (n_classes,) samples per true class
-    leads: Callable[[], Leads]  # leads of the true label, with errors
-    row_sum: float = 1.0  # sum of every own row: 1 for targets, 0 for deviations
+    leads: Callable[[], Leads]  # returns the leads of the true label, with errors
+    row_sum: float = 1.0  # sum of each of the `rows`: 1 for targets, 0 for deviations
 
     @cached_property
     def scores(self) -> FloatArray:
-        """Outputs (n_classes, n_classes, n_classes) plus a constant per row; they rank labels."""
+        """Outputs (n_classes, n_classes, n_classes) plus a constant per type, to rank labels."""
         table = self.own[:, None, None] * self.rows
         table += self.shared[:, None, :]
         return np.asarray(table)
@@ -79,7 +78,7 @@ class TypeOutputs:
         return self.corruption > 0
 
     def _lead(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the lead of the true label over each label, its error, and the log-scale."""
+        """Return the lead of the true label over every label, its error, and its log-scale."""
         classes, leads = np.arange(len(self.own)), self.leads()
         beyond = self.rows[classes, :, classes][:, :, None] - self.rows
         lead = leads.own * beyond + leads.ahead
@@ -94,14 +93,14 @@ class TypeOutputs:
 
     @cached_property
     def _margins(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
-        """Return `margins`, `margin_ranks`, `right` and `wrong`, (n_classes, n_classes) each."""
+        """Return `margins`, `margin_ranks`, `right` and `wrong`."""
         lead, error, log_scale = self._lead()
         classes = np.arange(len(lead))
         right, wrong = lead > error, lead < -error
         right[classes, :, classes], wrong[classes, :, classes] = True, False
         with np.errstate(divide="ignore"):
             sizes = np.log(np.abs(lead)) + log_scale
-        # These numbers have the order of the leads, even if leads underflow.
+        # The ranks have the order of the leads, even if leads underflow.
         largest = sizes.max() if lead.any() else 0.0
         ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
         values = lead * np.exp(log_scale)
@@ -110,68 +109,65 @@ class TypeOutputs:
         return values.min(axis=2), ranks.min(axis=2), *decided
 
     def margins_over_labels(self) -> FloatArray:
-        """Leads (n,) of the true label over every other label, for all types that occur."""
+        """Return the leads of the true label over other labels, for all types that occur."""
         lead, _, log_scale = self._lead()
         others = ~np.eye(len(lead), dtype=bool)[:, None, :] & self.occurs[:, :, None]
         return np.asarray((lead * np.exp(log_scale))[others])
 
     def margins(self) -> FloatArray:
-        """Output at the true label minus the largest other output, (n_classes, n_classes).
+        """Return the output at the true label minus the largest other output, for every type.
 
-        In very late rounds, margins below the smallest float, 1e-308, are zero here. Use `right`,
-        `wrong` or `margin_ranks` for their signs.
+        A margin below the smallest float, 1e-308, is returned as zero. For its sign, use `right`,
+        `wrong` or `margin_ranks`.
         """
         return self._margins[0].copy()
 
     def margin_ranks(self) -> FloatArray:
-        """Numbers (n_classes, n_classes) in the order of the margins, even below 1e-308.
-
-        They have the same signs as the margins.
-        """
+        """Return numbers with the order and the signs of the margins, even below 1e-308."""
         return self._margins[1].copy()
 
     @property
     def right(self) -> BoolArray:
-        """Whether the true label of each type has the largest output by more than rounding."""
+        """Whether the true label of a type has the largest output by more than rounding."""
         return self._margins[2].copy()
 
     @property
     def wrong(self) -> BoolArray:
-        """Whether another label of each type has the largest output by more than rounding."""
+        """Whether another label of a type has the largest output by more than rounding."""
         return self._margins[3].copy()
 
     def class_accuracy(self) -> FloatArray:
-        """Share of samples (n_classes,) whose true label has the largest output, without ties."""
+        """Return the accuracy of every class; a tie counts as wrong."""
         right = np.where(self.right, self.corruption, 0.0).sum(axis=1)
         rest = np.where(self.right, 0.0, self.corruption).sum(axis=1)
-        return np.asarray(right / (right + rest))  # exactly 1 if no share is missing
+        return np.asarray(right / (right + rest))  # exactly 1 if all types are right
 
     def accuracy(self) -> float:
-        """Share of all training samples whose true label has the largest output, without ties."""
+        """Return the accuracy on all training samples; a tie counts as wrong."""
         return float(np.average(self.class_accuracy(), weights=self.class_sizes))
 
 
 def one_hot_types(n_classes: int) -> FloatArray:
-    """Return the given labels as targets of all types, [a, b] = e(b), as a view of K² numbers."""
+    """Return the one-hot targets e(b) of all types (a, b), as a view of K² numbers."""
     return np.broadcast_to(np.eye(n_classes), (n_classes,) * 3)
 
 
 def type_outputs(
     model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> TypeOutputs:
-    """Return the outputs of a round on the training samples, per true class and given label.
+    """Return the outputs of round `n_rounds` on training samples, per true class and given label.
 
     Parameters
     ----------
     model : CorrelationModel
         Correlations, class sizes and norms of the dataset.
     corruption : (n_classes, n_classes)
-        Share of each given label (column) in each true class (row).
+        Proportion of every given label (column) in every true class (row).
     l2 : float
         Penalty: mean cross-entropy + ½ l2 ‖coef‖².
     n_rounds : int
-        0 for the given labels, 1 for the teacher, 2 and up for the students. Verdicts hold for any
-        number up to 10**15; outputs of very late rounds are uniform up to rounding.
+        0 for the given labels, 1 for the teacher, 2 and up for the students, at most 10**15. In
+        very late rounds, outputs are uniform up to rounding, but `judge` is still right.
 
     Examples
     --------
@@ -213,8 +209,8 @@ def evolving_outputs(
 ) -> TypeOutputs:
     """Return the outputs after one round per model; round i uses the features of model i.
 
-    This is the paper's corollary on feature learning, for any correlation: powers of one round
-    become products over the rounds. All models must have the same class sizes.
+    This is the paper's corollary on feature learning, for any correlation: the power of one factor
+    becomes the product of the rounds' factors. All models must have the same class sizes.
 
     Examples
     --------
@@ -228,8 +224,8 @@ def evolving_outputs(
     checks.instance(models, Sequence, "models", "pass a list of one model per round")
     if not models:
         raise ValueError("models must hold one model per round, got none.")
-    for model in models:
-        check_model(model, "each of models")
+    for i, model in enumerate(models):
+        check_model(model, f"models[{i}]")
     first = models[0]
     if any(not np.array_equal(model.class_sizes, first.class_sizes) for model in models):
         raise ValueError("models must have the same class_sizes: rounds use the same samples.")
@@ -246,15 +242,15 @@ def evolving_outputs(
         scale = max(float(own.max()), float(np.abs(means).max())) or 1.0
         own, means, largest = own / scale, means / scale, largest / scale
         log_scale += math.log(scale)
-    # Rounds have different eigenvectors. The rounding error of a round is relative to its largest
-    # eigenvalue, on the scale √n of the class Gram matrix.
+    # Rounds have different eigenvectors. So the rounding error of a round is a fraction of its
+    # largest eigenvalue, on the scale √n of the class Gram matrix.
     root = np.sqrt(first.class_sizes)
     size = np.linalg.norm(root[:, None] * shares) * largest / root + own
     error = EIGEN_ERROR * first.n_classes * len(models) * size
     shared = means - own[:, None] * (shares - 1 / first.n_classes)
     leads = Leads.of_shared(own, shared, error, log_scale=log_scale)
-    types, sizes, kept = one_hot_types(first.n_classes), first.class_sizes, math.exp(log_scale)
-    return TypeOutputs(kept * own, kept * shared, types, shares, sizes, lambda: leads)
+    types, sizes, unit = one_hot_types(first.n_classes), first.class_sizes, math.exp(log_scale)
+    return TypeOutputs(unit * own, unit * shared, types, shares, sizes, lambda: leads)
 
 
 def unseen_outputs(
@@ -262,9 +258,9 @@ def unseen_outputs(
 ) -> FloatArray:
     """Return the outputs (n_classes, n_classes) of a round for an unseen sample of each class.
 
-    An unseen sample has no given label that the model could memorise. With balanced labels, the
-    teacher predicts it correctly if the true label is the most frequent label in its class. The
-    theorems are about training samples, not about unseen ones.
+    An unseen sample has no given label that the model could memorise. If given labels are balanced,
+    the teacher predicts it correctly if the true label is the most frequent given label of its
+    class. The theorems are about training samples, not about unseen samples.
 
     Examples
     --------
@@ -287,41 +283,38 @@ def after_rounds(
         means = np.einsum("ab,abk->ak", shares, targets)
     shared = reduction.gained(means - 1 / len(means), n_rounds=n_rounds)
     own = power_of_ratio(reduction.own_part, ridge=reduction.ridge, n_rounds=n_rounds)
-    sizes = reduction.class_sizes
-
-    def leads() -> Leads:
-        return LabelLeads(reduction, means).after(n_rounds)
-
+    sizes = reduction.model.class_sizes
+    leads = partial(LabelLeads(reduction, means).after, n_rounds)
     return TypeOutputs(own, shared, targets, shares, sizes, leads)
 
 
 # Rounds on mixed targets: ξ times the given label plus 1 - ξ times the previous round -------------
-# Round t fits ξ Y⁽⁰⁾ + (1 - ξ) Y⁽ᵗ⁻¹⁾. If one round shrinks a direction by f = λ/(x + λ), t rounds
-# shrink it by
+# Round t fits ξ Y⁽⁰⁾ + (1 - ξ) Y⁽ᵗ⁻¹⁾. If one plain round multiplies the component along an
+# eigenvector by f = λ/(x + λ), t rounds on mixed targets multiply it by
 #
 #     c_t = f (ξ + (1 - ξ) c_{t-1}),  c_0 = 1,   so   c_t = c + ((1 - ξ) f)ᵗ (1 - c),
 #     c   = ξ f / (1 - (1 - ξ) f) = λ / (x/ξ + λ).
 #
-# * ξ = 1 gives the teacher in every round, ξ = 0 plain rounds.
-# * Two rounds are the mixture ξ Y⁽¹⁾ + (1 - ξ) Y⁽²⁾ of the outputs of teacher and student.
+# * If ξ = 1, every round equals the teacher. If ξ = 0, rounds are plain rounds.
+# * The outputs of two rounds are the mixture ξ Y⁽¹⁾ + (1 - ξ) Y⁽²⁾ of teacher and student.
 # * Infinitely many rounds equal the teacher at the penalty l2/ξ.
 #
-# A margin of two rounds is linear in ξ, so that the smallest margin is concave. The best ξ is 0, 1,
-# or a point where two samples have the same margin.
+# After two rounds, a margin is linear in ξ, so that the smallest margin is concave in ξ. The best ξ
+# is 0, 1, or a point where two samples have the same margin.
 
 
 @dataclass(frozen=True)
 class BestMix:
-    """The share ξ with the largest minimum margin after two rounds; see `best_mix`."""
+    """The mixture that maximises the smallest margin after two rounds; see `best_mix`."""
 
-    mix: float  # share of the given label, ξ
+    mix: float  # ξ, weight of the given label
     margin: float  # smallest margin of a training sample at ξ
     margin_of_teacher: float  # smallest margin at ξ = 1
     margin_of_student: float  # smallest margin at ξ = 0
 
     @property
     def gain(self) -> float:
-        """How much `margin` exceeds that of the better of teacher and student."""
+        """`margin` minus the larger margin of teacher and student."""
         return self.margin - max(self.margin_of_teacher, self.margin_of_student)
 
 
@@ -335,7 +328,7 @@ def mixed_outputs(
     model, corruption, l2, n_rounds
         As for `type_outputs`.
     mix : float
-        Share ξ of the given label in the targets of the students, from 0 to 1.
+        Weight ξ of the given label in the targets of the students, from 0 to 1.
 
     Examples
     --------
@@ -351,10 +344,10 @@ def mixed_outputs(
     """
     reduction = ClassReduction(model, l2=l2)
     shares = checks.corruption_matrix(corruption, model.n_classes)
-    power, share = checks.round_count(n_rounds), check_within("mix", mix, 0, 1)
-    keep = partial(_kept, ridge=reduction.ridge, n_rounds=power, mix=share)
-    own, types = keep(reduction.own_part), one_hot_types(len(shares))
-    shared = reduction.filtered(keep(reduction.values) - own[:, None], shares - 1 / len(shares))
+    power, weight = checks.round_count(n_rounds), check_within("mix", mix, 0, 1)
+    factors = partial(_mixed_factors, ridge=reduction.ridge, n_rounds=power, mix=weight)
+    own, types = factors(reduction.own_part), one_hot_types(len(shares))
+    shared = reduction.filtered(factors(reduction.values) - own[:, None], shares - 1 / len(shares))
     norms = np.linalg.norm(reduction.root[:, None] * shares)
     error = EIGEN_ERROR * len(shares) * (norms / reduction.root + 1)
     leads = Leads.of_shared(own, shared, error)
@@ -401,10 +394,10 @@ def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
     return where
 
 
-def _kept(values: FloatArray, *, ridge: float, n_rounds: int, mix: float) -> FloatArray:
-    """Return the shrinkage c_t (defined above) of directions with these eigenvalues."""
-    last = values / (ridge / mix + values) if mix else np.zeros_like(values)
-    faded = power_of_ratio(values, ridge=ridge, n_rounds=n_rounds)
+def _mixed_factors(values: FloatArray, *, ridge: float, n_rounds: int, mix: float) -> FloatArray:
+    """Return the factors c_t (defined above) of components with these eigenvalues."""
+    limit = values / (ridge / mix + values) if mix else np.zeros_like(values)
+    decay = power_of_ratio(values, ridge=ridge, n_rounds=n_rounds)
     if n_rounds:
-        faded = faded * np.exp(n_rounds * np.log1p(-mix)) if mix < 1 else np.zeros_like(values)
-    return np.asarray(last + faded * (1 - last))
+        decay = decay * np.exp(n_rounds * np.log1p(-mix)) if mix < 1 else np.zeros_like(values)
+    return np.asarray(limit + decay * (1 - limit))

@@ -1,21 +1,22 @@
 """The partial-label student, and when its predictions are right: Theorem 5.1 corrected.
 
-The printed theorem states that every training sample is right if C_kk > C_kk' for all k' ≠ k. This
-implies that the true label is among the teacher's top two, but is not sufficient for the student.
-With ỹ = argmax_{j ≠ k} C_kj, the theorem is wrong if
+The student is trained on targets that give equal weights to the teacher's top labels, called the
+*candidates*. The printed theorem states that it is right on every training sample if C_kk > C_kk'
+for all k' ≠ k. This condition implies that the true label is a candidate, but is not sufficient for
+the student. With ỹ = argmax_{j ≠ k} C_kj, the theorem is wrong if
 
-* the given label b is not in the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples given b
-  have the candidates {k, ỹ} and not {k, b};
-* the candidates of a superclass do not average to uniform, which is the usual case;
-* C_kk + C_kỹ = 1: with a single confusable class, k and ỹ tie;
+* the given label b is not in the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples of class k
+  with the given label b have the candidates {k, ỹ} and not {k, b};
+* the mean candidate targets of a superclass are not uniform, which is the usual case;
+* C_kk + C_kỹ = 1: if only one class is confused with k, the labels k and ỹ tie;
 * two labels tie for the second place, as all labels do without noise.
 
-For any class correlation, class sizes and corruption C, and any number k of candidates, with
-f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`) and M = (F - f)(C - 1/K):
+The following holds for any class correlation, class sizes, corruption C and number k of candidates.
+Let f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`), M = (F - f)(C - 1/K).
 
-1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, up to the same constant
-      for all labels. Its k largest labels are the candidates, with weights u(a, b) of sum 1.
-   The truth is one of them if its output exceeds the k-th largest of the others.
+1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, plus a constant for all
+   labels. The k labels with the largest outputs are the candidates, with weights u(a, b) of sum 1.
+   The true label is a candidate if its output exceeds the k-th largest of the other outputs.
 2. With E'_a = Σ_b C_ab u(a, b), the student is right on every sample of class a if and only if,
    for every label l ≠ a,
 
@@ -23,11 +24,10 @@ f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`) and M =
        + (F - f)_aa (E'_aa - E'_al)                       the other samples of its class
        + Σ_{c ≠ a} (F - f)_ac (E'_ca - E'_cl)  >  0       the other classes,
 
-   the minimum taken over the labels b that occur in class a.
+   with the minimum over the given labels b that occur in class a. If both sides are equal, there
+   is a tie.
 
-The proof is in `docs/theory.md`. Equality is a tie.
-
-Conventions: arrays over pairs have axes [true class, label].
+The proof is in `docs/theory.md`.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ from twohot.theory.outputs import TypeOutputs, after_rounds
 
 TieRule = Literal["spread", "lowest"]
 
-# Outputs that the user passes tie if they differ by at most this fraction of their range.
+# In `candidate_targets`, outputs tie if they differ by at most this fraction of their range.
 TIE_TOLERANCE = 1e-10
 
 
@@ -60,10 +60,10 @@ def candidate_targets(
     outputs : (..., n_classes)
         The teacher's outputs, of samples or of types.
     n_candidates : int
-        Size of the candidate set; the paper's student has 2.
+        Number of candidates of a sample; 2 in the paper.
     ties : {"spread", "lowest"}
-        Rule for labels that tie for the last candidate. With "spread", they share its weight. With
-        "lowest", the label with the lowest position gets the weight, as with `argsort`.
+        Rule if several labels tie for the last candidate. With "spread", its weight is divided
+        equally among them. With "lowest", the label with the lowest position gets the weight.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _teacher_round(
     reduction = ClassReduction(model, l2=l2)
     shares = checks.corruption_matrix(corruption, model.n_classes)
     teacher = after_rounds(reduction, shares, 1)
-    # `gained` ranks all labels except the given label. It is tiny at a small ridge.
+    # Differences between labels that are not the given one are tiny at a small ridge.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
     targets = ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
     return reduction, shares, teacher, targets
@@ -130,30 +130,29 @@ def _teacher_round(
 
 @dataclass(frozen=True, eq=False)
 class PartialLabelCondition(ClassVerdicts):
-    """The slack of the condition for every class and rival label; see `partial_label_condition`."""
+    """The slack of the condition for every class a and label l; see `partial_label_condition`."""
 
-    slack: FloatArray  # (n_classes, n_labels) left side of condition 2; infinite at l = a
+    slack: FloatArray  # (n_classes, n_labels) left side of the condition; infinite at l = a
     own_candidates: FloatArray  # (n_classes, n_labels) its first term
     own_class: FloatArray  # (n_classes, n_labels) its second term
     other_classes: FloatArray  # (n_classes, n_labels) its third term
-    # (n_classes, n_labels) teacher's output at the true label minus the k-th largest other
-    # output, per given label. It is positive if the true label is a candidate, and infinite without
-    # samples.
+    # (n_classes, n_labels) teacher's output at the true label minus the k-th largest other output,
+    # for every given label; infinite if no sample has it
     truth_slack: FloatArray
 
     @property
     def class_slack(self) -> FloatArray:
-        """Smallest slack of each class (n_classes,); if positive, all its samples are right."""
+        """(n_classes,) smallest slack of a class; if positive, all its samples are right."""
         return np.asarray(self.slack.min(axis=1))
 
     @property
     def rival(self) -> IntArray:
-        """Label with the smallest slack (n_classes,); a wrong class is predicted as this label."""
+        """(n_classes,) label with the smallest slack; wrong samples are predicted as this label."""
         return np.asarray(self.slack.argmin(axis=1))
 
     @property
     def truth_is_candidate(self) -> BoolArray:
-        """Whether the truth is a candidate of every sample, (n_classes,)."""
+        """(n_classes,) whether the true label is a candidate of every sample."""
         return np.asarray((self.truth_slack > 0).all(axis=1))
 
 
@@ -165,23 +164,25 @@ def partial_label_condition(
     n_candidates: int = 2,
     ties: TieRule = "spread",
 ) -> PartialLabelCondition:
-    """Return the corrected condition of Theorem 5.1, necessary and sufficient per class.
+    """Return the corrected condition of Theorem 5.1, which is necessary and sufficient.
 
-    The slack is the left side of the condition, in units of outputs. Its three terms explain why a
-    class is right or wrong. If `own_candidates` is negative, the truth is not a candidate of some
-    samples. If it is zero, the other two terms decide. If `other_classes` outweighs the other
-    terms, correlated classes cause the wrong label.
+    The *slack* is the left side of the condition: the student's output at the true label minus its
+    output at another label. Its three terms explain why a class is right or wrong:
+
+    * If `own_candidates` is negative, there are samples whose true label is not a candidate. If it
+      is zero, the other two terms decide.
+    * If `other_classes` outweighs the other terms, correlated classes cause the wrong label.
 
     Parameters
     ----------
     model, corruption, l2
-        As for `type_outputs`; teacher and student have the same penalty.
+        As for `type_outputs`; teacher and student use the same penalty.
     n_candidates, ties
         As for `candidate_targets`.
 
     Examples
     --------
-    The truth is a candidate of every sample, but other classes outweigh class 1's own samples:
+    The true label is a candidate of every sample, but class 1 is wrong because of other classes:
 
     >>> model = CorrelationModel.case_3(
     ...     n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
@@ -208,8 +209,8 @@ def partial_label_condition(
     own = reduction.own[:, None] * worst
     slack = own + scale * leads.ahead[:, 0]
     error = scale * (leads.own_error[:, 0] * np.abs(worst) + leads.error[:, 0])
-    kept = reduction.gained(np.eye(len(shares)))  # F - f
-    class_term = np.diag(kept)[:, None] * (np.diag(means)[:, None] - means)
+    within = np.diag(reduction.gained(np.eye(len(shares))))  # (F - f)_aa
+    class_term = within[:, None] * (np.diag(means)[:, None] - means)
     for each, at_truth in ((slack, np.inf), (error, 0.0), (own, 0.0), (class_term, 0.0)):
         np.fill_diagonal(each, at_truth)
     others = np.where(np.eye(len(shares), dtype=bool), 0.0, slack - own - class_term)
@@ -226,7 +227,7 @@ def partial_label_condition(
 
 
 def _truth_slack(teacher: TypeOutputs, n_candidates: int) -> FloatArray:
-    """Return for each type the output at the true label minus the k-th largest other output."""
+    """Return for every type the output at the true label minus the k-th largest other output."""
     classes, scores = np.arange(len(teacher.own)), teacher.scores.copy()
     at_truth = scores[classes, :, classes]
     scores[classes, :, classes] = -np.inf

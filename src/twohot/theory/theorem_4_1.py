@@ -1,12 +1,14 @@
 """Theorem 4.1 in closed form: whether every training sample is right, and after how many rounds.
 
+Let C be the corruption: C_kk' is the proportion of samples of class k that have the given label k'.
 Let class sizes be equal and given labels balanced. After t rounds, samples of class k with the
 given label k' have a larger output at k than at k' if and only if
 
     C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1),                                       (Theorem 4.1)
 
-and all of class k is right if this holds for every k' ≠ k. A class without wrong labels is right
-from the start. The theorem needs balanced labels; imbalanced labels raise an error.
+and class k is right (all its samples are predicted correctly) if this holds for every k' ≠ k. A
+class without wrong labels is right from round 1 on. If given labels are not balanced, the functions
+of the theorem raise an error.
 """
 
 import math
@@ -24,11 +26,10 @@ from twohot.theory.correlation_models import CorrelationModel
 from twohot.theory.guarantees import ClassVerdicts, class_verdicts
 from twohot.theory.label_leads import LabelLeads, PowerSums, class_power_sums
 
-# The two sides of the condition count as equal if they differ by less than this. Their rounding
-# error is about 1e-15.
+# The two sides of the condition count as equal if they differ by less than this tolerance. Their
+# rounding error is about 1e-15.
 CONDITION_TOLERANCE = 1e-12
-
-# Error of q/p, a quotient of two quotients: a few ulps.
+# Rounding error of q/p, a quotient of two quotients: a few ulps.
 RATIO_ERROR = 10 * float(np.finfo(np.float64).eps)
 USE_LOGARITHM = "pass log_separation=log_separation_at(levels, l2=...) or Shrinkage.log_separation."
 
@@ -43,10 +44,10 @@ class RoundsCondition(ClassVerdicts):
 
     @property
     def misclassified(self) -> BoolArray:
-        """Whether samples of class k (row) with the label k' (column) are wrong.
+        """Whether samples of class k (row) with the given label k' (column) are wrong.
 
-        This is the theorem's converse for each pair: C_kk < C_kk' + threshold, and such samples
-        exist. Their prediction is k' or another wrong label.
+        This is the converse of the theorem: such samples exist, and C_kk < C_kk' + threshold. They
+        are predicted as k' or as another wrong label.
         """
         slack = np.diag(self.corruption)[:, None] - self.corruption - self.threshold
         wrong = (slack < -CONDITION_TOLERANCE) & (self.corruption > 0)
@@ -56,12 +57,16 @@ class RoundsCondition(ClassVerdicts):
 
 @dataclass(frozen=True, eq=False)
 class RoundsNeeded:
-    """For each class and for all classes, the first round from which all samples are right."""
+    """The first round from which a class, or all classes together, are right, and the last one.
 
-    per_class: FloatArray  # (n_classes,) first round from which the class is right, at least 1
-    until: FloatArray  # (n_classes,) last round for which it stays right, or inf; NaN if none
-    overall: float  # first round from which all classes are right together
-    overall_until: float  # last round up to which they stay right; infinite if forever, NaN if none
+    If there is no such round, the first round is infinite and the last round is NaN. If a class is
+    right in all later rounds, the last round is infinite.
+    """
+
+    per_class: FloatArray  # (n_classes,) first round of each class, at least 1
+    until: FloatArray  # (n_classes,) last round of each class
+    overall: float  # first round for all classes together
+    overall_until: float  # last round for all classes together
 
     @property
     def slowest_class(self) -> int:
@@ -70,7 +75,7 @@ class RoundsNeeded:
 
 
 def label_gaps(corruption: ArrayLike) -> FloatArray:
-    """Return C_kk - max C_kk': the share of right labels minus that of the largest wrong label.
+    """Return C_kk - max C_kk': the proportion of right labels minus the largest wrong proportion.
 
     Examples
     --------
@@ -92,9 +97,9 @@ def rounds_condition(
 ) -> RoundsCondition:
     """Return which classes are predicted correctly after `n_rounds` rounds, by Theorem 4.1.
 
-    It is exact in the paper's setting (equal class sizes, balanced given labels, equal
-    correlations inside superclasses, labels confused inside superclasses or symmetrically).
-    Elsewhere use `judge`.
+    The result is exact in the paper's setting: equal class sizes, balanced given labels, equal
+    correlations inside superclasses, and labels confused inside superclasses or symmetrically. In
+    other settings, use `judge`.
 
     Parameters
     ----------
@@ -103,8 +108,8 @@ def rounds_condition(
     separation : float, optional
         q/p, above 1; see `Shrinkage.separation`.
     log_separation : float, optional
-        log(q/p), to pass instead of `separation` at a small penalty, where q/p rounds to 1; see
-        `Shrinkage.log_separation` and `log_separation_at`.
+        log(q/p). Pass it instead of `separation` if the penalty is so small that q/p rounds to 1;
+        see `Shrinkage.log_separation` and `log_separation_at`.
 
     Examples
     --------
@@ -119,7 +124,7 @@ def rounds_condition(
     gaps = label_gaps(shares)
     power = checks.round_count(n_rounds)
     decay = power * log_ratio
-    # 1/(eᶻ - 1) without overflow. For z = 0 it is infinite, and no gap is sufficient.
+    # 1/(eᶻ - 1) without overflow. In round 0, z = 0 and the threshold is infinite.
     threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
     slack = gaps - threshold
     right = (slack > CONDITION_TOLERANCE) | _clean(shares)
@@ -132,10 +137,10 @@ def rounds_needed(
 ) -> RoundsNeeded:
     """Return the first round in which Theorem 4.1 holds: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
-    Like the theorem, this function needs balanced given labels; for imbalanced labels, use
+    Given labels must be balanced, as for the theorem; for imbalanced labels, use
     `rounds_until_right`. With `log_separation`, a result up to 10¹¹ is exact, and a larger result
     has 11 exact digits. With `separation`, a result up to about ten million is exact to one round.
-    For more rounds, q/p - 1 has too few digits, and an error is raised.
+    For more rounds, q/p - 1 has too few digits, and the function raises an error.
 
     Parameters
     ----------
@@ -153,13 +158,13 @@ def rounds_needed(
     """
     log_ratio, shares = _log_ratio(separation, log_separation), _balanced(corruption)
     gaps = label_gaps(shares)
-    open_gaps = np.where(gaps > CONDITION_TOLERANCE, gaps, np.nan)
-    ties_at = np.log1p(1 / open_gaps) / log_ratio
-    if separation is not None:
-        _check_digits(separation, float(np.nanmax(ties_at, initial=0.0)) / log_ratio)
     # The real number of rounds at which both sides are equal; the result is the next whole number.
-    # A tie must not count as right because of rounding.
-    whole = np.rint(ties_at)
+    ties_at = np.log1p(1 / np.where(gaps > CONDITION_TOLERANCE, gaps, np.nan)) / log_ratio
+    error = RATIO_ERROR * float(np.nanmax(ties_at, initial=0.0)) / log_ratio
+    if separation is not None and error > 1:
+        problem = f"has too few digits: rounding may change the number of rounds by {error:.2g}"
+        raise ArgumentError({"separation": separation}, problem, USE_LOGARITHM)
+    whole = np.rint(ties_at)  # a tie must not count as right because of rounding
     is_whole = np.abs(ties_at - whole) <= CONDITION_TOLERANCE * ties_at
     per_class = np.where(is_whole, whole, np.floor(ties_at)) + 1
     per_class = np.where(np.isnan(per_class), np.inf, per_class)
@@ -185,16 +190,8 @@ def _log_ratio(separation: float | None, log_separation: float | None) -> float:
     raise ArgumentError({"separation": separation}, "is not allowed", advice)
 
 
-def _check_digits(separation: float, rounds_per_log: float) -> None:
-    """Raise if the rounding error of q/p changes the number of rounds."""
-    off = RATIO_ERROR * rounds_per_log
-    if off > 1:
-        problem = f"has too few digits: rounding may change the number of rounds by {off:.2g}"
-        raise ArgumentError({"separation": separation}, problem, USE_LOGARITHM)
-
-
 def _clean(shares: FloatArray) -> BoolArray:
-    """Return for each class (n_classes,) whether all given labels are right, up to rounding."""
+    """Return for every class whether all its given labels are right."""
     return np.asarray((shares > 0).sum(axis=1) == (np.diag(shares) > 0))
 
 
@@ -210,11 +207,10 @@ def _balanced(corruption: ArrayLike) -> FloatArray:
 
 
 # The first round from which every training sample is right, for any model -------------------------
-# Margins of the linear theory are sums of powers (`PowerSums`), whose sign is decided for whole
+# Margins of the linear theory are sums of powers (`PowerSums`). Their sign is decided for whole
 # ranges of rounds. So rounds need not be evaluated one by one, and the answer may be "never".
 
-
-# Largest number of rounds that is considered.
+# Largest number of rounds that the search evaluates.
 FARTHEST = 10**300
 # Larger numbers of rounds are exact only in their leading digits.
 DIGITS = 10**12
@@ -230,16 +226,15 @@ def rounds_until_right(
     model, corruption, l2
         As for `type_outputs`.
     max_rounds : int
-        A class is right from round t on if it is right in all rounds from t to `max_rounds`. If
-        there is no such t, the first round after `max_rounds` in which the class is right is
-        returned. The result is infinite if there is none.
+        The first round of a class is the smallest t such that the class is right in all rounds
+        from t to `max_rounds`. If there is no such t, it is the first round after `max_rounds` in
+        which the class is right.
 
     Returns
     -------
     RoundsNeeded
-        First rounds, and the last rounds up to which classes stay right. A last round may be much
-        later than `max_rounds`, but finite: with unbalanced labels or classes, very late rounds
-        predict only the largest class.
+        A last round may be finite, even if it is much later than `max_rounds`: with unbalanced
+        labels or classes, very late rounds predict only the largest class.
 
     Examples
     --------
@@ -253,13 +248,16 @@ def rounds_until_right(
     horizon = checks.round_count(max_rounds, 1, name="max_rounds")
     leads = LabelLeads(reduction, shares)
     sums = [class_power_sums(leads, shares, a) for a in range(model.n_classes)]
-    first, last = np.array([_stretch(each, horizon) for each in sums]).T
-    together = _stretch([part for each in sums for part in each], horizon)
+    first, last = np.array([_right_range(each, horizon) for each in sums]).T
+    together = _right_range([one for each in sums for one in each], horizon)
     return RoundsNeeded(first, last, *together)
 
 
-def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
-    """Return the first and last round of a range, to `horizon` or later, with all classes right."""
+def _right_range(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
+    """Return the first and last round of a range in which all leads are positive.
+
+    The range contains `horizon`. If there is no such range, it is the first one after `horizon`.
+    """
     right = partial(_all_right, sums)
     settled = min(int(np.ceil(max(each.settled for each in sums))), FARTHEST)
     if right(horizon, horizon):
@@ -269,23 +267,22 @@ def _stretch(sums: list[PowerSums], horizon: int) -> tuple[float, float]:
         first = _find(right, horizon + 1, settled, wanted=True)
     if first is None:
         return np.inf, np.nan
-    broken = _find(right, max(first, horizon) + 1, settled, wanted=False)
-    if broken is not None:
-        return float(first), float(broken - 1)
-    for_ever = all(each.ends_right for each in sums)
+    wrong = _find(right, max(first, horizon) + 1, settled, wanted=False)
+    if wrong is not None:
+        return float(first), float(wrong - 1)
+    for_ever = all((each.bases > 0).all() for each in sums)
     return float(first), np.inf if for_ever else float(max(first, horizon))
 
 
 def _all_right(sums: list[PowerSums], first: int, last: int) -> bool | None:
-    """Return whether all leads are positive in all rounds; False if one is positive in none."""
-    clear: bool | None = True
+    """Return whether all leads are positive in all rounds; see `PowerSums.right`."""
+    result: bool | None = True
     for each in sums:
-        found = each.right(first, last)
-        if found is False:
+        right = each.right(first, last)
+        if right is False:
             return False
-        if found is None:
-            clear = None
-    return clear
+        result = result and right  # None if one is undecided
+    return result
 
 
 def _find(
@@ -297,14 +294,14 @@ def _find(
     backwards: bool = False,
 ) -> int | None:
     """Return the first (or last) round where `right` equals `wanted`; None if there is none."""
-    left = [(first, last)] if first <= last else []
-    while left:
-        start, end = left.pop()
-        found = right(start, end)
-        if found is wanted:
+    ranges = [(first, last)] if first <= last else []
+    while ranges:
+        start, end = ranges.pop()  # the range that was appended last
+        result = right(start, end)
+        if result is wanted:
             return end if backwards else start
-        if found is None and end - start > start // DIGITS:
+        if result is None and end - start > start // DIGITS:
             middle = min((start + end) // 2, 2 * start)  # finer steps for early rounds
-            halves = [(middle + 1, end), (start, middle)]  # examine the last range first
-            left.extend(reversed(halves) if backwards else halves)
+            halves = [(middle + 1, end), (start, middle)]
+            ranges.extend(reversed(halves) if backwards else halves)
     return None
