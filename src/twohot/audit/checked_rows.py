@@ -145,9 +145,10 @@ def check_checked(
     """Return the checked rows by their positions in the data.
 
     A verdict is the true label of a row; or "right", True or `Given.RIGHT` for a right given label;
-    or "wrong", False or `Given.WRONG` for a wrong one. If a class is called "right" or "wrong", this
-    text means the class. A row may have several verdicts if they agree. `given` (n_rows,) are
-    positions in `classes`, NO_LABEL for rows without a label. `ids` are compared as text.
+    or "wrong", False or `Given.WRONG` for a wrong given label. If a class is called "right" or
+    "wrong", this text means the class. A row may have several verdicts if they agree. `given`
+    (n_rows,) are positions in `classes`, NO_LABEL for rows without a label. `ids` are compared as
+    text.
     """
     ids = RowIds.by_position(len(given)) if ids is None else ids
     said = [(as_text(row), plain(verdict)) for row, verdict in verdicts]

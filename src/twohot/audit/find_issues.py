@@ -257,9 +257,7 @@ def _check_request(
         raise ArgumentError("classes", problem, "pass both or none.")
     if groups is not None and probabilities is not None:
         problem = "has no effect on probabilities, which were computed before"
-        advice = (
-            "leave it out, and predict each row by a model that was not trained on its group."
-        )
+        advice = "leave it out, and predict each row by a model that was not trained on its group."
         raise ArgumentError("groups", problem, advice)
     if X is None and probabilities is None:
         raise ArgumentError("", "X is None", "pass features or probabilities.")
@@ -362,11 +360,11 @@ def id_notes(ids: RowIds) -> list[str]:
     """Return a note if an index gives several rows the same name."""
     if not ids.are_index or ids.values.is_unique:
         return []
-    repeated = ids.values[ids.values.duplicated()].unique().tolist()
+    repeated = first_few(ids.values[ids.values.duplicated()].unique().tolist())
+    problem = "a join on it multiplies rows, and no report can be written"
+    advice = "Call reset_index(drop=True) on the data first, or pass ids."
     return [
-        f"Rows share names: the index repeats {first_few(repeated)}, so a join on it "
-        "multiplies rows, and no report can be written. Call reset_index(drop=True) on the data "
-        "first, or pass ids."
+        f"Several rows have the same name: the index repeats {repeated}, so {problem}. {advice}"
     ]
 
 

@@ -69,9 +69,9 @@ def review_summary(
 ) -> ReviewSummary:
     """Return the summary of a review; if X is None, omit everything that needs features.
 
-    `details` are added to the version and the accuracy of the label model. `groups` has a group per
-    row, such as the annotator. If `issues` has only a selection of the rows, `counts` are the counts
-    of all rows. `map_method` is "pca", "umap", or None for no map.
+    `details` are shown in addition to the version of twohot and the accuracy of the label model.
+    `groups` has a group per row, such as the annotator. If `issues` has only a selection of the
+    rows, `counts` has the numbers of all rows. `map_method` is "pca", "umap", or None for no map.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     has_matrices, messages = len(issues.classes) <= MOST_CLASSES, [*issues.messages]

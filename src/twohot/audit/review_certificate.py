@@ -158,9 +158,7 @@ def verify_certificate(
         raise ArgumentError("", problem, "pass the original file.") from error
 
 
-def _rows_of_file(
-    data: Path, fields: Mapping[str, Any], path: Path
-) -> tuple[RowIds, FloatArray]:
+def _rows_of_file(data: Path, fields: Mapping[str, Any], path: Path) -> tuple[RowIds, FloatArray]:
     """Return the ids of the rows of a file, and NaN for every row without a label, else 0.
 
     The labels are the column whose digest is in the certificate. A cell that is neither a class nor
