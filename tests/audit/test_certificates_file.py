@@ -206,7 +206,7 @@ def test_rejects_verdicts_on_other_rows(checked, says):
         (
             150,
             {"n_checked": 9},
-            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and only 150",
+            r"n_checked=9 and fdr=0.1 cannot certify a list of fewer than 216 labels, and only 150",
         ),
         (150, {"n_checked": "45"}, r"n_checked='45' is not allowed: pass an integer of at least 1"),
     ],

@@ -27,6 +27,12 @@ def audited():
     return table, find_label_issues(table.features, table.coded), true
 
 
+@pytest.fixture(scope="module")
+def summary(audited):
+    table, issues, _ = audited
+    return review_summary(table.features, issues, title="Blobs", details={"source": "here"})
+
+
 def test_rows_have_the_codes_and_ids_of_the_table(audited) -> None:
     table, issues, true = audited
     rows = review_rows(replace(table, ids=RowIds(np.arange(150)[::-1] * 2)), issues)
@@ -39,9 +45,8 @@ def test_rows_have_the_codes_and_ids_of_the_table(audited) -> None:
     assert list(review_rows(table, issues).ids) == [str(row) for row in range(150)]
 
 
-def test_corruption_and_correlation_of_the_table(audited) -> None:
-    table, issues, true = audited
-    summary = review_summary(table.features, issues, title="Blobs", details={"source": "here"})
+def test_corruption_and_correlation_of_the_table(audited, summary) -> None:
+    table, _, true = audited
     expected = np.eye(4)
     for k in range(3):
         expected[k] = np.bincount(table.labels[true == k], minlength=4) / np.sum(true == k)
@@ -56,9 +61,8 @@ def test_corruption_and_correlation_of_the_table(audited) -> None:
     assert summary.class_order[3] == 3
 
 
-def test_the_correlation_is_by_corrected_labels(audited) -> None:
-    table, issues, true = audited
-    summary = review_summary(table.features, issues, title="", details={})
+def test_the_correlation_is_by_corrected_labels(audited, summary) -> None:
+    table, _, true = audited
     rows = table.features - table.features.mean(axis=0)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     for first, second in ((0, 1), (1, 2)):
@@ -67,9 +71,8 @@ def test_the_correlation_is_by_corrected_labels(audited) -> None:
     assert sorted(summary.class_order.tolist()) == [0, 1, 2, 3]
 
 
-def test_summary_shows_the_choice(audited) -> None:
-    table, issues, _ = audited
-    summary = review_summary(table.features, issues, title="", details={})
+def test_summary_shows_the_choice(audited, summary) -> None:
+    issues = audited[1]
     assert isinstance(issues.probe, AutoProbe)
     choice = issues.probe.choice_
     # The label model is chosen, not one of its members.

@@ -132,7 +132,7 @@ def plan_check(
     draw = draw_check(doubt, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
-        problem = f"certifies no list of fewer than {counted(smallest, 'label')}, {flagged}"
+        problem = f"cannot certify a list of fewer than {counted(smallest, 'label')}, {flagged}"
         advice = "pass a larger number or rate, or review all flagged labels."
         raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
     return draw
@@ -157,7 +157,7 @@ def verdicts_of_draw(
     if is_keyed(checked):
         known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
-    drawn = [ids[row] for row in draw.rows]
+    drawn = ids[draw.rows]
     pairs = [
         (as_text(row), verdict)
         for row, verdict in _pairs(checked, drawn)
@@ -165,16 +165,16 @@ def verdicts_of_draw(
     ]
     said = [(row, words.get(_plain_word(verdict), verdict)) for row, verdict in pairs]
     found = check_checked(said, given, classes, ids=ids)
-    if others := [ids[row] for row in np.setdiff1d(found.rows, draw.rows)]:
+    if others := ids[np.setdiff1d(found.rows, draw.rows)]:
         problem = f"has {counted(len(others), 'row')} outside the draw ({first_few(others)})"
         advice = "pass verdicts on all drawn rows, and no others."
         raise ArgumentError("checked", problem, advice)
-    if missing := [ids[row] for row in draw.rows[~np.isin(draw.rows, found.rows)]]:
+    if missing := ids[draw.rows[~np.isin(draw.rows, found.rows)]]:
         n_missing = f"{len(missing)} of the {counted(len(draw.rows), 'row')} that were drawn"
         problem = f"has no verdict on {n_missing} ({first_few(missing)})"
         advice = 'check them, or pass "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
-    wrong = found.wrong[np.searchsorted(found.rows, draw.rows)]
+    wrong = np.isin(draw.rows, found.rows[found.wrong])
     unsure = {row for row, verdict in pairs if UNSURE in words and _plain_word(verdict) == UNSURE}
     is_unsure = [row in unsure for row in drawn]
     return np.where(is_unsure, UNSURE, np.where(wrong, "wrong", "right"))

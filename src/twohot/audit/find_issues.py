@@ -180,7 +180,9 @@ def find_label_issues(
     notes = (*leaks, *flag_notes(verdict, flagged, precision), *notes)
     notes = (*notes, *row_notes(labels, verdict, known), *label_notes(given), *id_notes(row_ids))
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    verdict = _among(verdict, place, len(offered))
+    codes = np.append(place, NO_LABEL).astype(np.int32)  # NO_LABEL, -1, is the last index
+    moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
+    verdict = replace(verdict, n_classes=len(offered), **moved)
     n_checked = 0 if known is None else len(known.rows)
     about = {"messages": notes, "probe": probe, "n_checked": n_checked}
     return _issues_of(verdict, flagged, offered, row_ids, **about)
@@ -392,13 +394,6 @@ def offered_classes(
     offered = same[0] if same else np.array(names, dtype=None if of_one_type else object)
     place = {text: number for number, text in enumerate(texts)}
     return offered, np.array([place[text] for text in of_probe])
-
-
-def _among(verdict: LabelVerdict, place: IntArray, n_classes: int) -> LabelVerdict:
-    """Return the verdict with class k renumbered as `place[k]`; added classes have no noise."""
-    codes = np.append(place, NO_LABEL).astype(np.int32)
-    moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
-    return replace(verdict, n_classes=n_classes, **moved)
 
 
 # Ids of the audited rows -------------------------------------------------------------------------
