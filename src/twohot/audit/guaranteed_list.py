@@ -155,7 +155,7 @@ class GuaranteedList:
         above = np.flatnonzero(self.bounds.unchecked == len(self.rows))
         return int(self.bounds.most_right[above[0]]) if len(self.rows) else 0
 
-    # The text is in certificates: a certificate of an earlier version is not verified if it changes.
+    # Certificates contain this text: if it changes, those of earlier versions fail to verify.
     def __str__(self) -> str:
         together = ""
         if self.attempt > 1:
