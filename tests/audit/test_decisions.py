@@ -134,12 +134,6 @@ def test_rejects_a_missing_second_candidate() -> None:
         apply_decisions(rows, [Decision(rows.report_id(), "0", "second", "")])
 
 
-def test_reads_columns_in_any_order_and_removes_guards(tmp_path) -> None:
-    path = tmp_path / "decisions.csv"
-    path.write_text("label,id,given_label,decision,report\n'=x,7,-1,relabel,r1\n", encoding="utf-8")
-    assert read_decisions(path) == [Decision("r1", "7", "relabel", "=x", "-1")]
-
-
 def test_reads_files_with_and_without_notes(tmp_path) -> None:
     path = tmp_path / "decisions.csv"
     path.write_text("report,id,given_label,suggested_label,decision,label\nr1,7,a,b,accept,b\n")

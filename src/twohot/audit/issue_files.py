@@ -116,7 +116,7 @@ def _finding_lines(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[s
 
     for finding in summary.findings:
         n_rows = len(finding.rows)
-        related = finding.related or [()] * n_rows
+        related: Sequence[IntArray] = finding.related or [np.zeros(0, np.intp)] * n_rows
         groups = [""] * n_rows if finding.groups is None else finding.groups.tolist()
         columns = (groups, finding.rows.tolist(), finding.scores.tolist(), related)
         for group, row, score, others in zip(*columns, strict=True):

@@ -267,7 +267,8 @@ def page_content(
     check_map(map_method)
     if texts is not None and images is not None:
         raise ArgumentError("", "texts and images are both given", "pass one of them.")
-    items, kind = None, ""
+    items: tuple[str, ...] | None = None
+    kind = ""
     for name, column in {"texts": texts, "images": images}.items():
         if column is not None:
             _check_column(name, column, issues)
