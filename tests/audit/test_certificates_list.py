@@ -124,7 +124,8 @@ def test_the_list_equals_that_of_a_plain_loop(check):
     assert found.rows.tolist() == plain_certify(draw, wrong, fdr)
     assert bool(found.reason) == (len(found.rows) == 0)
     assert set(found.found_wrong) <= set(draw.rows[wrong])
-    assert len(found.rows) == 0 or len(found.rows) >= found.smallest
+    smallest = smallest_list(len(draw.pool), len(draw.rows), fdr)
+    assert len(found.rows) == 0 or len(found.rows) >= smallest
     assert 0 <= found.most_right <= len(found.rows)
 
 

@@ -138,10 +138,9 @@ def plan_check(
     return draw
 
 
-def _plan_of(rows: ReviewRows, fdr: float, *, n_checked: int | None, seed: int) -> CheckDraw:
+def _plan_of(rows: ReviewRows, fdr: float, **asked: Any) -> CheckDraw:
     doubt = listable_doubt(rows.label_quality, rows.given_labels, rows.suggested_labels)
-    n_flagged = int(rows.is_label_issue.sum())
-    return plan_check(doubt, n_flagged, fdr, n_checked=n_checked, seed=seed)
+    return plan_check(doubt, int(rows.is_label_issue.sum()), fdr, **asked)
 
 
 def verdicts_of_draw(
@@ -242,7 +241,6 @@ def write_check(
     rows: ReviewRows,
     fdr: float,
     *,
-    n_checked: int | None = None,
     seed: int = 0,
     image_root: Path | None = None,
 ) -> FolderCheck:
@@ -251,7 +249,7 @@ def write_check(
     An existing check.json without a check.csv must have the same draw.
     """
     check_no_draw(folder)
-    draw = _plan_of(rows, fdr, n_checked=n_checked, seed=seed)
+    draw = _plan_of(rows, fdr, seed=seed)
     fields = {
         "fdr": fdr,
         "n_checked": [len(draw.rows)],
@@ -291,7 +289,6 @@ def extend_check(
     if n_checked <= certified[-1]:
         advice = f"pass more than {certified[-1]}, the number of rows so far."
         raise ArgumentError({"extend": n_checked}, "is not a larger draw", advice)
-    check.draw.extended(n_checked)  # raises if the pool has fewer rows
     drawn = read_signed(folder / CHECK_FILES[1])
     drawn |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
     return _write_draw(folder, rows, drawn, image_root)

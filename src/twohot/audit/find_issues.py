@@ -314,19 +314,16 @@ def leak_notes(
     index = labelled[np.arange(n_rows) * len(labelled) // n_rows]
     given = labels.codes[index]
     index = index[np.bincount(given)[given] > 1]
-    order = np.argsort(labels.codes[index], kind="stable")
-    codes, starts = np.unique(labels.codes[index[order]], return_index=True)
+    codes, first, code = np.unique(labels.codes[index], return_index=True, return_inverse=True)
     if len(codes) < 2:
         return []
     cells = take_rows(X, index)
-    if sp.issparse(cells):
-        return []
-    values = np.asarray(cells)[order]
+    values = np.zeros(0) if sp.issparse(cells) else np.asarray(cells)
     if values.ndim != 2 or values.dtype.kind not in "fiub":
         return []
-    lowest, highest = (each.reduceat(values, starts) for each in (np.minimum, np.maximum))
-    constant = np.flatnonzero((lowest == highest).all(axis=0))
-    columns = [column for column in constant.tolist() if len({*lowest[:, column]}) == len(codes)]
+    of_class = values[first]  # (n_classes, n_features), the values of one row per class
+    constant = np.flatnonzero((values == of_class[code]).all(axis=0))
+    columns = [column for column in constant.tolist() if len({*of_class[:, column]}) == len(codes)]
     if not columns:
         return []
     listed = first_few([str(names[column]) if len(names) else column for column in columns])

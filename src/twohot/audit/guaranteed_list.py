@@ -143,8 +143,6 @@ class GuaranteedList:
     rows: IntArray  # (n_listed,), most suspicious first
     found_wrong: IntArray  # checked rows above the threshold whose labels are wrong
     fdr: float  # false discovery rate, guaranteed by theorem 1
-    n_checked: int
-    smallest: int  # length of the shortest list that this number of checked rows can certify
     bounds: Bounds  # for every threshold, including the threshold of this list
     reason: str  # why the list is empty, and whether more checked rows would help; else ""
     attempt: int = 1  # number of the draw; earlier, smaller draws gave an empty list
@@ -294,28 +292,27 @@ def certify(
     """
     bounds = fdp_bounds(draw, wrong, confidence=confidence)
     fdr = attempt_level(fdr, attempt)
-    level, n = _level(fdr), len(draw.rows)
+    level = _level(fdr)
     holds = (bounds.unchecked > 0) & (
         draw.n_left * level.denominator * (1 + bounds.right_checked)
-        <= level.numerator * (n + 1) * bounds.unchecked
+        <= level.numerator * (len(draw.rows) + 1) * bounds.unchecked
     )
     length = int(np.flatnonzero(holds)[-1]) + 1 if holds.any() else 0
-    above, smallest = draw.pool[:length], smallest_list(len(draw.pool), n, fdr)
+    above = draw.pool[:length]
     return GuaranteedList(
         rows=above[~np.isin(above, draw.rows)],
         found_wrong=above[np.isin(above, draw.rows[wrong])],
         fdr=float(fdr),
-        n_checked=n,
-        smallest=smallest,
         bounds=bounds,
-        reason="" if length else _why_empty(draw, bounds, level, smallest),
+        reason="" if length else _why_empty(draw, bounds, fdr),
         attempt=attempt,
     )
 
 
-def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) -> str:
+def _why_empty(draw: CheckDraw, bounds: Bounds, fdr: float) -> str:
     """Return why the list is empty: too few checked rows, or too many right labels."""
-    n = len(draw.rows)
+    level, n = _level(fdr), len(draw.rows)
+    smallest = smallest_list(len(draw.pool), n, fdr)
     if smallest > draw.n_left:
         least = math.ceil(1 / level) - 1
         return (
