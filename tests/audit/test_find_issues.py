@@ -111,8 +111,8 @@ def test_rows_may_have_few_labels_of_each_class_of_a_probe():
 def test_flags_a_table_written_by_hand():
     issues = find_label_issues(None, GIVEN, probabilities=ROWS)
     assert issues["is_label_issue"].tolist() == [False, False, False, True, True, False] * 60
-    assert issues["predicted_label"].tolist() == ["a", "b", "a", "b", "c", "c"] * 60
-    assert issues["second_label"].tolist() == ["b", "a", "c", "a", "a", "a"] * 60
+    assert issues["predicted_label"].tolist() == [*"ababcc"] * 60
+    assert issues["second_label"].tolist() == [*"bacaaa"] * 60
     assert issues["is_undecided"].tolist() == [False, False, True, False, False, False] * 60
     assert issues["confidence"][2] < issues["confidence"][[0, 1, 3, 4, 5]].min()
     assert issues["second_confidence"][2] > issues["second_confidence"][[0, 1, 3, 4, 5]].max()
@@ -125,7 +125,7 @@ def test_flags_a_table_written_by_hand():
     assert least < 2 / 6 < most
     np.testing.assert_allclose(issues.corruption, [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5]])
     assert sorted(issues.rows.tolist()) == sorted([*range(3, 360, 6), *range(4, 360, 6)])
-    assert issues.corrected_labels(undecided=True).tolist() == ["a", "b", "a", "b", "c", "c"] * 60
+    assert issues.corrected_labels(undecided=True).tolist() == [*"ababcc"] * 60
     assert issues.corrected_labels().dtype == GIVEN.dtype
     assert issues.probe is None
     assert len(issues) == 360
@@ -174,10 +174,6 @@ def test_message_for_labels_that_cannot_be_learnt(case, flagging):
     assert np.isfinite(issues.probability_wrong).all()
 
 
-def test_no_such_message_for_labels_that_can_be_learnt():
-    assert not any("no better" in text for text in find_label_issues(X, Y, n_jobs=1).messages)
-
-
 @pytest.mark.parametrize("how", [{}, {"probe": JUDGE}], ids=["label model", "probe"])
 @pytest.mark.parametrize("verdicts", ["labels", "right or wrong"])
 def test_checked_rows_bound_the_noise_rate(how, verdicts):
@@ -196,6 +192,7 @@ def test_checked_rows_bound_the_noise_rate(how, verdicts):
 
 def test_shares_flags_and_probabilities_agree():
     issues = find_label_issues(X, NAMES[Y])
+    assert not any("no better" in text for text in issues.messages)
     n_issues = issues["is_label_issue"].sum()
     assert issues.n_issues == len(issues.rows) == n_issues > 0
     assert issues.noise_rate == pytest.approx(issues["probability_wrong"].mean())
@@ -578,6 +575,10 @@ def test_frames_hold_every_column(table):
     assert polars.schema["is_label_issue"] == pl.Boolean
     assert polars.schema["given_label"] == polars.schema["predicted_label"] == pl.String
     assert pandas["label_quality"].dtype == np.float32
+    of_rows = pd.DataFrame(table)  # a loop over the table yields rows
+    assert of_rows["id"].tolist() == polars["id"].to_list()
+    expected = pandas.reset_index(drop=True)
+    pd.testing.assert_frame_equal(of_rows[list(COLUMNS)], expected, check_dtype=False)
 
 
 @pytest.mark.parametrize(
@@ -610,13 +611,6 @@ def test_selected_rows_are_label_issues(table, rows):
     pd.testing.assert_frame_equal(some.to_pandas(), expected)
     assert list(some.ids) == [str(row) for row in expected.index]
     assert some.noise_rate == table.noise_rate
-
-
-def test_a_frame_is_made_of_the_rows(table):
-    frame = pd.DataFrame(table)
-    assert frame["id"].tolist() == [str(row) for row in range(361)]
-    expected = table.to_pandas().reset_index(drop=True)
-    pd.testing.assert_frame_equal(frame[list(COLUMNS)], expected, check_dtype=False)
 
 
 def test_notebook_table_escapes_markup():
