@@ -39,7 +39,7 @@ def check_draw(folder: Path, fdr: float | None, seed: int, n_flagged: int) -> No
         return
     check_seed(seed)
     # The pool of the draw has at least as many rows as are flagged.
-    needed = rows_needed(max(n_flagged, 1), fdr, max(n_flagged, 1)).advised
+    needed = rows_needed(max(n_flagged, 1), fdr, max(n_flagged, 1))
     check_no_draw(folder)
     if 0 < n_flagged <= needed:
         most = f"at most {counted(n_flagged, 'label')} can be flagged"

@@ -1,4 +1,4 @@
-"""A check from the draw to the certificate: what is taken, what is refused, what is verified."""
+"""A check from the draw to the certificate: accepted and rejected verdicts, and verification."""
 
 import json
 from dataclasses import replace
@@ -35,9 +35,9 @@ CLASSES = ("ant", "bee", "cat")
 
 @pytest.fixture(scope="module")
 def rows():
-    """Rows of which the first 150 are flagged; the most doubtful 140 have wrong labels.
+    """Rows, most suspicious first: 150 are flagged, and the labels of the first 140 are wrong.
 
-    For every second of the other rows, the suggestion is the given label.
+    For every second row that is not flagged, the suggestion is the given label.
     """
     position = np.arange(N_ROWS)
     differs = (position < 150) | (position % 2 == 0)
@@ -58,13 +58,12 @@ def verdict(row: int) -> str:
     return "wrong" if row < 140 else "right"
 
 
-def filled(path: Path, target: Path, change=lambda _row, said: said) -> Path:
-    """Fill check.csv in by the truth, or as a change of it says."""
-    header, *lines = read_csv(path)
-    rows = [int(line[0].removeprefix("T")) for line in lines]
-    done = [[*line[:-1], change(row, verdict(row))] for line, row in zip(lines, rows, strict=True)]
-    write_csv(target, header, done)
-    return target
+def filled(folder: Path, verdict_of=verdict) -> Path:
+    """Write a copy of check.csv with a verdict on every row."""
+    header, *lines = read_csv(folder / "check.csv")
+    done = [[*line[:-1], verdict_of(int(line[0].removeprefix("T")))] for line in lines]
+    write_csv(folder / "done.csv", header, done)
+    return folder / "done.csv"
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def test_draws_certifies_and_verifies_a_check(rows, check, tmp_path):
     assert {line[3] for line in lines} == {""}
     again = read_check(tmp_path, rows)
     np.testing.assert_array_equal(again.draw.rows, check.draw.rows)
-    listed = certify_folder(again, filled(tmp_path / "check.csv", tmp_path / "done.csv"), tmp_path)
+    listed = certify_folder(again, filled(tmp_path), tmp_path)
     assert len(listed.rows) > 80
     _, *found = read_csv(tmp_path / "certified.csv")
     assert [line[0] for line in found] == [f"T{row}" for row in listed.rows]
@@ -90,24 +89,26 @@ def test_draws_certifies_and_verifies_a_check(rows, check, tmp_path):
     np.testing.assert_array_equal(verified.rows, listed.rows)
 
 
-@pytest.mark.parametrize("n_flagged", [2_000, 151])
-def test_number_of_drawn_rows_does_not_depend_on_the_flags(n_flagged):
-    doubt = np.linspace(1, 0, 20_000)
-    sizes = [len(plan_check(doubt, n_flagged, fdr).rows) for fdr in (0.1, 0.05)]
-    assert sizes == [45, 90]
-
-
-def test_draws_fewer_rows_if_few_can_be_listed():
-    doubt = np.where(np.arange(900) < 200, np.linspace(1, 0, 900), np.nan)
-    draw = plan_check(doubt, 160, 0.1)
-    assert (len(draw.pool), len(draw.rows)) == (200, 38)  # ceil(3 * 200 / (0.1 * 160))
+@pytest.mark.parametrize(
+    ("n_listable", "n_flagged", "fdr", "n_pool", "n_drawn"),
+    [
+        (20_000, 2_000, 0.1, 3_000, 45),
+        (20_000, 151, 0.1, 227, 45),  # the number of drawn rows does not depend on the flags
+        (20_000, 2_000, 0.05, 3_000, 90),
+        (20_000, 151, 0.05, 227, 90),
+        (200, 160, 0.1, 200, 38),  # ceil(3 * 200 / (0.1 * 160))
+    ],
+)
+def test_number_of_drawn_rows(n_listable, n_flagged, fdr, n_pool, n_drawn):
+    doubt = np.where(np.arange(20_000) < n_listable, np.linspace(1, 0, 20_000), np.nan)
+    draw = plan_check(doubt, n_flagged, fdr)
+    assert (len(draw.pool), len(draw.rows)) == (n_pool, n_drawn)
 
 
 def test_draws_only_rows_with_another_suggestion(rows, check, tmp_path):
     differs = np.flatnonzero(rows.suggested_labels != rows.given_labels)
     np.testing.assert_array_equal(check.draw.pool, differs[:225])
-    unsure = filled(tmp_path / "check.csv", tmp_path / "done.csv", lambda _row, _said: "unsure")
-    certify_folder(check, unsure, tmp_path)
+    certify_folder(check, filled(tmp_path, lambda _row: "unsure"), tmp_path)
     extended = extend_check(tmp_path, rows, 150)
     np.testing.assert_array_equal(extended.draw.pool, differs[:225])
 
@@ -141,6 +142,10 @@ FORMS = {
 }
 
 
+OTHER = next(str(row) for row in range(600) if row not in DRAW.rows)
+FIRST = str(DRAW.rows[0])
+
+
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_accepts_verdicts_in_any_form(form):
     found = verdicts_of_draw(form(said()), DRAW, GIVEN, NAMES, RowIds.by_position(600))
@@ -148,9 +153,9 @@ def test_accepts_verdicts_in_any_form(form):
 
 
 def test_keeps_unsure_verdicts():
-    first = str(DRAW.rows[DRAW.rows < 140][0])
-    found = verdicts_of_draw(said(**{first: "unsure"}), DRAW, GIVEN, NAMES, RowIds.by_position(600))
-    assert found.tolist() == list(said(**{first: "unsure"}).values())
+    words = said(**{FIRST: "unsure"})
+    found = verdicts_of_draw(words, DRAW, GIVEN, NAMES, RowIds.by_position(600))
+    assert found.tolist() == list(words.values())
 
 
 @pytest.mark.parametrize("names", [("left", "right"), ("right", "wrong"), ("False", "True")])
@@ -171,10 +176,6 @@ def test_accepts_guarded_ids_and_ids_with_a_quote(is_guarded, tmp_path):
     write_csv(path, ["id", "verdict"], [[cell, verdict(int(cell.strip("'=")))] for cell in cells])
     found = verdicts_of_draw(path, DRAW, GIVEN, NAMES, ids)
     assert found.tolist() == [verdict(row // 2) for row in DRAW.rows.tolist()]
-
-
-OTHER = next(str(row) for row in range(600) if row not in DRAW.rows)
-FIRST = str(DRAW.rows[0])
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_rejects_verdicts_on_other_rows(checked, says):
         (
             150,
             {"n_checked": 9},
-            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and only 150",
+            r"n_checked=9 and fdr=0.1 cannot certify a list of fewer than 216 labels, and only 150",
         ),
         (150, {"n_checked": "45"}, r"n_checked='45' is not allowed: pass an integer of at least 1"),
     ],
@@ -215,13 +216,9 @@ def test_rejects_a_check_that_cannot_certify_a_list(n_flagged, asked, says):
         plan_check(np.linspace(1, 0, 600), n_flagged, 0.1, **asked)
 
 
-def test_rejects_a_second_draw(rows, check, tmp_path):
-    assert check.fdr == 0.1
+def test_rejects_a_second_draw_and_repeats_an_interrupted_one(rows, check, tmp_path):
     with pytest.raises(FileExistsError, match=r"already holds check\.csv and check\.json, and"):
         write_check(tmp_path, rows, 0.1, seed=1)
-
-
-def test_repeats_an_interrupted_draw(rows, check, tmp_path):
     csv = (tmp_path / "check.csv").read_bytes()
     (tmp_path / "check.csv").unlink()
     with pytest.raises(FileExistsError, match=r"already holds check\.json, and a second draw"):
@@ -250,14 +247,13 @@ def test_rejects_the_draw_of_another_audit(rows, check, tmp_path, columns):
 
 @pytest.fixture
 def certificate(check, tmp_path):
-    certify_folder(check, filled(tmp_path / "check.csv", tmp_path / "done.csv"), tmp_path)
+    certify_folder(check, filled(tmp_path), tmp_path)
     return tmp_path / "certificate.json"
 
 
 @pytest.mark.parametrize("word", ["unsure", "right", "wrong"])
 def test_bounds_count_unsure_rows_both_ways(rows, check, tmp_path, word):
-    done = filled(tmp_path / "check.csv", tmp_path / "done.csv", lambda _row, _said: word)
-    certify_folder(check, done, tmp_path)
+    certify_folder(check, filled(tmp_path, lambda _row: word), tmp_path)
     least, most = share_wrong_bounds(tmp_path / "certificate.json", rows)
     assert (least > 0) == (word == "wrong")
     assert (most < 1) == (word == "right")
@@ -265,7 +261,7 @@ def test_bounds_count_unsure_rows_both_ways(rows, check, tmp_path, word):
 
 @pytest.fixture
 def emptied(check, tmp_path):
-    """A folder whose first check gave no list; its sheet has a column of the user's."""
+    """A folder whose first check gave no list; the user has added a column to check.csv."""
     words = ("right", "unsure")
     header, *lines = read_csv(tmp_path / "check.csv")
     lines = [[*line[:3], words[k % 2], f"note {k}"] for k, line in enumerate(lines)]
@@ -282,8 +278,7 @@ def test_extension_keeps_the_sheet_and_its_verdicts(rows, emptied, tmp_path):
     _, *lines = read_csv(tmp_path / "check.csv")
     assert len(lines) == 150
     assert {line[0]: line[3] for line in lines if line[3]} == emptied
-    known = lambda row, said: emptied.get(f"T{row}", said)  # noqa: E731
-    done = filled(tmp_path / "check.csv", tmp_path / "done.csv", known)
+    done = filled(tmp_path, lambda row: emptied.get(f"T{row}", verdict(row)))
     listed = certify_folder(extended, done, tmp_path)
     together = "the lists of all attempts together have at most 15%."
     verified = verify_certificate(tmp_path / "certificate.json", rows)
@@ -319,31 +314,28 @@ def test_guards_the_cells_of_a_sheet(tmp_path):
     assert (tmp_path / "check.csv").read_text().count(",'=HYPERLINK(") == len(check.draw.rows)
 
 
-def change(path, fields):
-    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+def forge(path, change, **unsigned):
+    """Change fields of a certificate; `change` is signed, `unsigned` is not."""
+    fields = json.loads(path.read_text())
+    fields |= change(fields) if callable(change) else change
+    path.write_text(json.dumps(fields | {"sha256": _fields_digest(fields)} | unsigned))
 
 
 @pytest.mark.parametrize(
-    "fields", [{"listed": []}, {"fdr": 0.2}, {"seed": 1}, {"most_right": 0}, {"more": 1}]
-)
-def test_rejects_a_changed_certificate(rows, certificate, fields):
-    change(certificate, fields)
-    with pytest.raises(ArgumentError, match=r"certificate\.json was changed after it was written"):
-        verify_certificate(certificate, rows)
-
-
-@pytest.mark.parametrize(
-    ("fields", "says"),
+    ("signed", "unsigned", "says"),
     [
-        ({"listed": []}, r"does not follow from its verdicts \(listed differ\): a verdict or"),
-        ({"seed": 1}, r"has verdicts on other rows than its seed draws"),
-        ({"digest": "0"}, r"belongs to another audit"),
-        ({"format_version": 2}, r"has format_version 2, and this twohot reads 1"),
+        *(
+            ({}, fields, r"certificate\.json was changed after it was written")
+            for fields in ({"listed": []}, {"fdr": 0.2}, {"seed": 1}, {"most_right": 0}, {"n": 1})
+        ),
+        ({"listed": []}, {}, r"does not follow from its verdicts \(listed differ\): a verdict or"),
+        ({"seed": 1}, {}, r"has verdicts on other rows than its seed draws"),
+        ({"digest": "0"}, {}, r"belongs to another audit"),
+        ({"format_version": 2}, {}, r"has format_version 2; this version reads 1"),
     ],
 )
-def test_rejects_a_forged_certificate(rows, certificate, fields, says):
-    made = json.loads(certificate.read_text()) | fields
-    change(certificate, made | {"sha256": _fields_digest(made)})
+def test_rejects_a_changed_or_forged_certificate(rows, certificate, signed, unsigned, says):
+    forge(certificate, signed, **unsigned)
     with pytest.raises(ArgumentError, match=says):
         verify_certificate(certificate, rows)
 
@@ -365,10 +357,10 @@ def test_rejects_a_file_that_is_not_a_check_or_a_certificate(rows, tmp_path, tex
 
 @pytest.fixture
 def review(rows):
-    found = review_of(rows, until=0.02, seed=3)
-    while found.bound > found.target:
-        found.decide(verdict(found.next().row))
-    return found
+    review = review_of(rows, until=0.02, seed=3)
+    while review.bound > review.target:
+        review.decide(verdict(review.next().row))
+    return review
 
 
 def test_verifies_the_certificate_of_a_review(rows, review, tmp_path):
@@ -383,7 +375,7 @@ def test_verifies_the_certificate_of_a_review(rows, review, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("made_up", "says"),
+    ("change", "says"),
     [
         (lambda fields: {"bound": fields["bound"] - 1}, r"claims a bound of \d+ \(.*, and its log"),
         (lambda fields: {"looks": fields["looks"][:30] + fields["looks"][31:]}, r"log has row 31"),
@@ -392,17 +384,15 @@ def test_verifies_the_certificate_of_a_review(rows, review, tmp_path):
             lambda fields: {"looks": [*fields["looks"][:-1], [*fields["looks"][-1][:2], "wrong"]]},
             r"claims a bound of \d+ \(.*, and its log",
         ),
-        (lambda _: {"digest": "0"}, r"belongs to another audit"),
-        (lambda _: {"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, where row"),
+        ({"digest": "0"}, r"belongs to another audit"),
+        ({"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, where row"),
     ],
     ids=["bound", "gap", "row", "verdict", "audit", "seed"],
 )
-def test_rejects_a_forged_certificate_of_a_review(rows, review, tmp_path, made_up, says):
+def test_rejects_a_forged_certificate_of_a_review(rows, review, tmp_path, change, says):
     path = tmp_path / "certificate.json"
     write_review_certificate(path, rows, review)
-    fields = json.loads(path.read_text())
-    made = fields | made_up(fields)
-    change(path, made | {"sha256": _fields_digest(made)})
+    forge(path, change)
     with pytest.raises(ArgumentError, match=says):
         verify_certificate(path, rows)
 
@@ -415,7 +405,6 @@ def test_issues_draw_and_certify_as_a_folder_does(rows, tmp_path):
     issues = replace(issues, **{name: getattr(rows, name) for name in same})
     draw = issues.draw_check(fdr=0.1, seed=4)
     np.testing.assert_array_equal(draw.rows, check.draw.rows)
-    done = filled(tmp_path / "check.csv", tmp_path / "done.csv")
-    np.testing.assert_array_equal(
-        issues.certify(done, fdr=0.1, seed=4).rows, certify_folder(check, done, tmp_path).rows
-    )
+    done = filled(tmp_path)
+    listed = certify_folder(check, done, tmp_path)
+    np.testing.assert_array_equal(issues.certify(done, fdr=0.1, seed=4).rows, listed.rows)

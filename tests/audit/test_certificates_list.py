@@ -1,4 +1,4 @@
-"""Theorems 1 and 2 over all draws and all labels of small pools, and what a list promises."""
+"""Theorems 1 and 2 over all draws and all labels of small pools, and the guarantee of a list."""
 
 from itertools import combinations, product
 from math import comb
@@ -22,7 +22,7 @@ from twohot.audit.guaranteed_list import (
 )
 from twohot.base import ArgumentError
 
-SMALL = [(8, 3), (9, 4), (10, 2), (7, 6)]
+SMALL = [(8, 3), (9, 4), (10, 2), (7, 6)]  # pools, and rows that are checked
 
 
 def all_draws(n_pool, n_checked):
@@ -52,7 +52,7 @@ def test_the_fdr_is_at_most_that_of_theorem_1(n_pool, n_checked, fdr):
     never = [comb(int(count), n_checked + 1) / comb(n_pool, n_checked + 1) for count in n_wrong]
     assert np.all(share / len(draws) <= fdr * (1 - np.array(never)) + 1e-12)
     is_possible = smallest_list(n_pool, n_checked, fdr) <= n_pool - n_checked
-    assert (share.max() > 0) == is_possible  # there are lists with right labels to count
+    assert (share.max() > 0) == is_possible  # else the inequality holds trivially
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
@@ -80,10 +80,10 @@ def test_the_probability_of_a_miss_is_that_of_all_subsets(n_pool, n_checked):
     assert missed <= 0.3
 
 
-def test_bounds_of_a_large_pool_use_what_is_allowed():
+def test_bounds_of_a_large_pool_are_tight():
     bounds = right_bounds(100_000, 300)
     assert miss_probability(100_000, 300, bounds) == pytest.approx(0.05, rel=1e-3)
-    assert len(bounds) == 61  # thresholds with more right labels checked are not bounded
+    assert len(bounds) == 61  # thresholds with more checked right labels are not bounded
     draw = draw_check(np.linspace(1, 0, 5_000), 2_000, 300)
     found = fdp_bounds(draw, np.zeros(300, dtype=bool))
     beyond = found.right_checked > 60
@@ -103,7 +103,7 @@ def checks(draw):
 
 
 def plain_certify(draw, wrong, fdr):
-    """Return the longest prefix that the rule allows, one row after another."""
+    """Return the list of theorem 1 by a loop over the rows of the pool."""
     is_wrong = dict(zip(draw.rows.tolist(), wrong.tolist(), strict=True))
     listed, longest, n_right = [], [], 0
     for row in draw.pool.tolist():
@@ -118,13 +118,14 @@ def plain_certify(draw, wrong, fdr):
 
 
 @given(checks())
-def test_the_list_is_that_of_the_rule(check):
+def test_the_list_equals_that_of_a_plain_loop(check):
     draw, wrong, fdr = check
     found = certify(draw, wrong, fdr)
     assert found.rows.tolist() == plain_certify(draw, wrong, fdr)
     assert bool(found.reason) == (len(found.rows) == 0)
     assert set(found.found_wrong) <= set(draw.rows[wrong])
-    assert len(found.rows) == 0 or len(found.rows) >= found.smallest
+    smallest = smallest_list(len(draw.pool), len(draw.rows), fdr)
+    assert len(found.rows) == 0 or len(found.rows) >= smallest
     assert 0 <= found.most_right <= len(found.rows)
 
 
@@ -151,14 +152,14 @@ def test_bounds_grow_along_the_order(check):
 
 
 @given(st.integers(1, 500), st.integers(1, 200), st.sampled_from([0.05, 0.1, 0.2]))
-def test_the_least_number_of_rows_makes_the_list_possible(n_pool, list_size, fdr):
+def test_a_third_of_the_rows_needed_makes_the_list_possible(n_pool, list_size, fdr):
     list_size = min(list_size, n_pool)
-    needed = rows_needed(n_pool, fdr, list_size)
-    assert needed.advised >= needed.least >= 1
-    assert smallest_list(n_pool, needed.least, fdr) <= list_size
+    least = -(-rows_needed(n_pool, fdr, list_size) // 3)
+    assert least >= 1
+    assert smallest_list(n_pool, least, fdr) <= list_size
 
 
-def test_rates_are_the_decimals_that_were_passed():
+def test_rates_are_exact_decimals():
     # 0.1 · 30 is more than 3 in floating point.
     assert smallest_list(302, 29, 0.1) == 91
     assert smallest_list(329, 29, 0.1) == 100
@@ -167,7 +168,7 @@ def test_rates_are_the_decimals_that_were_passed():
 # The draw ----------------------------------------------------------------------------------------
 
 
-def test_a_draw_is_of_the_most_doubtful_rows_and_extends_itself():
+def test_draws_from_the_most_suspicious_rows_and_extends_the_draw():
     doubt = np.random.default_rng(0).random(200)
     doubt[:20] = np.nan
     draw = draw_check(doubt, n_flagged=40, n_checked=10, seed=3)
@@ -190,43 +191,34 @@ def test_all_orders_are_equally_likely():
     assert spread < 49.7  # chi-squared, 23 degrees of freedom: exceeded with a chance of .001
 
 
+def split_mix(state, number):
+    """Return an output of SplitMix64 for a state, computed with integers of any size."""
+    word = (state + number * 0x9E37_79B9_7F4A_7C15) % 2**64
+    word = (word ^ (word >> 30)) * 0xBF58_476D_1CE4_E5B9 % 2**64
+    word = (word ^ (word >> 27)) * 0x94D0_49BB_1331_11EB % 2**64
+    return word ^ (word >> 31)
+
+
 def test_an_order_is_the_same_in_any_language():
-    # The first outputs of SplitMix64 from state 0.
-    words = [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]
-    golden, mixed = 0x9E37_79B9_7F4A_7C15, []
-    for seed in range(3):
-        (start,) = _words(seed + 1, 1, golden)
-        mixed.append(start)
-        keys = [
-            word for (word,) in (_words(1, 1, golden, start + row * golden) for row in range(9))
-        ]
+    starts = [split_mix(0, seed + 1) for seed in range(3)]
+    # The published first outputs of SplitMix64 from state 0.
+    assert starts == [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]
+    for seed, start in enumerate(starts):
+        keys = [split_mix(start, row + 1) for row in range(9)]
         expected = sorted(range(9), key=keys.__getitem__)
         assert seeded_order(np.arange(9), seed).tolist() == expected
-    assert mixed == words
 
 
-def _words(number, count, golden, state=0):
-    """Return outputs of SplitMix64 in integers of any size, from the `number`-th on."""
-    found = []
-    for step in range(number, number + count):
-        word = (state + step * golden) % 2**64
-        word = (word ^ (word >> 30)) * 0xBF58_476D_1CE4_E5B9 % 2**64
-        word = (word ^ (word >> 27)) * 0x94D0_49BB_1331_11EB % 2**64
-        found.append(word ^ (word >> 31))
-    return found
-
-
-# What it says ------------------------------------------------------------------------------------
+# The text of a list ------------------------------------------------------------------------------
 
 DRAW = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=45)
 
 
-def test_a_list_says_its_mean_and_its_bound():
+def test_text_of_a_list_has_its_rate_and_its_bound():
     found = certify(DRAW, DRAW.rows < 180, 0.1)
-    assert str(found).startswith(f"{len(found.rows)} labels. On average at most 10% of the labels")
-    assert f"at most {found.most_right} of {len(found.rows)} are right, with 95% confidence" in str(
-        found
-    )
+    n_listed, text = len(found.rows), str(found)
+    assert text.startswith(f"{n_listed} labels. On average at most 10% of the labels")
+    assert f"at most {found.most_right} of {n_listed} are right, with 95% confidence" in text
     assert set(found.found_wrong) == set(DRAW.rows[DRAW.rows < 180])
 
 
@@ -238,7 +230,7 @@ def test_a_list_says_its_mean_and_its_bound():
         (15, lambda rows: rows < 180, 0.1, "Check about 48 rows"),
     ],
 )
-def test_an_empty_list_says_what_would_help(n_checked, is_wrong, fdr, says):
+def test_text_of_an_empty_list_says_what_would_help(n_checked, is_wrong, fdr, says):
     draw = DRAW.extended(n_checked)
     found = certify(draw, is_wrong(draw.rows), fdr)
     assert len(found.rows) == found.most_right == 0
@@ -252,7 +244,7 @@ def test_an_empty_list_says_what_would_help(n_checked, is_wrong, fdr, says):
         (lambda: draw_check(np.ones(9), 4, 9), r"n_checked=9 leaves nothing of the 9 most"),
         (lambda: draw_check(np.ones(9), 4, 0), r"n_checked=0 is not allowed"),
         (lambda: draw_check(np.ones(9), 4, 2, seed=-1), r"seed=-1 is not allowed"),
-        (lambda: certify(DRAW, np.ones(45), 0.1), r"wrong is float64 .* for each of the 45 rows"),
+        (lambda: certify(DRAW, np.ones(45), 0.1), r"wrong is float64 .* of the 45 drawn rows"),
         (lambda: certify(DRAW, np.ones(44, bool), 0.1), r"wrong is bool of shape \(44,\)"),
         (lambda: certify(DRAW, np.ones(45, bool), 0), r"fdr=0 is not allowed"),
         (lambda: certify(DRAW, np.ones(45, bool), 1e-7), r"fdr=1e-07 is not allowed"),

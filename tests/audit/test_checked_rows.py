@@ -1,4 +1,4 @@
-"""What a person checked: how it is read, and what is refused."""
+"""Rows that a person checked: how verdicts are read, and which are rejected."""
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,13 @@ GIVEN = np.array([0, 1, 2, NO_LABEL, 1])
 CLASSES = np.array(["cat", "dog", "fox"], dtype=object)
 IDS = RowIds(["T7", "T3", "8", "T1", "T9"])
 
-# What is checked
+# Verdicts
 
 
-def pairs(checked):
-    """Return a mapping as a user passes it, or pairs of which a row may be named twice."""
-    return read_checked(checked) if isinstance(checked, dict) else checked
+def check(checked, given=GIVEN, classes=CLASSES, ids=None):
+    """Return the checked rows; a list of pairs may have a row twice."""
+    pairs = checked if isinstance(checked, list) else read_checked(checked)
+    return check_checked(pairs, given, classes, ids=ids)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def pairs(checked):
         ({4: "wrong", 2: np.False_}, [2, 4], [True, True], [-1, -1]),
         ({3: "fox"}, [3], [False], [2]),
         ({"1": "fox", np.int8(0): "cat", 2.0: "fox"}, [0, 1, 2], [0, 1, 0], [0, 2, 2]),
-        # Said twice, and the same.
+        # Two verdicts that agree.
         ([(1, "fox"), ("1", False)], [1], [True], [2]),
         ([("1", "wrong"), (1, "fox")], [1], [True], [2]),
         ([(1, "dog"), (1, "right"), (1, True)], [1], [False], [1]),
@@ -42,29 +43,25 @@ def pairs(checked):
     ids=str,
 )
 def test_rows_labels_and_verdicts(checked, rows, wrong, labels) -> None:
-    found = check_checked(pairs(checked), GIVEN, CLASSES)
+    found = check(checked)
     assert found.rows.tolist() == rows
     assert found.wrong.tolist() == wrong
     assert found.labels.tolist() == labels
     assert (found.rows.dtype.kind, found.wrong.dtype.kind, found.labels.dtype.kind) == tuple("ibi")
 
 
-def test_rows_are_found_by_their_ids() -> None:
-    found = check_checked(pairs({"T9": "fox", 8: "right"}), GIVEN, CLASSES, ids=IDS)
-    assert (found.rows.tolist(), found.labels.tolist()) == ([2, 4], [2, 2])
-
-
 @pytest.mark.parametrize(
     "checked",
     [
+        {"T9": "fox", 8: "right"},
         pd.Series({"T9": "fox", "8": "fox"}),
         pd.DataFrame({"id": ["T9", "8"], "true_label": ["fox", "fox"], "note": ["", ""]}),
         pl.DataFrame({"id": ["T9", "8"], "label": ["fox", "fox"]}),
     ],
-    ids=["series", "true_label", "label"],
+    ids=["mapping", "series", "true_label", "label"],
 )
-def test_accepts_true_labels_in_a_series_or_frame(checked) -> None:
-    found = check_checked(read_checked(checked), GIVEN, CLASSES, ids=IDS)
+def test_rows_are_found_by_their_ids_in_any_form(checked) -> None:
+    found = check(checked, ids=IDS)
     assert (found.rows.tolist(), found.labels.tolist()) == ([2, 4], [2, 2])
 
 
@@ -76,12 +73,9 @@ def test_names_the_pandas_index_if_positions_are_passed() -> None:
 
 
 def test_accepts_numbers_and_classes_named_like_a_verdict() -> None:
-    found = check_checked(
-        pairs({0: 20, 1: False, 2: "10"}), np.array([0, 1, 1]), np.array([10, 20])
-    )
+    found = check({0: 20, 1: False, 2: "10"}, np.array([0, 1, 1]), np.array([10, 20]))
     assert (found.wrong.tolist(), found.labels.tolist()) == ([True, True, True], [1, -1, 0])
-    words = np.array(["right", "wrong"])
-    found = check_checked(pairs({0: "wrong", 1: True}), np.array([0, 1]), words)
+    found = check({0: "wrong", 1: True}, np.array([0, 1]), np.array(["right", "wrong"]))
     assert (found.wrong.tolist(), found.labels.tolist()) == ([True, False], [1, 1])
 
 
@@ -113,7 +107,7 @@ def test_accepts_numbers_and_classes_named_like_a_verdict() -> None:
 )
 def test_rejects_invalid_verdicts(checked, options, message) -> None:
     with pytest.raises(ArgumentError, match=f"^checked .*{message}"):
-        check_checked(pairs(checked), GIVEN, CLASSES, **options)
+        check(checked, **options)
 
 
 # Decisions of a review
@@ -122,7 +116,7 @@ MADE = {0: "accept", 1: "reject", 2: "second", 4: "relabel", 6: "new_class", 8: 
 
 
 def decisions_table(rows):
-    """Return what the page exports, as text."""
+    """Return the table that the page exports."""
     named = {"relabel": "owl", "new_class": "yak", "exclude": ""}
     lines = []
     for row, kind in MADE.items():
@@ -138,30 +132,13 @@ def decisions_table(rows):
     return pd.DataFrame(lines, columns=header)
 
 
-@pytest.fixture
-def exported(tmp_path):
-    table = decisions_table(audit_rows(12))
-    path = tmp_path / "decisions.csv"
+@pytest.mark.parametrize("read", [lambda path: path, str, pd.read_csv, pl.read_csv, None])
+def test_decisions_give_the_labels_that_they_lead_to(read, tmp_path) -> None:
+    rows, path = audit_rows(12), tmp_path / "decisions.csv"
+    table = decisions_table(rows)
     table.to_csv(path, index=False)
-    return table, path
-
-
-def as_checked(source):
-    rows = audit_rows(12)
-    return check_checked(read_checked(source), rows.given_labels, np.array(rows.classes))
-
-
-@pytest.mark.parametrize("form", ["path", "text", "exported", "read again", "polars"])
-def test_decisions_are_the_labels_that_follow_from_them(exported, form) -> None:
-    table, path = exported
-    sources = {
-        "path": path,
-        "text": str(path),
-        "exported": table,
-        "read again": pd.read_csv(path),
-        "polars": pl.read_csv(path),
-    }
-    found, rows = as_checked(sources[form]), audit_rows(12)
+    source = read(path) if read else table
+    found = check(source, rows.given_labels, np.array(rows.classes))
     applied = apply_decisions(rows, read_decisions(path))
     is_class = applied.labels < len(rows.classes)
     expected = np.where(is_class, applied.labels, NO_LABEL)[list(MADE)]
@@ -173,7 +150,7 @@ def test_decisions_are_the_labels_that_follow_from_them(exported, form) -> None:
 def test_decisions_never_mean_a_class_named_like_a_verdict() -> None:
     table = pd.DataFrame({"id": ["0", "1", "2"], "decision": ["exclude", "reject", "new_class"]})
     for names in (["True", "False"], ["right", "wrong"]):
-        found = check_checked(read_checked(table), np.array([0, 1, 1]), np.array(names))
+        found = check(table, np.array([0, 1, 1]), np.array(names))
         assert found.wrong.tolist() == [True, False, True]
         assert found.labels.tolist() == [NO_LABEL, 1, NO_LABEL]
 
@@ -193,8 +170,8 @@ def test_rejects_a_decision_without_its_label(decision, tmp_path) -> None:
 def test_decisions_hold_for_the_labels_that_they_corrected() -> None:
     decided = [(0, "new_class", "fox"), (3, "exclude", ""), (1, "new_class", "yak")]
     table = pd.DataFrame(decided, columns=["id", "decision", "label"])
-    # Row 0 is a fox by now, and row 3 has no label; row 1 is still called a dog.
-    found = check_checked(read_checked(table), np.array([2, 1, 2, NO_LABEL, 1]), CLASSES)
+    # The label of row 0 was corrected to fox, that of row 3 was removed; row 1 is still a dog.
+    found = check(table, np.array([2, 1, 2, NO_LABEL, 1]))
     assert found.rows.tolist() == [0, 1, 3]
     assert found.wrong.tolist() == [False, True, False]
     assert found.labels.tolist() == [2, NO_LABEL, NO_LABEL]
@@ -221,20 +198,19 @@ def test_rejects_data_without_decisions(source, message) -> None:
         read_checked(source)
 
 
-# What is found of checked rows --------------------------------------------------------------------
+# Results for checked rows -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("said", "suggested", "sure"),
-    [([0.6, 0.3, 0.1], 1, True), ([0.4, 0.301, 0.299], 1, False), ([0.3, 0.6, 0.1], 1, True)],
+    ("probabilities", "undecided"),
+    [([0.6, 0.3, 0.1], False), ([0.4, 0.301, 0.299], True), ([0.3, 0.6, 0.1], False)],
 )
-def test_never_suggests_a_label_known_to_be_wrong(said, suggested, sure) -> None:
-    rows = np.vstack([said, np.tile(np.eye(3) * 0.85 + 0.05, (40, 1))])
-    issues = find_label_issues(
-        None, np.append(0, np.arange(120) % 3), probabilities=rows, checked={0: "wrong"}
-    )
+def test_never_suggests_a_label_known_to_be_wrong(probabilities, undecided) -> None:
+    rows = np.vstack([probabilities, np.tile(np.eye(3) * 0.85 + 0.05, (40, 1))])
+    given = np.append(0, np.arange(120) % 3)
+    issues = find_label_issues(None, given, probabilities=rows, checked={0: "wrong"})
     assert issues.is_label_issue[0]
-    assert issues.predicted[0] == suggested
-    assert issues.is_undecided[0] != sure
+    assert issues.predicted[0] == 1
+    assert issues.is_undecided[0] == undecided
     assert issues.confidence[0] >= issues.second_confidence[0]
-    assert issues.corrected_labels()[0] == (suggested if sure else 0)
+    assert issues.corrected_labels()[0] == (0 if undecided else 1)

@@ -1,11 +1,11 @@
-"""Audits of Dask collections; tests/judge compares the verdicts of all containers."""
+"""Audits of Dask collections. tests/judge compares the verdicts of all containers."""
 
 import dask.array as da
 import numpy as np
 import pytest
 
 import problems
-from twohot import LinearProbe, find_label_issues
+from twohot import find_label_issues
 from twohot.audit.issues import COLUMNS, ROW_FIELDS
 
 DATA = problems.digits(noise_rate=0.3, n_train=700)
@@ -37,8 +37,7 @@ def test_rows_without_a_label_and_a_budget():
     expected = find_label_issues(X, labels, budget=20, missing=["unknown"])
     assert found.n_issues == expected.n_issues == 20
     assert found.messages == expected.messages
-    said = found.messages
-    assert any("Rows without a label" in message for message in said)
+    assert any("Rows without a label" in message for message in found.messages)
     assert np.array_equal(np.isnan(found.label_quality), np.isnan(expected.label_quality))
     assert np.mean(found.predicted_label == expected.predicted_label) > 0.98
 
@@ -49,12 +48,3 @@ def test_workers_of_a_cluster_judge_rows():
     found, expected = find_label_issues(chunked(X), chunked(Y)), find_label_issues(X, Y)
     assert np.mean(found.is_label_issue == expected.is_label_issue) > 0.995
     assert np.corrcoef(found.label_quality, expected.label_quality)[0, 1] > 0.999
-
-
-def test_rejects_arguments_that_chunks_do_not_support():
-    given = {"probe": LinearProbe().fit(X, Y), "probabilities": np.eye(10)[Y]}
-    for name, value in given.items():
-        with pytest.raises(ValueError, match=f"{name} is given, and X is in chunks of Dask"):
-            find_label_issues(chunked(X), chunked(Y), **{name: value})
-    with pytest.raises(ValueError, match="ids has 3 ids for 700 rows"):
-        find_label_issues(chunked(X), chunked(Y), ids=["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""Corrected labels reach the rows that they were decided for, and no others."""
+"""A corrected file has the decided labels in the rows that they were decided for."""
 
 import numpy as np
 import polars as pl
@@ -19,17 +19,17 @@ NEW = np.where(BY_NAME.is_label_issue, BY_NAME.suggested_labels, BY_NAME.given_l
 APPLIED = applied_labels(BY_NAME, NEW)
 
 
-def write_own(path, order, *, extra=(), spell=ANIMALS):
-    """Write the rows of the audit in another order, and rows that it does not know."""
+def write_own(folder, order=range(N_ROWS), *, extra=(), spell=ANIMALS):
+    """Write a user's file a.csv: the rows of the audit in another order, and other rows."""
     lines = [[NAMES[row], f"text {row}", spell[BY_NAME.given_labels[row]]] for row in order]
-    write_csv(path, ["nr", "text", "kind"], [*lines, *extra])
-    return path
+    write_csv(folder / "a.csv", ["nr", "text", "kind"], [*lines, *extra])
+    return folder / "a.csv"
 
 
 @given(st.permutations(range(N_ROWS)))
 def test_labels_find_their_rows_in_any_order(tmp_path_factory, order):
     folder = tmp_path_factory.mktemp("own")
-    own = write_own(folder / "a.csv", order, extra=[["X", "", "cat"], ["Y", "", ""]])
+    own = write_own(folder, order, extra=[["X", "", "cat"], ["Y", "", ""]])
     done = write_corrected_file(own, folder / "b.csv", BY_NAME, APPLIED)
     assert (done.label_column, done.n_not_audited) == ("kind", 2)
     header, *lines = read_csv(folder / "b.csv")
@@ -44,17 +44,14 @@ def test_labels_find_their_rows_in_any_order(tmp_path_factory, order):
 def test_positions_count_rows_of_the_file_without_its_header(tmp_path):
     given, flagged = np.array([0, 1, NO_LABEL]), np.array([True, False, False])
     rows = audit_rows(3, ids=RowIds([0, 2, 3]), given_labels=given, is_label_issue=flagged)
-    (tmp_path / "a.csv").write_text("text,label\na,cat\n,\nc,dog\nd,NA\n")
-    write_corrected_file(
-        tmp_path / "a.csv", tmp_path / "b.csv", rows, applied_labels(rows, [2, 1, 3])
-    )
-    assert (tmp_path / "b.csv").read_text() == (
-        "text,label,given_label\na,fox,cat\n,,\nc,dog,dog\nd,owl,NA\n"
-    )
+    own, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    own.write_text("text,label\na,cat\n,\nc,dog\nd,NA\n")
+    write_corrected_file(own, target, rows, applied_labels(rows, [2, 1, 3]))
+    assert target.read_text() == "text,label,given_label\na,fox,cat\n,,\nc,dog,dog\nd,owl,NA\n"
 
 
 def test_labels_that_are_positions_of_classes_stay_positions(tmp_path):
-    own = write_own(tmp_path / "a.csv", range(N_ROWS), spell="0123")
+    own = write_own(tmp_path, spell="0123")
     applied = applied_labels(BY_NAME, [*NEW[:-1], 4], new_classes=("yak",))
     done = write_corrected_file(own, tmp_path / "b.csv", BY_NAME, applied)
     assert done.new_classes == ("4",)
@@ -64,7 +61,7 @@ def test_labels_that_are_positions_of_classes_stay_positions(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_writes_new_classes_and_excluded_rows(tmp_path, suffix):
-    own = write_own(tmp_path / "a.csv", range(N_ROWS))
+    own = write_own(tmp_path)
     if suffix == ".parquet":
         own = tmp_path / "a.parquet"
         pl.read_csv(tmp_path / "a.csv").write_parquet(own)
@@ -105,7 +102,7 @@ def test_rejects_a_name_in_a_column_of_numbers(tmp_path, name, message):
     ],
 )
 def test_rejects_another_file_and_writes_nothing(tmp_path, change, message):
-    own = write_own(tmp_path / "a.csv", range(N_ROWS))
+    own = write_own(tmp_path)
     own.write_text(change(own.read_text()))
     with pytest.raises(ValueError, match=message):
         write_corrected_file(own, tmp_path / "b.csv", BY_NAME, APPLIED)
@@ -124,14 +121,14 @@ def test_rejects_two_possible_label_columns(tmp_path):
 
 
 def test_rejects_a_file_that_was_corrected_before(tmp_path):
-    own = write_own(tmp_path / "a.csv", range(N_ROWS))
+    own = write_own(tmp_path)
     write_corrected_file(own, tmp_path / "b.csv", BY_NAME, APPLIED)
     with pytest.raises(ValueError, match="in row T0 the column 'kind' has 'dog', and the audit 'c"):
         write_corrected_file(tmp_path / "b.csv", tmp_path / "c.csv", BY_NAME, APPLIED)
 
 
 def test_rejects_a_file_for_an_audit_of_images(tmp_path):
-    own = write_own(tmp_path / "a.csv", range(N_ROWS))
+    own = write_own(tmp_path)
     rows = audit_rows(N_ROWS, ids=RowIds(NAMES, "path"))
     with pytest.raises(ValueError, match=r"is a file, but the audited rows are images of a fold"):
         write_corrected_file(own, tmp_path / "b.csv", rows, APPLIED)

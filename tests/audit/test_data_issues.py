@@ -1,4 +1,4 @@
-"""Copies, outliers, ambiguous rows and classes alike: planted, and found as planted."""
+"""Copies, outliers, ambiguous rows and overlapping classes that are planted are found."""
 
 from dataclasses import replace
 
@@ -9,13 +9,7 @@ import pytest
 from audits import prepared_once
 from twohot import find_data_issues, find_label_issues
 from twohot.audit import rows_of_issues
-from twohot.audit.data_issues import (
-    FEW,
-    class_mixing,
-    copies,
-    far_out,
-    search_neighbourhood,
-)
+from twohot.audit.data_issues import FEW, class_mixing, copies, far_out, search_neighbourhood
 from twohot.audit.folder import write_audit_folder
 from twohot.audit.report import review_summary
 from twohot.base.labels import NO_LABEL
@@ -36,11 +30,11 @@ def blobs(n_classes=3, seed=0):
 @pytest.fixture(scope="module")
 def found():
     X, given = blobs()
-    # Rows 3 and 30, and 60, 63 and 66, are the same but for rounding; 30 and 66 have other labels.
+    # Rows 3 and 30 are copies except for rounding, rows 60, 63 and 66 are equal. Rows 30 and 66
+    # have another label than their copies.
     X[30], X[63], X[66] = X[3] * (1 + 1e-6), X[60], X[60]
     given[30], given[66] = 1, 2
-    # No class points there.
-    X[100] = -8 * np.eye(3, 12).sum(axis=0)
+    X[100] = -8 * np.eye(3, 12).sum(axis=0)  # an outlier, opposite to all classes
     X[150] = (X[0] + X[1]) / 2
     y = given.astype(object)
     y[63] = None
@@ -73,7 +67,7 @@ def test_rows_between_two_classes_are_ambiguous(found) -> None:
     assert (np.diff(issues.confidence[found.ambiguous]) >= 0).all()
 
 
-def test_findings_are_all_rows_by_group_and_name_their_copies(found) -> None:
+def test_findings_have_all_rows_of_a_group_and_their_copies(found) -> None:
     first = found.findings()[0]
     assert first.name == "copies with different labels"
     groups = dict(zip(first.rows.tolist(), first.groups.tolist(), strict=True))
@@ -99,7 +93,7 @@ def test_no_copy_is_lost_in_a_large_group(tmp_path) -> None:
     assert len({line[1] for line in lines}) == 1
     (unlabelled,) = (line for line in lines if line[2] == "9")
     assert (unlabelled[3], unlabelled[-1]) == ("", "")
-    # The page shows what can be decided.
+    # The page shows only rows with a label.
     assert 9 not in rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
 
 

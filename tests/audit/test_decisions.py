@@ -1,4 +1,4 @@
-"""Decisions lead to labels, or to a sentence that says why not."""
+"""Decisions give the labels that follow from them, or an error that says why not."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_labels_follow_the_decisions_and_all_others_stay(chosen, other) -> None:
     assert applied.n_changed == sum(changed & ~np.array(excluded))
     assert sum(applied.n_decided.values()) == len(chosen)
     assert applied.n_open == sum(row not in chosen for row in range(0, 12, 2))
-    # The order does not matter, and neither does saying the same twice.
+    # Neither the order nor a repeated decision changes the result.
     again = apply_decisions(ROWS, [*reversed(made), *made])
     assert again.labels.tolist() == expected
     assert again.n_decided == applied.n_decided
@@ -72,7 +72,7 @@ def test_keeps_notes_without_a_decision() -> None:
     assert applied.notes == {0: "ask Maria", 2: "sure\nme too"}
     assert sum(applied.n_decided.values()) == 1
     assert applied.n_open == 5
-    # What has a note and is open has not been decided by a person.
+    # Row 4 is open, so its suggestion is accepted. Rows 0 and 6 are close calls.
     assert {made.id for made in accept_above(ROWS, 0, made)} == {"4", "8", "10"}
 
 
@@ -132,12 +132,6 @@ def test_rejects_a_missing_second_candidate() -> None:
     rows = audit_rows(4, second_labels=np.full(4, NO_LABEL))
     with pytest.raises(ValueError, match="no second candidate to take: use relabel"):
         apply_decisions(rows, [Decision(rows.report_id(), "0", "second", "")])
-
-
-def test_reads_columns_in_any_order_and_removes_guards(tmp_path) -> None:
-    path = tmp_path / "decisions.csv"
-    path.write_text("label,id,given_label,decision,report\n'=x,7,-1,relabel,r1\n", encoding="utf-8")
-    assert read_decisions(path) == [Decision("r1", "7", "relabel", "=x", "-1")]
 
 
 def test_reads_files_with_and_without_notes(tmp_path) -> None:

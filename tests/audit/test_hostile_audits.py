@@ -1,4 +1,4 @@
-"""Any bytes give an audit, decisions, or an error that names the file, within bounded memory."""
+"""Damaged files give an audit, decisions, or an error that names the file."""
 
 import json
 from contextlib import suppress
@@ -19,7 +19,7 @@ ROWS = audit_rows(6, items=tuple("abcdef"), item_kind="text")
 
 @pytest.fixture(scope="module", params=["summary.json", "issues.csv"])
 def file(request, tmp_path_factory):
-    """A file of an audit and what stands in it."""
+    """The path and the content of a file of an audit."""
     folder = tmp_path_factory.mktemp("audit")
     write_audit_folder(folder, ROWS, ReviewSummary())
     return folder / request.param, (folder / request.param).read_bytes()
@@ -52,6 +52,5 @@ def test_changed_bytes_give_decisions_or_name_the_file(tmp_path_factory, data):
     path.write_bytes(data.draw(changed_bytes(path.read_bytes())))
     with read_or_refused(path):
         for decision in read_decisions(path):
-            # Which rows and classes there are is another question, with an answer of its own.
-            with suppress(ValueError):
+            with suppress(ValueError):  # another row or class has its own error
                 apply_decisions(ROWS, [decision])

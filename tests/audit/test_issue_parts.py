@@ -1,4 +1,4 @@
-"""The table of an audit in Parquet files: whole or not there, resumed, and known by its rows."""
+"""The table of an audit in Parquet files: all columns, reading it again, rejected changes."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_all_columns_are_written(labels, tmp_path):
     for name in COLUMNS:
         expected = pd.Series(issues[name]).astype(frame[name].dtype)
         pd.testing.assert_series_equal(frame[name], expected, check_names=False)
-    # Files have one schema, also that of a part without labels.
+    # All files have one schema, even that of a part without labels.
     first, *others = (pq.read_schema(file) for file in files)
     assert all(schema.equals(first) for schema in others)
 

@@ -1,23 +1,10 @@
 """Matrices of all pairs of classes are sparse or left out if there are many classes."""
 
 import numpy as np
-import scipy.sparse as sp
 
 from twohot import find_label_issues
 from twohot.audit.report import review_summary
-from twohot.judge.verdict import MOST_DENSE, count_transitions
-
-
-def test_a_sparse_corruption_is_the_dense_one():
-    n_classes = MOST_DENSE + 1
-    true, given = np.random.default_rng(0).integers(0, n_classes, (2, 3000))
-    found = count_transitions(true, given, n_classes)
-    assert sp.issparse(found)
-    expected = np.zeros((n_classes, n_classes))
-    np.add.at(expected, (true, given), 1)
-    empty = np.flatnonzero(expected.sum(axis=1) == 0)
-    expected[empty, empty] = 1
-    np.testing.assert_allclose(found.toarray(), expected / expected.sum(axis=1, keepdims=True))
+from twohot.judge.verdict import count_transitions
 
 
 def test_the_memory_of_a_corruption_grows_with_rows_and_not_with_pairs():

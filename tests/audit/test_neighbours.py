@@ -1,4 +1,4 @@
-"""Neighbours of all rows, and of each class, against plain searches."""
+"""Nearest rows of all classes, and of the given and suggested class, equal plain searches."""
 
 from dataclasses import replace
 
@@ -25,11 +25,6 @@ def cosines(X):
     return prepared(X) @ prepared(X).T
 
 
-def plain_nearest(X, codes, row, k, n_nearest):
-    others = [j for j in range(len(X)) if codes[j] == k and j != row]
-    return sorted(others, key=lambda j: -cosines(X)[row, j])[:n_nearest]
-
-
 @pytest.fixture(scope="module")
 def audited():
     true = np.arange(120) % 3
@@ -52,12 +47,11 @@ def test_evidence_leaves_out_flagged_rows(audited) -> None:
     assert evidence.rows.tolist() == issues.rows.tolist()
     assert issues.n_issues >= 15
     codes = np.where(issues.is_label_issue, NO_LABEL, issues.given)
-    for place, row in enumerate(evidence.rows):
-        suggested, given = issues.predicted[row], issues.given[row]
-        expected = plain_nearest(X, codes, row, suggested, 3)
-        assert evidence.suggested.rows[place].tolist() == expected
-        assert evidence.given.rows[place].tolist() == plain_nearest(X, codes, row, given, 3)
-    # A wrong label is farther from its own class than from the one that it should be.
+    for found, classes in ((evidence.suggested, issues.predicted), (evidence.given, issues.given)):
+        for place, row in enumerate(evidence.rows):
+            alike = np.where(codes == classes[row], cosines(X)[row], -2)
+            assert found.rows[place].tolist() == np.argsort(-alike)[:3].tolist()
+    # A row with a wrong label is nearer to the suggested class than to the given class.
     assert np.mean(evidence.suggested.alike[:, 0] > evidence.given.alike[:, 0]) > 0.9
 
 
@@ -66,7 +60,7 @@ def test_evidence_covers_the_most_suspicious_rows(audited) -> None:
     assert label_evidence(rows, issues, n_rows=4).rows.tolist() == issues.rows[:4].tolist()
     none = replace(issues, is_label_issue=np.zeros(120, dtype=bool))
     assert label_evidence(rows, none).suggested.rows.shape == (0, 3)
-    # If two rows of each class are not flagged, there are too few to compare with.
+    # With two rows of every class that are not flagged, the third nearest row is missing.
     most = replace(issues, is_label_issue=np.arange(120) >= 6, given=np.arange(120) % 3)
     found = label_evidence(rows, most).given
     assert (found.rows == NO_ROW).tolist() == [[False, False, True]] * 114
@@ -82,13 +76,18 @@ def rows():
 
 
 @pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
-def test_neighbours_are_those_of_an_exact_search(rows, store) -> None:
-    found = search_neighbourhood(prepared_once(store(rows)))
-    search = NearestNeighbors(n_neighbors=11).fit(prepared(rows))
-    distances, places = search.kneighbors(prepared(rows))
-    np.testing.assert_array_equal(found.neighbours, places[:, 1:])
+@pytest.mark.parametrize("most_rows", [70, 30])
+def test_neighbours_equal_an_exact_search_of_all_rows_or_of_a_sample(rows, store, most_rows):
+    found, again = (
+        search_neighbourhood(prepared_once(store(rows)), most_rows=most_rows, random_state=1)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(found.rows, again.rows)
+    assert len(np.unique(found.rows)) == most_rows
+    sample = prepared(rows)[found.rows]
+    distances, places = NearestNeighbors(n_neighbors=11).fit(sample).kneighbors(sample)
+    np.testing.assert_array_equal(found.neighbours, found.rows[places[:, 1:]])
     np.testing.assert_allclose(found.distances, distances[:, 1:], rtol=1e-5)
-    np.testing.assert_array_equal(found.rows, np.arange(70))
 
 
 def test_copies_are_at_distance_zero_and_the_earlier_comes_first(rows) -> None:
@@ -96,18 +95,6 @@ def test_copies_are_at_distance_zero_and_the_earlier_comes_first(rows) -> None:
     found = search_neighbourhood(prepared_once(rows))
     assert found.neighbours[[9, 20, 40], :2].tolist() == [[20, 40], [9, 40], [9, 20]]
     np.testing.assert_array_equal(found.distances[[9, 20, 40], :2], 0)
-
-
-def test_searches_a_sample_of_many_rows(rows) -> None:
-    found, again = (
-        search_neighbourhood(prepared_once(rows), most_rows=30, random_state=1) for _ in range(2)
-    )
-    assert len(np.unique(found.rows)) == 30
-    assert set(found.neighbours.ravel().tolist()) <= set(found.rows.tolist())
-    np.testing.assert_array_equal(found.rows, again.rows)
-    for place, row in enumerate(found.rows):
-        gaps = np.linalg.norm(prepared(rows)[found.rows] - prepared(rows)[row], axis=1)
-        np.testing.assert_allclose(found.distances[place], np.sort(gaps)[1:11], rtol=1e-5)
 
 
 def test_searches_fewer_rows_of_wide_features(rows) -> None:

@@ -1,10 +1,9 @@
-"""Nothing is done twice: what an audit checks, codes, prepares and fits is counted call by call."""
+"""Nothing is computed twice: calls of functions that check, code, prepare and fit are counted."""
 
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,13 @@ NAMES = np.array([*"abcdefghij"], dtype=object)[DATA.given_labels]
 
 
 class Calls(Counter[str]):
-    """How often each function of the package was called, and with what a few of them were."""
+    """Number of calls by function of the package, and the arguments of two functions."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.modules: set[str] = set()  # that were entered
-        self.weighed: list[Any] = []  # members and noise that weights were fitted for
-        self.asked: set[Any] = set()  # members of the library and folds that they were fitted on
+        self.modules: set[str] = set()  # modules of the functions that were called
+        self.weighed: list[Any] = []  # members and noise of each call of `weigh`
+        self.fitted: set[Any] = set()  # recipe and fold of each call of `Library._fit`
 
     def record(self, frame: Any, event: str, _: Any) -> None:
         code = frame.f_code
@@ -38,32 +37,25 @@ class Calls(Counter[str]):
             return
         self[code.co_qualname] += 1
         self.modules.add(code.co_filename)
+        values = frame.f_locals
         if code.co_qualname == "weigh":
-            known = frame.f_locals
-            members = tuple(float(np.square(each).sum()) for each in known["members"])
-            self.weighed.append((members, known["noise"].tobytes()))
+            members = tuple(float(np.square(each).sum()) for each in values["members"])
+            self.weighed.append((members, values["noise"].tobytes()))
         if code.co_qualname == "Library._fit":
-            self.asked.add((frame.f_locals["recipe"], frame.f_locals["fold"]))
+            self.fitted.add((values["recipe"], values["fold"]))
         if code.co_qualname == "fit_round":
-            self[f"fit_round to {type(frame.f_locals['given']).__name__}"] += 1
+            self[f"fit_round to {type(values['given']).__name__}"] += 1
 
 
-@contextmanager
-def counted() -> Iterator[Calls]:
+def calls_of(run: Callable[[], Any]) -> tuple[Calls, Any]:
     calls = Calls()
     threading.setprofile(calls.record)
     sys.setprofile(calls.record)
     try:
-        yield calls
+        return calls, run()
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-
-
-def calls_of(run: Callable[[], Any]) -> tuple[Calls, Any]:
-    with counted() as calls:
-        found = run()
-    return calls, found
 
 
 @pytest.mark.parametrize("unlabelled", [0, 40])
@@ -73,17 +65,16 @@ def test_an_audit_does_nothing_twice(unlabelled):
     calls, issues = calls_of(lambda: find_label_issues(DATA.X, labels, n_jobs=1))
     once = ("check_features", "code_labels", "draw_sample", "distance_from_mean", "audited_ids")
     assert {name: calls[name] for name in once} == dict.fromkeys(once, 1)
-    # All rows are prepared once, their distances from the mean need it, and two ways of preparing
-    # a few rows are compared.
+    # All rows are prepared once. A sample is prepared in two ways, which are compared.
     assert calls["prepare"] == 1 + 2
-    assert calls["fit_preparation"] == calls["prepare"] + 1
-    # Labels are checked where they are coded, and not again.
+    assert calls["fit_preparation"] == calls["prepare"] + 1  # for distances from the mean
+    # Labels are checked only where they are coded.
     assert calls["Labels.__post_init__"] == 1
-    # Neighbours are searched once for copies, and once for votes, which all rounds take.
+    # Neighbours are searched once for copies, and once for the votes of all rounds.
     assert calls["nearest_rows"] == 2
-    assert calls["as_text"] <= 10 * len(set(NAMES))  # of names of classes, and of no row
+    assert calls["as_text"] <= 10 * len(set(NAMES))  # called for classes, not for rows
     assert issues.n_issues > 30
-    assert len(calls.modules) <= 50  # stops of a reader who follows it
+    assert len(calls.modules) <= 50  # so that a reader can follow an audit
 
 
 def test_each_model_is_fitted_once():
@@ -92,8 +83,8 @@ def test_each_model_is_fitted_once():
     choice = issues.probe.choice_
     n_tried = sum(entry.ridge is not None for entry in choice.tried)
     assert calls["Library.attempt"] == n_tried
-    assert len(calls.asked) == n_tried * choice.n_folds  # all rows are compared on
-    assert calls["fit_round to LabelTargets"] == len(calls.asked)
+    assert len(calls.fitted) == n_tried * choice.n_folds
+    assert calls["fit_round to LabelTargets"] == len(calls.fitted)
     # Robust members on plain and on half-whitened rows, in each round and fold.
     n_soft = 2 * choice.n_rounds * choice.n_folds
     assert calls["fit_round to StoredTargets"] == n_soft + calls["make_round"]

@@ -1,4 +1,4 @@
-"""A report from Python in one line, and back to labels."""
+"""`LabelIssues.report` writes a page, and `LabelIssues.apply` applies its decisions."""
 
 import html
 import json
@@ -40,18 +40,12 @@ def test_a_report_shows_images_by_their_paths(tmp_path, monkeypatch):
     assert '"nearSuggested":' not in page
 
 
-def test_report_needs_only_a_path(tmp_path):
-    rows = ISSUES.report(tmp_path / "report.html")
-    assert rows.items is None
-    assert repr(rows) == f"<ReviewRows: 300 rows of 10 classes, {ISSUES.n_issues} flagged>"
-
-
 def test_groups_and_labels_are_listed_by_their_wrong_labels(tmp_path):
-    # All rows of one annotator but one are flagged, and few of the others.
+    # All rows of one annotator except one are flagged, and no others.
     flagged = ISSUES.is_label_issue
     names = np.where(flagged, "<b>Ann", [f"B{row % 3}" for row in range(300)]).astype(object)
     names[np.flatnonzero(~flagged)[0]] = "<b>Ann"
-    names[ISSUES.rows[0]] = "one row"  # surely wrong, and first by its share alone
+    names[ISSUES.rows[0]] = "one row"  # it has the largest share of wrong labels, by chance
     ISSUES.report(tmp_path / "report.html", groups=names)
     assert "&lt;b&gt;Ann" in (tmp_path / "report.html").read_text()
     shares = {each.name: each for each in group_shares(ISSUES, names)}
@@ -67,7 +61,7 @@ def test_groups_and_labels_are_listed_by_their_wrong_labels(tmp_path):
 
 
 def decisions_file(path, issues, *decisions):
-    """Write what a page exports of rows, by their positions: (row, decision, label)."""
+    """Write the file that a page exports; a decision is (position of the row, decision, label)."""
     named = issues.to_pandas()
     lines = [
         ("r1", issues.ids[row], *named.iloc[row][["given_label", "predicted_label"]], made, label)
@@ -106,6 +100,8 @@ def test_rejects_decisions_on_other_labels(tmp_path):
 
 def test_page_shows_how_to_apply_its_decisions(tmp_path):
     rows = ISSUES.report(tmp_path / "report.html")
+    assert rows.items is None
+    assert repr(rows) == f"<ReviewRows: 300 rows of 10 classes, {ISSUES.n_issues} flagged>"
     page = (tmp_path / "report.html").read_text()
     step = f'labels = issues.apply("decisions-{rows.report_id()}.csv")'
     assert json.dumps(step)[1:-1] in page
@@ -128,13 +124,13 @@ def issues_with_index(index: pd.Index):
 def test_rejects_columns_with_another_index(tmp_path, name, column):
     path, in_order = tmp_path / "report.html", FRAME.sort_index()
     advised = rf"pass {name}.loc\[issues.to_pandas\(\).index\], or {name}.to_numpy\(\) if"
-    for own, other in [(FRAME, in_order), (in_order, FRAME)]:
-        issues = issues_with_index(own.index)
+    for audited, other in [(FRAME, in_order), (in_order, FRAME)]:
+        issues = issues_with_index(audited.index)
         with pytest.raises(ValueError, match=f"{name} has another index than issues.*{advised}"):
             issues.report(path, **{name: other[column]})
         assert not path.exists()
     issues_with_index(FRAME.index).report(path, **{name: FRAME[column]})
-    # An index that nobody chose says nothing beside other names, and an array has none.
+    # A default index, and an array, are matched by position.
     renamed = issues_with_index(FRAME.index + 7)
     renamed.report(path, **{name: in_order[column]})
     renamed.report(path, **{name: FRAME[column].to_numpy()})
@@ -164,7 +160,7 @@ def test_rejects_a_path_that_cannot_be_written(tmp_path):
         ISSUES.report(tmp_path)
     with pytest.raises(ValueError, match=r"path=.*out/' is a folder: pass a file, such as"):
         ISSUES.report(f"{tmp_path}/out/")
-    if Path("/proc").is_dir():  # no file can be made there; the rows are not looked at
+    if Path("/proc").is_dir():  # no file can be created there; this is checked before X
         with pytest.raises(ValueError, match=r"path=/proc/r.html cannot be written"):
             ISSUES.report("/proc/r.html", X=np.eye(4))
     assert [*tmp_path.iterdir()] == []

@@ -1,4 +1,4 @@
-"""What was found about labels becomes a review in the table's own order of classes."""
+"""Rows and summary of a review, with the classes in the order of the table."""
 
 from dataclasses import replace
 
@@ -13,13 +13,13 @@ from twohot.review.decisions import Decision, apply_decisions
 from twohot.tables import FeatureTable
 from twohot.tables.row_ids import RowIds
 
-# Neither sorted as strings nor as numbers; no row is of the last.
+# Sorted neither as text nor as numbers; the last class has no row.
 CLASSES = ("30", "2", "10", "none")
 
 
 @pytest.fixture(scope="module")
 def audited():
-    """A table with every seventh label wrong, and what was found in it."""
+    """A table with every seventh label wrong, its audit, and the true labels."""
     true = np.arange(150) % 3
     noise = np.random.default_rng(0).normal(0, 0.15, (150, 6))
     given = np.where(np.arange(150) % 7 == 0, (true + 1) % 3, true)
@@ -27,7 +27,13 @@ def audited():
     return table, find_label_issues(table.features, table.coded), true
 
 
-def test_rows_are_in_the_codes_and_numbers_of_the_table(audited) -> None:
+@pytest.fixture(scope="module")
+def summary(audited):
+    table, issues, _ = audited
+    return review_summary(table.features, issues, title="Blobs", details={"source": "here"})
+
+
+def test_rows_have_the_codes_and_ids_of_the_table(audited) -> None:
     table, issues, true = audited
     rows = review_rows(replace(table, ids=RowIds(np.arange(150)[::-1] * 2)), issues)
     assert rows.classes == CLASSES
@@ -39,16 +45,15 @@ def test_rows_are_in_the_codes_and_numbers_of_the_table(audited) -> None:
     assert list(review_rows(table, issues).ids) == [str(row) for row in range(150)]
 
 
-def test_corruption_and_correlation_of_the_table(audited) -> None:
-    table, issues, true = audited
-    summary = review_summary(table.features, issues, title="Blobs", details={"source": "here"})
+def test_corruption_and_correlation_of_the_table(audited, summary) -> None:
+    table, _, true = audited
     expected = np.eye(4)
     for k in range(3):
         expected[k] = np.bincount(table.labels[true == k], minlength=4) / np.sum(true == k)
     np.testing.assert_allclose(summary.corruption, expected)
     assert summary.title == "Blobs"
     assert summary.details["source"] == "here"
-    # A class without rows correlates with nothing; the others are shown.
+    # A class without rows has no correlation.
     assert np.isnan(summary.correlation[3]).all()
     assert np.isnan(summary.correlation[:, 3]).all()
     assert np.isfinite(summary.correlation[:3, :3]).all()
@@ -56,9 +61,8 @@ def test_corruption_and_correlation_of_the_table(audited) -> None:
     assert summary.class_order[3] == 3
 
 
-def test_the_correlation_is_by_corrected_labels(audited) -> None:
-    table, issues, true = audited
-    summary = review_summary(table.features, issues, title="", details={})
+def test_the_correlation_is_by_corrected_labels(audited, summary) -> None:
+    table, _, true = audited
     rows = table.features - table.features.mean(axis=0)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     for first, second in ((0, 1), (1, 2)):
@@ -67,12 +71,11 @@ def test_the_correlation_is_by_corrected_labels(audited) -> None:
     assert sorted(summary.class_order.tolist()) == [0, 1, 2, 3]
 
 
-def test_summary_shows_the_choice(audited) -> None:
-    table, issues, _ = audited
-    summary = review_summary(table.features, issues, title="", details={})
+def test_summary_shows_the_choice(audited, summary) -> None:
+    issues = audited[1]
     assert isinstance(issues.probe, AutoProbe)
     choice = issues.probe.choice_
-    # All members together judge the labels, and not one of them.
+    # The label model is chosen, not one of its members.
     (model,) = (method for method in summary.methods if method.chosen)
     assert (model.name, model.agreement) == ("label model", choice.agreement)
     assert {method.method for method in summary.methods} - {"label model"} == {
@@ -80,7 +83,7 @@ def test_summary_shows_the_choice(audited) -> None:
     }
     n_points = sum(len(curve.points) for curve in summary.choice.curves)
     assert n_points == sum(entry.ridge is not None for entry in choice.tried)
-    # The page's headline is the answer; how well labels are predicted is a detail.
+    # The accuracy of the label model is a detail, not a message.
     assert summary.messages == issues.messages
     said = f"predicts {choice.agreement:.1%} ± {choice.agreement_error:.1%} of 150"
     assert summary.details["label model"].startswith(said)
@@ -91,7 +94,7 @@ def test_classes_of_a_probe_follow_those_of_the_table(audited, known) -> None:
     table, _, true = audited
     names = code_labels(np.array(known)[np.array([3, 1, 0])[true]])
     probe = LinearProbe().fit(table.features, names)
-    probe.classes_ = np.array(known)  # it knows a class that it saw no row of
+    probe.classes_ = np.array(known)  # with a class that has no row
     probe.predict_proba = lambda rows: np.full((len(rows), 4), 0.25)
     issues = find_label_issues(table.features, table.coded, probe=probe)
     assert issues.classes.tolist() == [*CLASSES, "7"]
@@ -104,7 +107,7 @@ def test_classes_of_a_probe_follow_those_of_the_table(audited, known) -> None:
 def test_classes_without_a_row_are_offered(audited) -> None:
     table, _, true = audited
     rows = np.flatnonzero(true != 1)
-    # A split that has no row of the second class, nor of the last.
+    # A part of the table without rows of the second class and of the last.
     part = table.take(rows[table.labels[rows] != 1])
     issues = find_label_issues(part.features, part.coded)
     assert len(issues.probe.classes_) == 2
@@ -124,6 +127,6 @@ def test_choice_curve_has_all_candidates() -> None:
     drawn = {curve.name: (curve.method, curve.whiten) for curve in tried.curves}
     assert drawn == {name: (entry.method, entry.whiten) for name, entry in kinds.items()}
     without = {entry.method for entry in choice.tried if entry.ridge is None}
-    # What judges the labels is a level line as well.
+    # The label model is a level line too.
     assert {level.method for level in tried.levels} == without | {"label model"}
     assert [level.method for level in tried.levels if level.chosen] == ["label model"]

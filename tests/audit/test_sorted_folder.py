@@ -1,4 +1,4 @@
-"""Images come to lie in the folders of their corrected classes, and the others stay."""
+"""Images are sorted into folders of their corrected classes; the source stays unchanged."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,6 @@ def audited(names=NAMES, given=GIVEN, **changes):
     return audit_rows(len(names), **fields | {"is_label_issue": given != NO_LABEL} | changes)
 
 
-KEPT = applied_labels(audited(), GIVEN)
-
-
 @pytest.fixture
 def photos(tmp_path):
     for name in NAMES:
@@ -30,34 +27,36 @@ def photos(tmp_path):
     return tmp_path / "photos"
 
 
+@pytest.fixture
+def sort(photos, tmp_path):
+    def write(labels=GIVEN, rows=None, target=tmp_path / "clean", **applied):
+        rows = audited() if rows is None else rows
+        return write_sorted_folder(photos, target, rows, applied_labels(rows, labels, **applied))
+
+    return write
+
+
 def content(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_text()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
 
 
-def test_images_are_sorted_by_their_corrected_class(photos, tmp_path):
-    target = tmp_path / "clean"
-    applied = applied_labels(audited(), [1, 1, 1, 0])
-    done = write_sorted_folder(photos, target, audited(), applied)
+def test_images_are_sorted_by_their_corrected_class(sort, photos, tmp_path):
+    done = sort([1, 1, 1, 0])
     assert (done.n_images, done.n_copied) == (4, 0)
-    assert content(target) == {
+    assert content(tmp_path / "clean") == {
         "dog/1 (cat).png": "cat/1.png",
         "dog/deep/2.png": "cat/deep/2.png",
         "dog/1.png": "dog/1.png",
         "cat/3.png": "dog/3.png",
     }
-    assert (target / "cat/3.png").samefile(photos / "dog/3.png")
+    assert (tmp_path / "clean" / "cat/3.png").samefile(photos / "dog/3.png")
     assert content(photos) == {name: name for name in NAMES}
 
 
-def test_folders_whose_spellings_were_merged_become_one(photos, tmp_path):
+def test_folders_whose_spellings_were_merged_become_one(sort, tmp_path):
     # The folder dog is read as a spelling of cat.
-    rows = audited(given=np.zeros(4, dtype=int), spellings={"dog": "cat"})
-    applied = applied_labels(rows, [0, 0, 0, 1])
-    write_sorted_folder(photos, tmp_path / "clean", rows, applied)
+    sort([0, 0, 0, 1], audited(given=np.zeros(4, dtype=int), spellings={"dog": "cat"}))
     assert content(tmp_path / "clean") == {
         "cat/1.png": "cat/1.png",
         "cat/deep/2.png": "cat/deep/2.png",
@@ -66,28 +65,25 @@ def test_folders_whose_spellings_were_merged_become_one(photos, tmp_path):
     }
 
 
-def test_copies_images_that_cannot_be_linked(photos, tmp_path, monkeypatch):
+def test_copies_images_that_cannot_be_linked(sort, tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("another disk")
 
     monkeypatch.setattr(sorted_folder.os, "link", refuse)
-    assert write_sorted_folder(photos, tmp_path / "clean", audited(), KEPT).n_copied == 4
+    assert sort().n_copied == 4
     assert sorted(content(tmp_path / "clean").values()) == sorted(NAMES)
 
 
-def test_leaves_out_images_without_a_label(photos, tmp_path):
+def test_leaves_out_images_without_a_label(sort, photos, tmp_path):
     (photos / "dog" / "broken.png").write_text("no image")
     (photos / ".DS_Store").write_text("of the system")
     labels = np.array([0, NO_LABEL, 1, 1])
-    rows = audited(given=labels)
-    done = write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, labels))
-    assert done.left_out == ("cat/deep/2.png", "dog/broken.png")
+    assert sort(labels, audited(given=labels)).left_out == ("cat/deep/2.png", "dog/broken.png")
     assert set(content(tmp_path / "clean")) == {"cat/1.png", "dog/1.png", "dog/3.png"}
 
 
-def test_a_new_class_gets_a_folder_and_an_excluded_image_none(photos, tmp_path):
-    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=("yak",), excluded=[3])
-    done = write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
+def test_a_new_class_gets_a_folder_and_an_excluded_image_none(sort, tmp_path):
+    done = sort([4, 0, 1, 1], new_classes=("yak",), excluded=[3])
     assert content(tmp_path / "clean") == {
         "yak/1.png": "cat/1.png",
         "cat/deep/2.png": "cat/deep/2.png",
@@ -96,21 +92,11 @@ def test_a_new_class_gets_a_folder_and_an_excluded_image_none(photos, tmp_path):
     assert done.left_out == ("dog/3.png",)
 
 
-@pytest.mark.parametrize("names", [("Cat", "cat"), ("caf\u00e9", "cafe\u0301")])
-def test_rejects_classes_that_differ_only_in_case(photos, tmp_path, names):
-    applied = applied_labels(audited(), [4, 5, 1, 1], new_classes=names)
-    with pytest.raises(ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ only in"):
-        write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
-    assert not (tmp_path / "clean").exists()
-
-
-def test_renames_images_that_differ_only_in_case(photos, tmp_path):
+def test_renames_images_that_differ_only_in_case(sort, photos, tmp_path):
     (photos / "dog" / "1.png").rename(photos / "dog" / "1.PNG")
-    rows = audited([*NAMES[:2], "dog/1.PNG", NAMES[3]])
-    write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, [0, 0, 0, 1]))
-    assert set(content(tmp_path / "clean")) == {
-        "cat/1.png", "cat/deep/2.png", "cat/1 (dog).PNG", "dog/3.png"
-    }  # fmt: skip
+    sort([0, 0, 0, 1], audited([*NAMES[:2], "dog/1.PNG", NAMES[3]]))
+    names = {"cat/1.png", "cat/deep/2.png", "cat/1 (dog).PNG", "dog/3.png"}
+    assert set(content(tmp_path / "clean")) == names
 
 
 def test_never_writes_through_a_link(photos):
@@ -122,17 +108,18 @@ def test_never_writes_through_a_link(photos):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("names", "message"),
     [
-        ("a/../b", r"class 'a/../b' cannot be the name of a folder"),
-        ("é" * 128, f"class '{'é' * 128}' cannot be the name of a folder"),
-        (".fox", r"class '.fox' begins with a dot, and such folders are not read"),
+        (["a/../b"], r"class 'a/../b' cannot be the name of a folder"),
+        (["é" * 128], f"class '{'é' * 128}' cannot be the name of a folder"),
+        ([".fox"], r"class '.fox' begins with a dot, and such folders are not read"),
+        (["Cat", "cat"], "classes 'Cat' and 'cat' differ only in"),
+        (["caf\u00e9", "cafe\u0301"], "classes 'caf\u00e9' and 'cafe\u0301' differ only in"),
     ],
 )
-def test_rejects_a_class_that_cannot_name_a_folder(photos, tmp_path, name, message):
-    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=(name,))
+def test_rejects_a_class_that_cannot_name_a_folder(sort, tmp_path, names, message):
     with pytest.raises(ValueError, match=message):
-        write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
+        sort([4, 3 + len(names), 1, 1], new_classes=tuple(names))
     assert not (tmp_path / "clean").exists()
 
 
@@ -146,34 +133,31 @@ def test_rejects_a_class_that_cannot_name_a_folder(photos, tmp_path, name, messa
         (audited(classes=("../up", "dog", "fox", "owl")), "class '../up' cannot be the name of"),
     ],
 )
-def test_rejects_another_folder(photos, tmp_path, rows, message):
+def test_rejects_another_folder(sort, tmp_path, rows, message):
     (tmp_path / "x.png").write_text("mine")
     with pytest.raises(ValueError, match=message):
-        write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, GIVEN))
+        sort(rows=rows)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["photos", "x.png"]
 
 
-def test_rejects_an_existing_folder(photos, tmp_path):
+def test_rejects_an_existing_folder(sort, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "mine.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"clean exists and is not empty: choose another"):
-        write_sorted_folder(photos, tmp_path / "clean", audited(), KEPT)
+        sort()
     assert content(tmp_path / "clean") == {"mine.txt": "mine"}
 
 
-def test_rejects_a_result_inside_its_source(photos, tmp_path):
+def test_rejects_a_result_inside_its_source(sort, photos, tmp_path):
     (tmp_path / "link").symlink_to(photos)
     before = content(photos)
     for target in (photos / "inside", photos / "cat" / "new", tmp_path / "link" / "inside"):
         with pytest.raises(ValueError, match=r"output=.* is inside .*photos, the folder that is"):
-            write_sorted_folder(photos, target, audited(), KEPT)
+            sort(target=target)
     assert content(photos) == before
 
 
-def test_names_classes_that_windows_cannot_hold(photos, tmp_path):
-    classes = ("cat", "dog", "con", "Aux.txt")
-    rows = audited(classes=classes)
-    made = write_sorted_folder(photos, tmp_path / "a", rows, applied_labels(rows, [0, 2, 3, 1]))
-    assert made.unusual == ("con", "Aux.txt")
-    made = write_sorted_folder(photos, tmp_path / "b", rows, applied_labels(rows, GIVEN))
-    assert made.unusual == ()
+def test_names_classes_that_windows_cannot_hold(sort, tmp_path):
+    rows = audited(classes=("cat", "dog", "con", "Aux.txt"))
+    assert sort([0, 2, 3, 1], rows, tmp_path / "a").unusual == ("con", "Aux.txt")
+    assert sort(GIVEN, rows, tmp_path / "b").unusual == ()

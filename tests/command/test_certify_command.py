@@ -115,7 +115,7 @@ def test_certify_rejects(audited, audit, checked, arguments, message):  # noqa: 
 def test_rejects_a_second_draw_and_a_check_of_another_audit(audited, audit, checked, tmp_path):
     folder = audited[0]
     draw = ("audit", folder / "table.csv", "-o", audit, "--quiet", "--draw-check", 0.1, "--force")
-    said = "a second draw voids both: fill in that check, or choose another folder"
+    said = "a second draw voids both draws: fill in that check, or choose another folder"
     before = everything(audit)
     assert said in refused(*draw)
     assert everything(audit) == before

@@ -1,4 +1,6 @@
-"""Files of a check (a person's verdicts on drawn rows) and its certificate, next to the audit.
+"""Files of a check in the folder of an audit, and the certificate that follows from the check.
+
+In a check, a person gives verdicts on randomly drawn rows: right, wrong or unsure.
 
     check.csv         id, item, given_label, verdict: a person fills in the last column
     check_1.csv       check.csv of the first attempt, if the check was extended; then check_2.csv
@@ -7,13 +9,13 @@
     certified.csv     the list: id, item, given_label, suggested_label
     certified.html    the guarantee, the list, and the bound at every threshold
     certificate.json  check.json, the verdicts and the result; `verify_certificate` recomputes it
-    review.html       a review with a stopping rule, which saves its own certificate.json
+    review.html       a review with a stopping rule; it saves a certificate.json too
 
-The certificate of a review has the seed, the bound, and for each decision its row, kind and
-verdict. The page and Python write the same JSON text: ASCII, with sorted names and a sha256.
+The certificate of a review has the seed, the bound, and the row, kind and verdict of every
+decision. The page and Python write the same JSON text: ASCII, with sorted names and a sha256.
 
-check.json has all inputs that theorem 1 requires to be fixed before the check. A later change of
-scores, labels, seed or rate raises an error.
+check.json has all inputs that theorem 1 requires to be fixed before the check. If scores, labels,
+seed or rate change later, an error is raised.
 """
 
 import hashlib
@@ -56,36 +58,29 @@ from twohot.base import (
     write_json,
 )
 from twohot.review import ReviewRows, write_verdict_page
-from twohot.tables import (
-    RowIds,
-    csv_columns,
-    frame_columns,
-    guarded,
-    unguarded,
-    write_csv,
-)
+from twohot.tables import RowIds, csv_columns, frame_columns, guarded, unguarded, write_csv
 
 CHECK_FILES = ("check.csv", "check.json", "check.html")
 CERTIFICATE_FILES = ("certified.csv", "certificate.json", "certified.html")
 REVIEW_FILE = "review.html"
 FORMAT_VERSION = 1
-# A page stores verdicts under a key with this many digits of the audit's digest.
+# The browser stores verdicts under a key with this many digits of the audit's digest.
 KEY_DIGITS = 16
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
 UNSURE = "unsure"
-# Verdicts in check.csv; "unsure" counts as right in a list.
+# The three verdicts of a check, and how a list counts them.
 WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, UNSURE: Given.RIGHT}
 
 
 @dataclass(frozen=True, eq=False)
 class FolderCheck:
-    """The rows drawn for a check in the folder of an audit, and the false discovery rate."""
+    """A check in the folder of an audit: the drawn rows and the false discovery rate."""
 
-    rows: ReviewRows
+    rows: ReviewRows  # all rows of the audit
     draw: CheckDraw
-    fdr: float  # fixed with the draw
-    n_checked: tuple[int, ...]  # rows of each attempt; earlier attempts gave an empty list
+    fdr: float  # false discovery rate of the first attempt, fixed with the draw
+    n_checked: tuple[int, ...]  # drawn rows by attempt; all attempts but the last gave no list
 
     @property
     def attempt(self) -> int:
@@ -98,9 +93,10 @@ class FolderCheck:
         return attempt_level(self.fdr, self.attempt)
 
     def replaces(self, path: Path) -> bool:
-        """Return whether the certificate at `path` is that of the previous, empty attempt.
+        """Return whether the new certificate may replace the file at `path`.
 
-        Such a file may be replaced. A file that cannot be read may not: the result is False.
+        It may if that file is the certificate of the previous attempt, which gave an empty list. It
+        may not if the file cannot be read.
         """
         try:
             fields = read_signed(path)
@@ -117,15 +113,16 @@ def plan_check(
 ) -> CheckDraw:
     """Draw the rows that a person checks for a guaranteed list; see `LabelIssues.draw_check`.
 
-    `doubt` (n_rows,) are the scores of `listable_doubt`. The list has about `n_flagged` rows.
+    `doubt` (n_rows,) are the scores of `listable_doubt`. The list should have `n_flagged` rows.
     """
     if not n_flagged:
         problem = "is the rate of a list, but this audit flags no label"
         raise ArgumentError({"fdr": fdr}, problem, "leave it out: there is nothing to list.")
     if n_checked is None:
         n_listable = int(np.count_nonzero(~np.isnan(doubt)))
-        share = min(POOL_PER_FLAGGED, Fraction(n_listable, n_flagged))  # exact: no rounding
-        n_checked = rows_needed(share.numerator, fdr, share.denominator).advised
+        # The size of the pool per listed row, as an exact fraction.
+        ratio = min(POOL_PER_FLAGGED, Fraction(n_listable, n_flagged))
+        n_checked = rows_needed(ratio.numerator, fdr, ratio.denominator)
     check_count("n_checked", n_checked, 1)
     flagged = f"and only {counted(n_flagged, 'label')} are flagged"
     if n_checked >= n_flagged:
@@ -135,16 +132,15 @@ def plan_check(
     draw = draw_check(doubt, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
-        problem = f"certifies no list of fewer than {counted(smallest, 'label')}, {flagged}"
+        problem = f"cannot certify a list of fewer than {counted(smallest, 'label')}, {flagged}"
         advice = "pass a larger number or rate, or review all flagged labels."
         raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
     return draw
 
 
-def _plan_of(rows: ReviewRows, fdr: float, *, n_checked: int | None, seed: int) -> CheckDraw:
+def _plan_of(rows: ReviewRows, fdr: float, **asked: Any) -> CheckDraw:
     doubt = listable_doubt(rows.label_quality, rows.given_labels, rows.suggested_labels)
-    n_flagged = int(rows.is_label_issue.sum())
-    return plan_check(doubt, n_flagged, fdr, n_checked=n_checked, seed=seed)
+    return plan_check(doubt, int(rows.is_label_issue.sum()), fdr, **asked)
 
 
 def verdicts_of_draw(
@@ -153,14 +149,14 @@ def verdicts_of_draw(
     """Return "right", "wrong" or "unsure" for each of the drawn rows; see `LabelIssues.certify`.
 
     `checked` has verdicts on exactly these rows. Case and blanks around the three words are
-    ignored. A word that is also a class name means the class in a mapping or series, but the
-    verdict in a file or frame. Ids may start with an apostrophe added for spreadsheets.
+    ignored. If a class has one of the three words as its name, the word means the class in a
+    mapping or series, but the verdict in a file or frame.
     """
     words = WORDS
     if is_keyed(checked):
         known = set(map(_plain_word, classes.tolist()))
         words = {word: meant for word, meant in WORDS.items() if word not in known}
-    drawn = [ids[row] for row in draw.rows]
+    drawn = ids[draw.rows]
     pairs = [
         (as_text(row), verdict)
         for row, verdict in _pairs(checked, drawn)
@@ -168,18 +164,16 @@ def verdicts_of_draw(
     ]
     said = [(row, words.get(_plain_word(verdict), verdict)) for row, verdict in pairs]
     found = check_checked(said, given, classes, ids=ids)
-    others = [ids[row] for row in found.rows[~np.isin(found.rows, draw.rows)]]
-    if others:
+    if others := ids[np.setdiff1d(found.rows, draw.rows)]:
         problem = f"has {counted(len(others), 'row')} outside the draw ({first_few(others)})"
         advice = "pass verdicts on all drawn rows, and no others."
         raise ArgumentError("checked", problem, advice)
-    missing = [ids[row] for row in draw.rows[~np.isin(draw.rows, found.rows)]]
-    if missing:
+    if missing := ids[draw.rows[~np.isin(draw.rows, found.rows)]]:
         n_missing = f"{len(missing)} of the {counted(len(draw.rows), 'row')} that were drawn"
         problem = f"has no verdict on {n_missing} ({first_few(missing)})"
         advice = 'check them, or pass "unsure", which counts as right.'
         raise ArgumentError("checked", problem, advice)
-    wrong = found.wrong[np.searchsorted(found.rows, draw.rows)]
+    wrong = np.isin(draw.rows, found.rows[found.wrong])
     unsure = {row for row, verdict in pairs if UNSURE in words and _plain_word(verdict) == UNSURE}
     is_unsure = [row in unsure for row in drawn]
     return np.where(is_unsure, UNSURE, np.where(wrong, "wrong", "right"))
@@ -192,8 +186,8 @@ def _plain_word(verdict: Any) -> str:
 def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
     """Return pairs (row, verdict) from a mapping or series, a file of verdicts, or decisions.
 
-    In a file, ids may start with an apostrophe added for spreadsheets. It is removed if this
-    matches more of the drawn rows.
+    In a file, ids may start with an apostrophe that protects them in spreadsheets. It is removed if
+    the ids then match more of the drawn rows.
     """
     if is_keyed(checked):
         return list(checked.items())
@@ -212,25 +206,25 @@ def _pairs(checked: Any, drawn: list[str]) -> list[tuple[Any, Any]]:
 
 def doubts_digest(rows: ReviewRows) -> str:
     """Return a digest of the ids, classes, scores, labels, suggestions and flags of an audit."""
-    known = hashlib.sha256(repr((rows.id_texts(), rows.classes)).encode())
-    known.update(rows.label_quality.astype("<f8").tobytes())
-    known.update(rows.given_labels.astype("<i8").tobytes())
-    known.update(rows.suggested_labels.astype("<i8").tobytes())
-    known.update(rows.is_label_issue.tobytes())
-    return known.hexdigest()
+    digest = hashlib.sha256(repr((rows.id_texts(), rows.classes)).encode())
+    digest.update(rows.label_quality.astype("<f8").tobytes())
+    digest.update(rows.given_labels.astype("<i8").tobytes())
+    digest.update(rows.suggested_labels.astype("<i8").tobytes())
+    digest.update(rows.is_label_issue.tobytes())
+    return digest.hexdigest()
 
 
 def labels_of_rows(rows: ReviewRows) -> dict[str, Any]:
-    """Return fields that identify the labels: digest, classes and spellings of the classes."""
+    """Return fields that identify the labels: their digest, the classes and merged spellings."""
     merged = [list(pair) for pair in rows.spellings.items()]
     labels = rows.given_labels_digest()
     return {"labels": labels, "classes": list(rows.classes), "spellings": merged}
 
 
 def check_no_draw(folder: Path) -> None:
-    """Raise if a folder has a draw: after a second draw, neither has a guarantee.
+    """Raise if a folder has a draw: after a second draw, neither draw has a guarantee.
 
-    A check.json without a check.csv is no draw: an interrupted command left it.
+    A check.json without a check.csv is no draw: an interrupted command wrote it.
     """
     if (folder / "check.csv").exists():
         raise _drawn_already(folder)
@@ -238,7 +232,7 @@ def check_no_draw(folder: Path) -> None:
 
 def _drawn_already(folder: Path) -> FileThereError:
     there = " and ".join(name for name in CHECK_FILES[:2] if (folder / name).exists())
-    problem = f"{folder} already holds {there}, and a second draw voids both"
+    problem = f"{folder} already holds {there}, and a second draw voids both draws"
     return FileThereError("", problem, "fill in that check, or choose another folder.")
 
 
@@ -247,7 +241,6 @@ def write_check(
     rows: ReviewRows,
     fdr: float,
     *,
-    n_checked: int | None = None,
     seed: int = 0,
     image_root: Path | None = None,
 ) -> FolderCheck:
@@ -256,7 +249,7 @@ def write_check(
     An existing check.json without a check.csv must have the same draw.
     """
     check_no_draw(folder)
-    draw = _plan_of(rows, fdr, n_checked=n_checked, seed=seed)
+    draw = _plan_of(rows, fdr, seed=seed)
     fields = {
         "fdr": fdr,
         "n_checked": [len(draw.rows)],
@@ -276,10 +269,10 @@ def write_check(
 def extend_check(
     folder: Path, rows: ReviewRows, n_checked: int, *, image_root: Path | None = None
 ) -> FolderCheck:
-    """Draw more rows after a check that gave an empty list; the files keep the verdicts so far.
+    """Draw more rows after a check that gave an empty list; the new files have the verdicts so far.
 
-    The next list has half the false discovery rate. The sheet with the verdicts is renamed, for
-    example to check_1.csv. You can repeat an extension that was interrupted.
+    The next list has half the false discovery rate. The old check.csv becomes check_1.csv, or
+    check_2.csv after a second extension. You can repeat an extension that was interrupted.
     """
     fields = read_signed(folder / CERTIFICATE_FILES[1])
     check = read_check(folder, rows)
@@ -296,20 +289,19 @@ def extend_check(
     if n_checked <= certified[-1]:
         advice = f"pass more than {certified[-1]}, the number of rows so far."
         raise ArgumentError({"extend": n_checked}, "is not a larger draw", advice)
-    check.draw.extended(n_checked)  # raises if the pool has fewer rows
-    known = read_signed(folder / CHECK_FILES[1])
-    known |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
-    return _write_draw(folder, rows, known, image_root)
+    drawn = read_signed(folder / CHECK_FILES[1])
+    drawn |= {"n_checked": [*certified, n_checked], "checked": fields["checked"]}
+    return _write_draw(folder, rows, drawn, image_root)
 
 
 def kept_sheets(folder: Path) -> list[Path]:
-    """Return the sheets of earlier attempts, check_1.csv and so on."""
+    """Return the files check_1.csv, check_2.csv and so on: check.csv of earlier attempts."""
     numbered = (folder / f"check_{number}.csv" for number in itertools.count(1))
     return list(itertools.takewhile(Path.exists, numbered))
 
 
 def _cells(rows: ReviewRows, chosen: IntArray) -> Iterator[tuple[str, str, str]]:
-    """Yield the id, the item and the given label of some rows."""
+    """Yield the id, the item and the given label of the chosen rows."""
     ids = rows.id_texts()
     for row in chosen.tolist():
         yield ids[row], rows.item(row), rows.label_name(int(rows.given_labels[row]))
@@ -319,9 +311,10 @@ def _write_draw(
     folder: Path, rows: ReviewRows, fields: dict[str, Any], image_root: Path | None
 ) -> FolderCheck:
     check, known = check_of(fields, rows), dict(fields["checked"])
+    table, made, page = (folder / name for name in CHECK_FILES)
     # In the order of the data: any order by score would influence the reviewer.
     drawn = np.sort(check.draw.rows)
-    write_signed(folder / CHECK_FILES[1], fields)
+    write_signed(made, fields)
     # These values distinguish the draw from other draws of this audit.
     drawn_by = (fields["seed"], fields["fdr"], *fields["n_checked"])
     task = {
@@ -334,28 +327,21 @@ def _write_draw(
         f"Give each of the {len(drawn)} rows a verdict. “Not sure” counts as right.",
         "Verdicts are stored in this browser. When all are given, save them as check_done.csv.",
     )
-    write_verdict_page(
-        folder / CHECK_FILES[2],
-        rows,
-        drawn,
-        task,
-        title="Check of the labels",
-        sentences=sentences,
-        image_root=image_root,
-    )
-    sheet = folder / CHECK_FILES[0]
-    if sheet.exists():
-        sheet.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
-    # Protect cells from being run as formulas: a person opens the file in a spreadsheet.
+    about: dict[str, Any] = {"title": "Check of the labels", "sentences": sentences}
+    write_verdict_page(page, rows, drawn, task, **about, image_root=image_root)
+    if table.exists():
+        table.rename(folder / f"check_{len(kept_sheets(folder)) + 1}.csv")
+    # A person opens the file in a spreadsheet, so cells are protected from being run as formulas.
     lines = (map(guarded, (*cells, known.get(cells[0], ""))) for cells in _cells(rows, drawn))
-    write_csv(sheet, CHECK_COLUMNS, lines)
+    write_csv(table, CHECK_COLUMNS, lines)
     return check
 
 
 def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
-    """Return the check of a folder; raise if the audit has changed."""
-    fields = read_signed(folder / CHECK_FILES[1])
-    check_digest(fields, folder / CHECK_FILES[1], rows)
+    """Return the check of a folder; raise if the audit has changed since the draw."""
+    path = folder / CHECK_FILES[1]
+    fields = read_signed(path)
+    check_digest(fields, path, rows)
     return check_of(fields, rows)
 
 
@@ -368,7 +354,7 @@ def check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> Non
 
 
 def check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
-    """Return the check described by `fields` of check.json; draw its rows again from the seed."""
+    """Return the check with these fields of check.json; draw its rows again from the seed."""
     first, *more = fields["n_checked"]
     draw = _plan_of(rows, fields["fdr"], n_checked=first, seed=fields["seed"])
     draw = draw.extended(more[-1]) if more else draw
@@ -399,10 +385,10 @@ def read_signed(path: Path) -> dict[str, Any]:
         problem = f"{path} was not written by twohot ({cause_of(error)})"
         raise ArgumentError("", problem, "pass the original file.") from error
     if version != FORMAT_VERSION:
-        problem = f"{path} has format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
-        raise ArgumentError("", problem, "use the version of twohot that wrote it.")
+        problem = f"{path} has format_version {version!r}; this version reads {FORMAT_VERSION}"
+        raise ArgumentError("", problem, "use the version of twohot that wrote the file.")
     if is_changed:
-        problem = f"{path} was changed after it was written, or a part of it is missing"
+        problem = f"{path} was changed after it was written, or is incomplete"
         raise ArgumentError("", problem, "pass the original file.")
     return fields
 
@@ -423,18 +409,18 @@ def certify_folder(
     pairs = [[ids[row], said] for row, said in zip(draw.rows, words.tolist(), strict=True)]
     for (row, before), (_, said) in zip(fields["checked"], pairs, strict=False):
         if before != said:
-            advice = "pass the verdict of the first attempt, which is part of its certificate."
-            raise ArgumentError("checked", f"has another verdict on row {row!r}", advice)
+            problem = f"has another verdict on row {row!r} than the attempt before"
+            advice = f"pass {before!r}, which is in the certificate of that attempt."
+            raise ArgumentError("checked", problem, advice)
     listed = certify(draw, words == "wrong", check.fdr, attempt=check.attempt)
     suggested = map(rows.label_name, rows.suggested_labels[listed.rows].tolist())
-    found = zip(_cells(rows, listed.rows), suggested, strict=True)
-    lines = ((*cells, name) for cells, name in found)
+    cells = zip(_cells(rows, listed.rows), suggested, strict=True)
+    lines = ((*known, name) for known, name in cells)
     path, made, page = (folder / name for name in CERTIFICATE_FILES)
     write_csv(path, LIST_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
     write_signed(made, fields | {"checked": pairs} | outcome_of(listed, ids))
     # The page has a slider for the bound at every length.
-    pool, bounds = draw.pool, listed.bounds
-    is_left = ~np.isin(pool, draw.rows)
+    is_left, bounds = ~np.isin(draw.pool, draw.rows), listed.bounds
     task = {
         "mode": "list",
         "mostRight": bounds.most_right[is_left],
@@ -443,7 +429,7 @@ def certify_folder(
     }
     title = "Certified list of wrong labels"
     about: dict[str, Any] = {"title": title, "sentences": [str(listed)], "image_root": image_root}
-    write_verdict_page(page, rows, pool[is_left], task, **about)
+    write_verdict_page(page, rows, draw.pool[is_left], task, **about)
     return listed
 
 

@@ -1,4 +1,7 @@
-"""Rows that a person checked: read and validate them, and use them in the audit's verdict."""
+"""Rows that a person checked: read and validate them, and use them in the result of an audit.
+
+A *verdict* on a row is its true label, or says that its given label is right or wrong.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -25,8 +28,7 @@ from twohot.judge import LabelVerdict, recalibrate
 from twohot.review import DECISIONS, OPEN, SPELLING, Decision, read_decisions
 from twohot.tables import RowIds, frame_columns, unguarded
 
-REQUIRED = ("id", "decision")
-OPTIONAL = ("label", "given_label", "suggested_label")
+COLUMNS_READ = ("id", "decision", "label", "given_label", "suggested_label")  # of decisions
 TRUE_LABEL = ("label", "true_label")  # column of true labels in a frame without decisions
 
 
@@ -43,29 +45,30 @@ VERDICTS = {"right": True, "wrong": False, Given.RIGHT: True, Given.WRONG: False
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """The rows that a person checked, with their true labels where known."""
+    """The rows that a person checked, with their true labels if known."""
 
-    rows: IntArray  # (n_checked,), positions in the data, ascending, each once
+    rows: IntArray  # (n_checked,), positions in the data, ascending, without repetition
     wrong: BoolArray  # (n_checked,), the given label is wrong; False for rows without a label
     labels: IntArray  # (n_checked,), true class; NO_LABEL: unknown, but not the given class
 
 
 @dataclass(frozen=True)
 class OutsideVerdict:
-    """A reviewer's verdict that none of the audited classes is right."""
+    """The verdict that none of the audited classes is right."""
 
     new_class: str = ""  # the new class; empty if the row was excluded
 
 
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
-    """Return pairs (row, verdict) from a mapping, a series, a file of decisions or a data frame.
+    """Return pairs of row id and verdict from a mapping, series, data frame or file of decisions.
 
     The index of a series has the ids. A frame has the columns `id` and either `label` or
-    `true_label`; or the columns of a file of decisions: `id`, `decision`, and optionally `label`,
-    `given_label` and `suggested_label`. The verdict of a decision is usually the true label, from
-    `label`, or from `suggested_label` if the suggestion was accepted. If the given label was kept
-    and the file does not name it, the verdict is `Given.RIGHT`. If the row was excluded or has a
-    new class, it is an `OutsideVerdict`.
+    `true_label`; or it has the columns of a file of decisions: `id`, `decision`, and optionally
+    `label`, `given_label` and `suggested_label`. A decision gives one of these verdicts:
+
+    - the true label, from `label`, or from `suggested_label` if the suggestion was accepted
+    - `Given.RIGHT`, if the given label was kept and the file does not name it
+    - an `OutsideVerdict`, if the row was excluded or has a new class
     """
     if is_keyed(checked):
         return list(checked.items())
@@ -76,9 +79,8 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
         if "decision" not in columns:
             (name,) = {*TRUE_LABEL} & {*columns}
             return list(zip(columns["id"].tolist(), columns[name].tolist(), strict=True))
-        decisions = _of_columns(columns)
-    of_rows = [made for made in decisions if made.decision not in (OPEN, SPELLING)]
-    verdicts = [(made.id, _verdict(made)) for made in of_rows]
+        decisions = _decisions_of(columns)
+    verdicts = [(made.id, _verdict(made)) for made in decisions if made.decision in DECISIONS]
     if not verdicts:
         advice = "pass the decisions that the review page exported, or leave {checked} out."
         raise ArgumentError("checked", "holds no decision", advice, checked=...)
@@ -91,7 +93,7 @@ def is_keyed(checked: Any) -> bool:
 
 
 def _columns_of(frame: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns of a frame of true labels or decisions."""
+    """Return the columns of a frame that has either true labels or decisions."""
     try:
         columns = frame_columns(frame)
     except ArgumentError as error:
@@ -107,9 +109,9 @@ def _columns_of(frame: Any) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _of_columns(columns: Mapping[str, NDArray[Any]]) -> Iterable[Decision]:
+def _decisions_of(columns: Mapping[str, NDArray[Any]]) -> Iterable[Decision]:
     """Yield the decisions in the rows of a frame."""
-    names = [name for name in (*REQUIRED, *OPTIONAL) if name in columns]
+    names = [name for name in COLUMNS_READ if name in columns]
     known = (*DECISIONS, OPEN, SPELLING)
     for cells in zip(*(columns[name].tolist() for name in names), strict=True):
         texts = (unguarded(as_text(cell)) for cell in cells)
@@ -142,11 +144,11 @@ def check_checked(
 ) -> Checked:
     """Return the checked rows by their positions in the data.
 
-    A verdict is the true label of a row, or "right" or True, "wrong" or False for its given label.
-    Text that names a class means that class, so that a class may be called "right"; a member of
-    `Given` never means a class. A row may occur twice if both verdicts agree. `given` (n_rows,) are
-    codes of labels, NO_LABEL for none; `classes` are their names. Rows are found by `ids`, compared
-    as text.
+    A verdict is the true label of a row; or "right", True or `Given.RIGHT` for a right given label;
+    or "wrong", False or `Given.WRONG` for a wrong given label. If a class is called "right" or
+    "wrong", this text means the class. A row may have several verdicts if they agree. `given`
+    (n_rows,) are positions in `classes`, NO_LABEL for rows without a label. `ids` are compared as
+    text.
     """
     ids = RowIds.by_position(len(given)) if ids is None else ids
     said = [(as_text(row), plain(verdict)) for row, verdict in verdicts]
@@ -173,9 +175,8 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
     for place, text in enumerate(ids):
         if text in wanted and places.setdefault(text, place) != place:
             problem = f"names row {text!r}, and several rows of the data have this id"
-            raise ArgumentError("checked", problem, "give each row an id of its own.")
-    unknown = [row for row in dict.fromkeys(rows) if row not in places]
-    if unknown:
+            raise ArgumentError("checked", problem, "give every row a different id.")
+    if unknown := [row for row in dict.fromkeys(rows) if row not in places]:
         few = f"{counted(len(unknown), 'row')} that {'is' if len(unknown) == 1 else 'are'}"
         where = f"where ids are {ids.in_words()}"
         problem = f"names {few} not in the data ({first_few(unknown)}), {where}"
@@ -195,7 +196,7 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
     if text in code:
         return given not in (NO_LABEL, code[text]), code[text]
     if is_outside:
-        # In labels that are corrected already, an excluded row has no label that can be wrong.
+        # If the labels are corrected already, an excluded row has no label, so none is wrong.
         return given != NO_LABEL, NO_LABEL
     is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
     if is_right is None:
@@ -213,33 +214,29 @@ def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tup
 def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     """Return the verdict with checked rows as the person decided, and other rows recalibrated."""
     doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
-    first, second = verdict.first.copy(), verdict.second.copy()
-    confidence, runner_up = verdict.confidence.copy(), verdict.runner_up.copy()
+    columns = {
+        name: getattr(verdict, name).copy()
+        for name in ("first", "second", "confidence", "runner_up")
+    }
+    first, second, confidence, runner_up = columns.values()
     named = checked.labels != NO_LABEL
     rows, true = checked.rows[named], checked.labels[named]
     second[rows] = np.where(first[rows] == true, second[rows], first[rows])
     first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
-    # If only known to be wrong: the most probable other class, given that the label is wrong.
+    # If a label is wrong and the true one is unknown, suggest the most probable other class, with
+    # its probability given that the label is wrong.
     rows = checked.rows[checked.wrong & ~named]
     rows = rows[first[rows] == verdict.codes[rows]]
     first[rows], second[rows] = second[rows], first[rows]
-    found = np.maximum(runner_up[rows], np.finfo(np.float64).tiny)
-    rest = np.maximum(1 - confidence[rows], found)
-    confidence[rows] = found / rest
-    runner_up[rows] = np.minimum(found, rest - found) / rest  # no other class has more
+    other = np.maximum(runner_up[rows], np.finfo(np.float64).tiny)
+    rest = np.maximum(1 - confidence[rows], other)
+    confidence[rows] = other / rest
+    runner_up[rows] = np.minimum(other, rest - other) / rest  # no other class has more
     labelled = verdict.codes != NO_LABEL
     share, n_labels = float(np.mean(doubt[labelled])), np.count_nonzero(labelled)
     # The checked rows alone bound the share of wrong labels.
     n_right = np.count_nonzero(labelled[checked.rows] & ~checked.wrong)
     low = max(verdict.interval[0], np.count_nonzero(checked.wrong) / n_labels)
     high = min(verdict.interval[1], 1 - n_right / n_labels)
-    return replace(
-        verdict,
-        first=first,
-        second=second,
-        confidence=confidence,
-        runner_up=runner_up,
-        doubt=doubt,
-        share=share,
-        interval=(min(low, share), max(high, share)),
-    )
+    interval = (min(low, share), max(high, share))
+    return replace(verdict, doubt=doubt, share=share, interval=interval, **columns)

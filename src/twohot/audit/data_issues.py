@@ -1,8 +1,8 @@
 """Other issues of the data: near-duplicates, outliers, ambiguous rows, overlapping classes.
 
-To add an issue, write a function that finds it, and change four places: a field of `DataIssues`,
-its line in `look_for_issues`, a sentence in `messages` and, if it has rows, a record in `findings`
-with its meaning. The review page shows all findings.
+To add an issue, write a function that finds it, and change four places of this module: the fields
+of `DataIssues`, `look_for_issues`, `messages` and, if the issue has rows, `findings`. The review
+page shows all findings.
 """
 
 from collections.abc import Sequence
@@ -27,29 +27,29 @@ from twohot.probes import LinearProbe, check_features
 from twohot.review import AlikeClasses, RowFinding
 from twohot.rows import Preparation, Rows, count_threads, fit_preparation, open_rows
 
-# Maximum entries (rows times features) in memory, 1 GB. If rows are wide, fewer are searched.
+# Maximum entries (rows times features) in memory, 1 GB: the wider the rows, the fewer are searched.
 MOST_ENTRIES = 2**28
-# Maximum neighbours of each class, copies of a row, and pairs of classes on one card.
+# Maximum neighbours of each class and copies of a row on the page, and class pairs in a message.
 FEW = 3
 
-# Nearest rows. Distances are between prepared features of unit norm -------------------------------
+# Nearest rows, by the distance of prepared features: centred and scaled to unit norm --------------
 
 
 @dataclass(frozen=True, eq=False)
 class AuditedRows:
-    """Validated features of an audit; `open` returns them centred and scaled to unit norm."""
+    """Validated features of an audit."""
 
     X: Matrix
     preparation: Preparation
     n_threads: int
 
     def open(self, dtype: Any = None) -> Rows:
-        """Return the prepared rows."""
+        """Return the rows, centred and scaled to unit norm."""
         return open_rows(self.X, self.preparation, dtype=dtype, n_jobs=self.n_threads)
 
 
 def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRows:
-    """Return the rows of `X` and their mean; raise unless they are the audited rows."""
+    """Return the rows of `X`; raise unless they are the audited rows."""
     n_threads = count_threads(n_jobs)
     if not isinstance(issues, LabelIssues):
         problem = f"is {type(issues).__name__}, not LabelIssues"
@@ -65,12 +65,12 @@ def audited_rows(X: Matrix, issues: Any, n_jobs: int | None = None) -> AuditedRo
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """The nearest rows of each searched row, nearest first; only searched rows are neighbours."""
+    """For all rows or a sample of them, the nearest other rows among these, nearest first."""
 
-    rows: IntArray  # (n_searched,), positions in the data, ascending
+    rows: IntArray  # (n_searched,), all rows or the sample: positions in the data, ascending
     neighbours: IntArray  # (n_searched, n_neighbours), positions in the data
     distances: FloatArray  # (n_searched, n_neighbours), |x - y| of prepared rows, from 0 to 2
-    n_rows: int  # of the data
+    n_rows: int  # number of rows of the data
 
 
 def search_neighbourhood(
@@ -80,7 +80,7 @@ def search_neighbourhood(
     most_entries: int = MOST_ENTRIES,
     random_state: Any = 0,
 ) -> Neighbourhood:
-    """Return the nearest rows of each row. If there are too many rows, search a random sample."""
+    """Return the nearest rows of all rows, or of a random sample if there are too many rows."""
     n_rows, n_features = rows.X.shape
     n_searched = min(n_rows, most_rows, max(1, most_entries // n_features))
     generator = check_generator(random_state)
@@ -88,17 +88,18 @@ def search_neighbourhood(
     if n_searched < n_rows:
         chosen = np.sort(generator.choice(n_rows, n_searched, replace=False))
     prepared = rows.open(np.dtype(np.float32)).in_memory(chosen).X
-    n_kept = min(N_NEIGHBOURS, n_searched - 1)
-    places, distances = nearest_rows(prepared, n_kept, n_jobs=rows.n_threads)
+    n_neighbours = min(N_NEIGHBOURS, n_searched - 1)
+    places, distances = nearest_rows(prepared, n_neighbours, n_jobs=rows.n_threads)
     return Neighbourhood(chosen, chosen[places], distances, n_rows)
 
 
 # Issues found by nearest rows: near-duplicates, outliers, overlapping classes ---------------------
-# d_k(i) is the distance of row i to its k-th nearest row, s(i) the mean cosine of its nearest rows.
+# d_k(i) is the distance of row i to its k-th nearest row, s(i) the mean cosine of row i and its
+# nearest rows.
 #
-#     near-duplicates   d_1(i) ≤ `copy_distance`: much nearer than usual in these data
+#     near-duplicates   d_k(i) ≤ `copy_distance`: much nearer than usual in these data
 #     outliers          log s(i) < Q1 - 3 (Q3 - Q1), quartiles of log s, and s(i) < median s / 2
-#     overlapping       share of neighbours in the other class, relative to a class split at random
+#     overlapping       `class_mixing` is about 1, as for one class that was split at random
 
 
 # Tukey's fence for far outliers, in interquartile ranges.
@@ -119,21 +120,21 @@ def copies(nearby: Neighbourhood) -> tuple[IntArray, ...]:
     members = np.unique(np.concatenate([ends, others]))
     order = members[np.argsort(group[members], kind="stable")]
     starts = np.flatnonzero(np.diff(group[order])) + 1
-    found = [part for part in np.split(order, starts) if len(part)]
-    return tuple(sorted(found, key=lambda part: int(part[0])))
+    groups = [rows for rows in np.split(order, starts) if len(rows)]
+    return tuple(sorted(groups, key=lambda rows: int(rows[0])))
 
 
 def far_out(nearby: Neighbourhood) -> tuple[IntArray, FloatArray]:
-    """Return outliers, most distant first, and the mean cosines of their nearest rows."""
+    """Return outliers, most distant first, and the mean cosine of each and its nearest rows."""
     if not nearby.distances.size:
         return np.zeros(0, np.intp), np.zeros(0)
     closeness = (1 - nearby.distances**2 / 2).mean(axis=1)
-    # The mean cosine may be negative; its logarithm is then replaced by the smallest one.
+    # A negative mean cosine has no logarithm: take the logarithm of the smallest positive number.
     logs = np.log(np.maximum(closeness, np.finfo(np.float64).tiny))
     low, middle, high = np.percentile(logs, [25, 50, 75])
-    found = np.flatnonzero(logs < min(low - FAR_OUT * (high - low), middle - np.log(2)))
-    found = found[np.argsort(closeness[found], kind="stable")]
-    return nearby.rows[found], closeness[found]
+    outliers = np.flatnonzero(logs < min(low - FAR_OUT * (high - low), middle - np.log(2)))
+    outliers = outliers[np.argsort(closeness[outliers], kind="stable")]
+    return nearby.rows[outliers], closeness[outliers]
 
 
 def classes_alike(
@@ -141,17 +142,17 @@ def classes_alike(
 ) -> tuple[AlikeClasses, ...]:
     """Return pairs of overlapping classes, most mixed first.
 
-    Two classes overlap by given labels also if annotators often confused them. Corrected labels
-    separate such classes. If two names mean one class, they still overlap after correction, or one
-    class gets most rows of the other.
+    If annotators often confused two classes, the classes overlap by given labels but not by
+    corrected labels. If two names mean one class, the names overlap by both, or the correction
+    gives most rows of one name to the other.
     """
     n_classes = max(int(given.max()), int(corrected.max())) + 1
     mixing = class_mixing(nearby, given, n_classes)
     labels = (given, corrected)
-    sizes, left = (np.bincount(codes[codes >= 0], minlength=n_classes) for codes in labels)
-    taken = left < sizes / 2
+    before, after = (np.bincount(codes[codes >= 0], minlength=n_classes) for codes in labels)
+    is_absorbed = after < before / 2
     stays = class_mixing(nearby, corrected, n_classes) >= ALIKE
-    is_alike = (mixing >= ALIKE) & (stays | taken | taken[:, np.newaxis])
+    is_alike = (mixing >= ALIKE) & (stays | is_absorbed | is_absorbed[:, np.newaxis])
     pairs = np.argwhere(np.triu(is_alike)).tolist()
     alike = [AlikeClasses(first, second, float(mixing[first, second])) for first, second in pairs]
     return tuple(sorted(alike, key=lambda pair: -pair.mixing))
@@ -160,16 +161,17 @@ def classes_alike(
 def class_mixing(nearby: Neighbourhood, codes: IntArray, n_classes: int) -> FloatArray:
     """Return how much each pair of classes overlaps: about 1 if both are really one class.
 
-    The value for classes a and b is the share of neighbour pairs with one row in each, divided by
-    the share expected if a and b were one class split at random. This expected share is
-    2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). The value is 0 on the diagonal and for small classes.
+    Of the pairs (row, neighbour) within classes a and b, take the fraction with one row in a and
+    one in b. The value is this fraction divided by its expectation if a and b were one class split
+    at random, 2 n_a n_b / ((n_a + n_b) (n_a + n_b - 1)). It is 0 on the diagonal and for small
+    classes.
     """
-    own = np.broadcast_to(codes[nearby.rows][:, np.newaxis], nearby.neighbours.shape)
-    other = codes[nearby.neighbours]
-    known = (own != NO_LABEL) & (other != NO_LABEL)
-    counts = np.zeros((n_classes, n_classes))
-    np.add.at(counts, (own[known], other[known]), 1)
     searched = codes[nearby.rows]
+    of_row = np.broadcast_to(searched[:, np.newaxis], nearby.neighbours.shape)
+    of_neighbour = codes[nearby.neighbours]
+    known = (of_row != NO_LABEL) & (of_neighbour != NO_LABEL)
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (of_row[known], of_neighbour[known]), 1)
     sizes = np.bincount(searched[searched != NO_LABEL], minlength=n_classes).astype(np.float64)
     across, within = counts + counts.T, np.diag(counts)
     both = across + within[:, np.newaxis] + within
@@ -185,16 +187,16 @@ CONFLICT = (
     "distinguished. The score is the probability that this label is wrong."
 )
 COPY = (
-    "Rows that are nearly the same. A near-duplicate of a training row among the test rows makes "
-    "the accuracy too high. The score is the probability that this label is wrong."
+    "Rows that are nearly the same. If one is a training row and another a test row, the test "
+    "accuracy is too high. The score is the probability that this label is wrong."
 )
 OUTLIER = (
-    "Rows unlike all others, which may belong to no class. The score is the mean cosine of the "
-    "nearest rows."
+    "Rows unlike all others, which may belong to no class. The score is the mean cosine of the row "
+    "and its nearest rows."
 )
 AMBIGUOUS = (
     "Two classes are about equally probable, whatever the label is. The score is the probability "
-    "of the more probable one."
+    "of the more probable class."
 )
 
 
@@ -204,15 +206,15 @@ class DataIssues:
 
     duplicates: tuple[IntArray, ...]  # groups of near-duplicate rows
     outliers: IntArray  # rows unlike all others, most distant first
-    closeness: FloatArray  # mean cosine of the nearest rows of each outlier
+    closeness: FloatArray  # (n_outliers,), mean cosine of each outlier and its nearest rows
     ambiguous: IntArray  # labelled rows with two almost equally probable classes
     alike_classes: tuple[AlikeClasses, ...]  # pairs of overlapping classes, most mixed first
     issues: LabelIssues  # result of the label audit
-    n_searched: int  # rows that were compared with each other: all, or a sample
+    n_searched: int  # number of rows that were compared with each other: all, or a sample
 
     @property
     def conflicting(self) -> tuple[IntArray, ...]:
-        """Groups of near-duplicates with different given labels: some of these labels are wrong."""
+        """Groups of near-duplicates whose given labels differ, so that a label may be wrong."""
         given = self.issues.given
         return tuple(group for group in self.duplicates if _differ(given[group]))
 
@@ -244,16 +246,16 @@ class DataIssues:
         return tuple(said)
 
     def findings(self) -> tuple[RowFinding, ...]:
-        """Return the findings that list rows; rows without a label are included."""
+        """Return a finding for each kind of issue that has rows, with or without a label."""
         given, confidence = self.issues.given, self.issues.confidence
         agreeing = [group for group in self.duplicates if not _differ(given[group])]
-        found = (
+        findings = (
             _copies("copies with different labels", CONFLICT, self.conflicting, self.issues),
             _copies("near-duplicates", COPY, agreeing, self.issues),
             RowFinding("outliers", OUTLIER, self.outliers, self.closeness),
             RowFinding("ambiguous", AMBIGUOUS, self.ambiguous, confidence[self.ambiguous]),
         )
-        return tuple(finding for finding in found if len(finding.rows))
+        return tuple(finding for finding in findings if len(finding.rows))
 
     def __repr__(self) -> str:
         return "\n".join(self.messages) or "No other issues were found."
@@ -269,8 +271,8 @@ def find_data_issues(
     X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
         The audited features.
     issues : LabelIssues
-        The result of `find_label_issues`. Its corrected labels show which classes overlap and
-        which are only confused often.
+        The result of `find_label_issues`. Its corrected labels separate classes that overlap from
+        classes that annotators confused.
     n_jobs : int, optional
         Number of threads; all cores by default.
     random_state : int, RandomState, Generator or None
@@ -279,8 +281,8 @@ def find_data_issues(
     Returns
     -------
     DataIssues
-        Groups of near-duplicates, outliers, ambiguous rows, pairs of classes, and the number of
-        rows that were compared.
+        Near-duplicates, outliers, ambiguous rows and pairs of overlapping classes. Printing it
+        shows one sentence for each kind that was found.
 
     Examples
     --------
@@ -299,12 +301,12 @@ def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 
     """Return the issues of prepared rows; see `find_data_issues`."""
     nearby = search_neighbourhood(rows, random_state=random_state)
     outliers, closeness = far_out(nearby)
-    unsure = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
+    ambiguous = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
     return DataIssues(
         duplicates=copies(nearby),
         outliers=outliers,
         closeness=closeness,
-        ambiguous=unsure[np.argsort(issues.confidence[unsure], kind="stable")],
+        ambiguous=ambiguous[np.argsort(issues.confidence[ambiguous], kind="stable")],
         alike_classes=classes_alike(nearby, issues.given, issues.corrected(undecided=True).codes),
         issues=issues,
         n_searched=len(nearby.rows),
@@ -312,12 +314,12 @@ def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 
 
 
 def _differ(codes: IntArray) -> bool:
-    """Return whether some labels differ; rows without a label are ignored."""
+    """Return whether there are different labels; rows without a label are ignored."""
     return len(np.unique(codes[codes != NO_LABEL])) > 1
 
 
 def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIssues) -> RowFinding:
-    """Return groups of copies as a `RowFinding`, most suspicious group first."""
+    """Return groups of copies as a `RowFinding`, the group with the most suspicious label first."""
     # A row without a label counts as not suspicious.
     doubt = np.nan_to_num(issues.probability_wrong)
     ordered = sorted(groups, key=lambda group: -float(doubt[group].max()))
@@ -328,7 +330,7 @@ def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIs
 
 
 def _others(group: IntArray, row: int, given: IntArray) -> IntArray:
-    """Return a few copies of a row: first those with another label, then unlabelled ones."""
+    """Return a few copies of a row: first those with another label, then those without a label."""
     others = group[group != row]
-    says_little = np.where(given[others] == NO_LABEL, 1, 2 * (given[others] == given[row]))
-    return np.asarray(others[np.argsort(says_little, kind="stable")][:FEW])
+    rank = np.where(given[others] == NO_LABEL, 1, 2 * (given[others] == given[row]))
+    return np.asarray(others[np.argsort(rank, kind="stable")][:FEW])

@@ -79,50 +79,51 @@ def find_label_issues(
         Features. None if `probabilities` are given.
     y : array, list, series or Labels of shape (n_samples,)
         Labels. Rows without a label (None, NaN, NA, empty or blank text) are predicted and never
-        flagged. The classes of a `Labels` record keep their order, also those without rows.
+        flagged. The classes of a `Labels` record keep their order, even without rows.
     probe : fitted classifier, optional
-        Classifier used to judge the labels: any object with `predict_proba` and `classes_`. Its
-        classes are compared with the labels as text, so that 2 equals "2". If it was fitted on
-        these rows, clones are fitted in cross-validation and judge held-out rows. By default an
-        `AutoProbe` is fitted, which judges held-out rows as well.
+        Classifier that gives the class probabilities: any object with `predict_proba` and
+        `classes_`. Its classes are compared with the labels as text, so that 2 equals "2". If it
+        was fitted on these rows, clones of it predict every row without having been fitted on
+        that row. By default an `AutoProbe` is fitted, which does so too.
     probabilities : array of shape (n_samples, n_classes), optional
-        Class probabilities from your own model, used instead of a probe. They should be held-out:
-        from a model that was not trained on the row.
+        Class probabilities from your own model, used instead of a probe. The model should not have
+        been trained on the rows that it predicts: use cross-validation.
     classes : array of shape (n_classes,), optional
         Classes of the columns of `probabilities`. By default, the column names of a data frame,
-        else the sorted labels of `y`. Required if labels are text that reads as numbers.
+        else the sorted labels of `y`. Required if the labels are text such as "10".
     groups : array, list or series of shape (n_samples,), optional
         Rows of one group (a patient, a document, a video) are never in different folds. Copies
-        always form one group. If an `AutoProbe` is fitted, near-duplicates do so too.
+        always form one group. If an `AutoProbe` is fitted, near-duplicates form one group too.
     checked : mapping, series, data frame or path, optional
-        Rows that you have checked: a mapping from row id to the true label, or to "right" or
-        "wrong"; a pandas series of these with the ids as index; a frame with the columns `id` and
-        `label` or `true_label`; or the decisions that the review page exported. Ids are those of
-        `ids`, else of the pandas index of X or y, else positions. Checked rows keep
-        their verdict, train with their true label, and recalibrate `probability_wrong`.
+        Rows that you have checked: a mapping from row id to the true label, "right" or "wrong"; a
+        pandas series of these with the ids as index; a frame with the columns `id` and `label` or
+        `true_label`; or the decisions that the review page exported. The ids are `ids`, else the
+        pandas index of X or y, else positions. The result has your verdicts for these rows. The
+        probe is fitted on their true labels, and `probability_wrong` is recalibrated.
     budget : int, optional
         Flag at most this many labels, the most suspicious ones.
     precision : float, optional
-        Flag as many labels as possible while the expected share of wrong labels among them is at
-        least this. This is an estimate, not a guarantee; see `LabelIssues.certify` for one.
+        Flag as many labels as possible while the expected fraction of wrong labels among them is at
+        least `precision`. It is an estimate; for a guarantee, see `LabelIssues.certify`.
     missing : collection of str
         Texts that mean "no label", such as "NA". By default they are classes.
     ids : array, list or RowIds of shape (n_samples,), optional
-        Names of the rows, `table.ids` for instance. By default the index of a pandas X or y, else
+        Names of the rows, for instance `table.ids`. By default the index of a pandas X or y, else
         positions.
     n_jobs, random_state
         Passed to the `AutoProbe`.
     callback : callable, optional
-        Called with one line of text per candidate. By default a notebook shows a progress bar.
+        Called with one line of text per candidate of the `AutoProbe`. By default a notebook shows a
+        progress bar.
     checkpoint : path, optional
-        File in which the `AutoProbe` keeps its progress; see `AutoProbe.fit`.
+        File in which the `AutoProbe` saves its progress; see `AutoProbe.fit`.
 
     Returns
     -------
     LabelIssues
-        One row per sample, in memory for every container: `is_label_issue`, `label_quality`,
-        `probability_wrong`, `given_label`, `predicted_label`, `second_label`, `confidence`,
-        `second_confidence`, `is_undecided`; and `noise_rate`, `noise_interval`, `corruption`.
+        The columns `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
+        `predicted_label`, `second_label`, `confidence`, `second_confidence` and `is_undecided`,
+        in memory even if X is not; and `noise_rate`, `noise_interval` and `corruption`.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def find_label_issues(
     if probabilities is None:
         rows = check_sliceable(rows, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
-    # The codes follow the columns of the probabilities. The result uses the codes of y.
+    # Codes of labels are columns of the probabilities here, and positions in `offered` at the end.
     labels = given.present()
     if probabilities is not None:
         labels = given.among(column_classes(probabilities, y, given, classes=classes))
@@ -157,15 +158,15 @@ def find_label_issues(
         labels = given.among(probe_classes(probe))
     check_two_classes(labels)
     known = None
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if checked is not None:
         known = check_checked(read_checked(checked), labels.codes, labels.classes, ids=row_ids)
     with naming_rows(rows, row_ids):
         if probabilities is not None:
-            own = check_probabilities(probabilities, labels, NAME_COLUMNS, classes=...)
-            verdict = judge_given(own, labels.codes)
+            outputs = check_probabilities(probabilities, labels, NAME_COLUMNS, classes=...)
+            verdict = judge_given(outputs, labels.codes)
         elif probe is not None:
-            verdict, said = judge_by_probe(probe, rows, labels, groups=groups, n_jobs=n_jobs)
+            verdict, notes = judge_by_probe(probe, rows, labels, groups=groups, n_jobs=n_jobs)
         else:
             probe = chosen
             how = {"groups": groups, "callback": callback, "checkpoint": checkpoint}
@@ -175,23 +176,25 @@ def find_label_issues(
     flagged = verdict.flag(budget, precision)
     if known is not None:
         flagged[known.rows] = known.wrong
-    messages = (*flag_notes(verdict, flagged, precision), *said, *row_notes(labels, verdict, known))
-    messages = (*messages, *label_notes(given), *repeated_index_note(row_ids))
-    if probabilities is None:
-        messages = (*leak_notes(rows, labels, getattr(X, "columns", ())), *messages)
+    leaks = leak_notes(rows, labels, getattr(X, "columns", ())) if probabilities is None else []
+    notes = (*leaks, *flag_notes(verdict, flagged, precision), *notes)
+    notes = (*notes, *row_notes(labels, verdict, known), *label_notes(given), *id_notes(row_ids))
     offered, place = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    issues = _issues_of(_among(verdict, place, len(offered)), flagged, offered, row_ids)
+    codes = np.append(place, NO_LABEL).astype(np.int32)  # NO_LABEL, -1, is the last index
+    moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
+    verdict = replace(verdict, n_classes=len(offered), **moved)
     n_checked = 0 if known is None else len(known.rows)
-    return replace(issues, messages=messages, probe=probe, n_checked=n_checked)
+    about = {"messages": notes, "probe": probe, "n_checked": n_checked}
+    return _issues_of(verdict, flagged, offered, row_ids, **about)
 
 
 def _judge_unseen(
     probe: AutoProbe, X: Matrix, labels: Labels, checked: Checked | None, **how: Any
 ) -> LabelVerdict:
-    """Fit a probe; return the verdict on held-out rows.
+    """Fit a probe; return its verdict on every row, by fits without that row.
 
-    Checked rows are fitted with their true label. Rows whose label is wrong and whose true label
-    is unknown are left out of the fit.
+    Checked rows are fitted with their true label. If a label is wrong and the true label is
+    unknown, the row is left out of the fit.
     """
     rows = X if isinstance(X, ChunkedFeatures) else check_features(probe, X, reset=True)
     if checked is None:
@@ -200,7 +203,8 @@ def _judge_unseen(
     true[checked.rows] = checked.labels
     judged = probe.fit_coded(rows, Labels(true, labels.classes), **how)
     verdict = reach_verdict(judged.anchored, labels.codes)
-    # The interval holds for the fitted labels, in which every checked label is right.
+    # The interval holds for the fitted labels, in which every checked label is right. Add the
+    # checked labels that are wrong.
     n_fitted, n_labels = np.count_nonzero(true != NO_LABEL), np.count_nonzero(labels.labelled)
     n_wrong = np.count_nonzero(checked.wrong)
     low, high = ((n_wrong + share * n_fitted) / n_labels for share in verdict.interval)
@@ -208,7 +212,7 @@ def _judge_unseen(
 
 
 def _issues_of(
-    verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any], ids: RowIds
+    verdict: LabelVerdict, flagged: BoolArray, classes: NDArray[Any], ids: RowIds, **about: Any
 ) -> LabelIssues:
     """Return a verdict as `LabelIssues`, which takes 26 bytes per row."""
     return LabelIssues(
@@ -226,6 +230,7 @@ def _issues_of(
         noise_interval=verdict.interval,
         corruption=verdict.corruption,
         ids=ids,
+        **about,
     )
 
 
@@ -236,7 +241,7 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
     """Raise if both `budget` and `precision` are given, or one is out of range."""
     if budget is not None and precision is not None:
         both = {"budget": budget, "precision": precision}
-        raise ArgumentError(both, "both set the number of flagged labels", "pass one.")
+        raise ArgumentError(both, "both set the number of flagged labels", "pass one of them.")
     if budget is not None:
         check_count("budget", budget, 0)
     if precision is not None:
@@ -246,7 +251,7 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
 def _check_request(
     X: Any, probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None, groups: Any
 ) -> None:
-    """Raise if two arguments exclude each other, or one is passed without another it needs."""
+    """Raise if two arguments exclude each other, or if an argument needs one that is missing."""
     if probe is not None and probabilities is not None:
         raise ArgumentError("", "probe and probabilities are both given", "pass one of them.")
     if classes is not None and probabilities is None:
@@ -254,7 +259,7 @@ def _check_request(
         raise ArgumentError("classes", problem, "pass both or none.")
     if groups is not None and probabilities is not None:
         problem = "has no effect on probabilities, which were computed before"
-        advice = "leave it out, and pass probabilities of a model not trained on the row's group."
+        advice = "leave it out, and predict each row by a model that was not trained on its group."
         raise ArgumentError("groups", problem, advice)
     if X is None and probabilities is None:
         raise ArgumentError("", "X is None", "pass features or probabilities.")
@@ -266,8 +271,8 @@ def _check_request(
 
 def _check_indexes(**given: Any) -> None:
     """Raise if a pandas argument has another index than X or y."""
-    known = {"X": ("y", "ids", "groups"), "y": ("ids", "groups", "probabilities")}
-    for owner, names in known.items():
+    compared = {"X": ("y", "ids", "groups"), "y": ("ids", "groups", "probabilities")}
+    for owner, names in compared.items():
         for name in names:
             check_same_index(name, given[name], owner, pandas_index(given[owner]))
 
@@ -287,14 +292,13 @@ def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | Non
             highest = float(np.nanmax(verdict.doubt[verdict.eligible]))
             reason = f"the most suspicious label is wrong with probability {highest:.2f}"
         return [f"No label is flagged for an expected precision of {precision:g}: {reason}."]
-    said = []
+    notes = []
     if verdict.interval[0] == 0 and flagged.any():
-        said.append(WHY_ZERO)
+        notes.append(WHY_ZERO)
     if flagged.any() and not (verdict.doubt[flagged] > LIKELY_WRONG).any():
-        said.append(
-            "Each flagged label is more likely right than wrong: none is corrected automatically."
-        )
-    return said
+        unsure = "All flagged labels are more likely right than wrong"
+        notes.append(f"{unsure}: none is corrected automatically.")
+    return notes
 
 
 def leak_notes(
@@ -302,55 +306,65 @@ def leak_notes(
 ) -> list[str]:
     """Return a message if a column of X has one value per class, so that it may be the label.
 
-    At most `most_rows` rows are read, from classes with two or more. Sparse X is not checked.
+    At most `most_rows` rows are read. A class with one row among them is ignored. A sparse X is not
+    checked.
     """
     labelled = np.flatnonzero(labels.labelled)
     n_rows = min(most_rows, len(labelled))
     index = labelled[np.arange(n_rows) * len(labelled) // n_rows]
     given = labels.codes[index]
     index = index[np.bincount(given)[given] > 1]
-    order = np.argsort(labels.codes[index], kind="stable")
-    codes, starts = np.unique(labels.codes[index[order]], return_index=True)
+    codes, first, code = np.unique(labels.codes[index], return_index=True, return_inverse=True)
     if len(codes) < 2:
         return []
     cells = take_rows(X, index)
-    if sp.issparse(cells):
-        return []
-    values = np.asarray(cells)[order]
+    values = np.zeros(0) if sp.issparse(cells) else np.asarray(cells)
     if values.ndim != 2 or values.dtype.kind not in "fiub":
         return []
-    lowest, highest = (each.reduceat(values, starts) for each in (np.minimum, np.maximum))
-    constant = np.flatnonzero((lowest == highest).all(axis=0))
-    found = [place for place in constant.tolist() if len({*lowest[:, place]}) == len(codes)]
-    if not found:
+    of_class = values[first]  # (n_classes, n_features), the values of one row per class
+    constant = np.flatnonzero((values == of_class[code]).all(axis=0))
+    columns = [column for column in constant.tolist() if len({*of_class[:, column]}) == len(codes)]
+    if not columns:
         return []
-    said = first_few([str(names[place]) if len(names) else place for place in found])
+    listed = first_few([str(names[column]) if len(names) else column for column in columns])
     advice = "If they contain the labels, leave them out of X: they hide every label error."
-    return [f"Features with one value for each label: {said}. {advice}"]
+    return [f"Features with one value for each label: {listed}. {advice}"]
 
 
 def row_notes(labels: Labels, verdict: LabelVerdict, checked: Checked | None) -> list[str]:
     """Return messages on rows without a label, copies, and classes with a single label."""
-    said, unlabelled, label = [], ~labels.labelled, "label"
+    notes, unlabelled, label = [], ~labels.labelled, "label"
     if checked is not None:
         unlabelled[checked.rows[checked.labels != NO_LABEL]] = False
         label = "given or checked label"
     if n_unlabelled := np.count_nonzero(unlabelled):
-        said.append(f"Rows without a {label}: {n_unlabelled}. They are predicted and not counted.")
+        notes.append(f"Rows without a {label}: {n_unlabelled}. They are predicted and not counted.")
     if verdict.n_copies:
         copies = f"Copies and near-duplicates: {counted(verdict.n_copies, 'row')}."
-        said.append(f"{copies} Each is judged by a fit without its copies.")
+        notes.append(f"{copies} Each is judged by a fit without its copies.")
     if verdict.n_split:
-        said.append(
+        notes.append(
             f"Copies and near-duplicates: {counted(verdict.n_split, 'row')} with a copy in another "
             "fold, because the groups or folds that you passed separate them."
         )
     if single := labels.classes[labels.sizes == 1].tolist():
-        said.append(
-            f"Classes with one label only: {len(single)} ({first_few(single)}). They are kept and "
-            "never flagged, because no other row shows what they look like."
+        notes.append(
+            f"Classes with one label only: {len(single)} ({first_few(single)}). Their labels are "
+            "never flagged, because no other row shows what these classes look like."
         )
-    return said
+    return notes
+
+
+def id_notes(ids: RowIds) -> list[str]:
+    """Return a note if an index gives several rows the same name."""
+    if not ids.are_index or ids.values.is_unique:
+        return []
+    repeated = first_few(ids.values[ids.values.duplicated()].unique().tolist())
+    problem = "a join on it multiplies rows, and no report can be written"
+    advice = "Call reset_index(drop=True) on the data first, or pass ids."
+    return [
+        f"Several rows have the same name: the index repeats {repeated}, so {problem}. {advice}"
+    ]
 
 
 # The classes that an audit can suggest: those of the labels, and those that only the probe has ----
@@ -359,31 +373,24 @@ def row_notes(labels: Labels, verdict: LabelVerdict, checked: Checked | None) ->
 def offered_classes(
     labels: Labels, known: NDArray[Any], *, in_order: bool
 ) -> tuple[NDArray[Any], IntArray]:
-    """Return the classes to choose from, and the positions of the probe's classes among them.
+    """Return the classes to choose from, and the positions of the classes `known` among them.
 
-    Classes are compared by their text and named as in the labels. If `in_order`, the result lists
-    the classes of the labels, even without rows, then those that only the probe has. Otherwise, it
-    lists the probe's classes in the probe's order.
+    `known` are the classes of the probe. Classes are compared as text and named as in the labels.
+    If `in_order`, the result lists the classes of the labels, even without rows, then the classes
+    that only the probe has. Otherwise, it lists the classes of the probe, in their order.
     """
-    own = {as_text(label): label for label in labels.classes.tolist()}
-    is_text = all(isinstance(label, str) for label in own.values())
-    others = {as_text(label): label for label in known.tolist()}
-    named = {text: text if is_text else label for text, label in others.items()} | own
-    texts = dict.fromkeys([*own, *others] if in_order else others)
-    place = {text: number for number, text in enumerate(texts)}
+    of_labels = {as_text(label): label for label in labels.classes.tolist()}
+    is_text = all(isinstance(label, str) for label in of_labels.values())
+    of_probe = {as_text(label): label for label in known.tolist()}
+    named = {text: text if is_text else label for text, label in of_probe.items()} | of_labels
+    texts = list(dict.fromkeys([*of_labels, *of_probe] if in_order else of_probe))
     names = [named[text] for text in texts]
     # Equal arrays keep their type. Numbers mixed with text stay numbers.
-    same = [kept for kept in (labels.classes, known) if names == kept.tolist()]
+    same = [array for array in (labels.classes, known) if names == array.tolist()]
     of_one_type = len({type(name) for name in names}) == 1 and not is_text
     offered = same[0] if same else np.array(names, dtype=None if of_one_type else object)
-    return offered, np.array([place[text] for text in others])
-
-
-def _among(verdict: LabelVerdict, place: IntArray, n_classes: int) -> LabelVerdict:
-    """Return the verdict with class k renumbered as `place[k]`; added classes have no noise."""
-    codes = np.append(place, NO_LABEL).astype(np.int32)
-    moved = {name: codes[getattr(verdict, name)] for name in ("codes", "first", "second")}
-    return replace(verdict, n_classes=n_classes, **moved)
+    place = {text: number for number, text in enumerate(texts)}
+    return offered, np.array([place[text] for text in of_probe])
 
 
 # Ids of the audited rows -------------------------------------------------------------------------
@@ -392,11 +399,11 @@ def _among(verdict: LabelVerdict, place: IntArray, n_classes: int) -> LabelVerdi
 def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
     """Return the given ids, else the index of X or y, else positions."""
     if given is None:
-        found = [index for index in map(pandas_index, (X, y)) if index is not None]
-        if not found:
+        indexes = [index for index in map(pandas_index, (X, y)) if index is not None]
+        if not indexes:
             return RowIds.by_position(n_rows)
         # Prefer an index with names over a plain range.
-        index = next((index for index in found if not counts_up(index)), found[0])
+        index = min(indexes, key=counts_up)
         return RowIds(index, COLUMN, str(index.name or "index"))
     if not isinstance(given, RowIds):
         cells = as_cells(given, "ids", "pass one id per row.")
@@ -406,16 +413,3 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
         problem = f"has {counted(len(ids), 'id')} for {n_rows} rows"
         raise ArgumentError("ids", problem, "pass one id per row.")
     return ids
-
-
-def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
-    """Return a note if an index gives several rows the same name."""
-    if not ids.are_index or ids.values.is_unique:
-        return ()
-    repeated = ids.values[ids.values.duplicated()].unique().tolist()
-    said = (
-        f"Rows share names: the index repeats {first_few(repeated)}, so a join on it "
-        "multiplies rows, and no report can be written. Call reset_index(drop=True) on the data "
-        "first, or pass ids."
-    )
-    return (said,)

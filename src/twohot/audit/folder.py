@@ -9,12 +9,13 @@
 Every file is written atomically. summary.json is written last and names the report. The name of the
 report is a digest of issues.csv, so that a mixture of the files of two audits is detected.
 
-If the data is larger than memory, the full table is a folder of Parquet files, one for each part of
-the source. The report then has only the most suspicious of the flagged rows.
+If the data is larger than memory, the folder has other files, written in this order:
 
     issues.parquet/  report.html  summary.json
 
-They are written in this order. An interrupted audit continues after the parts that exist.
+issues.parquet is a folder with one Parquet file, or *part*, for each file of the data. The report
+has only the most suspicious of the flagged rows. An interrupted audit continues after the parts
+that exist.
 """
 
 import os
@@ -52,7 +53,7 @@ FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
 # A folder that replaces issues.csv if the data is larger than memory.
 ISSUE_PARTS = "issues.parquet"
-# This file exists while the others are written. The next audit may replace an interrupted one.
+# This file exists until an audit is finished. An interrupted audit may be replaced without `force`.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
 # Required fields of summary.json, and their types.
@@ -75,11 +76,11 @@ def write_audit_folder(
     spreadsheet_safe: bool = False,
     **pictures: Any,
 ) -> str:
-    """Write the folder of an audit that has all rows in memory; return the name of the report.
+    """Write the folder of an audit whose rows are in memory; return the name of the report.
 
     `force` replaces the files of an earlier audit. `spreadsheet_safe` protects CSV cells that a
-    spreadsheet would run as a formula. `pictures` are `image_root` and `embed_limit`,
-    as for `write_review`.
+    spreadsheet would run as a formula. `pictures` are `image_root` and `embed_limit` of
+    `write_review`.
     """
     target = Path(folder)
     check_audit_folder(target, force=force)
@@ -100,10 +101,10 @@ def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, forc
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
     written = [(folder / name).resolve() for name in (*FILES, ISSUE_PARTS)]
-    for given in filter(None, inputs):
-        if any(given.resolve().is_relative_to(path) for path in written):
-            problem = f"is an input and would be replaced by the audit in {folder}"
-            raise ArgumentError("", f"{given} {problem}", "choose another folder.")
+    for path in filter(None, inputs):
+        if any(path.resolve().is_relative_to(output) for output in written):
+            problem = f"{path} is an input and would be replaced by the audit in {folder}"
+            raise ArgumentError("", problem, "choose another folder.")
     present = [name for name in FILES if (folder / name).exists()]
     for name in present:
         final_path(folder / name)  # raises if it cannot be replaced by a file
@@ -115,7 +116,7 @@ def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, forc
 
 
 def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
-    """Return the rows of an audit's folder; raise unless they belong to its report.
+    """Return the rows in the folder of an audit; raise unless they are the rows of its report.
 
     Text that is not valid UTF-8 is escaped.
     """
@@ -123,18 +124,16 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     fields = read_summary(source / "summary.json")
     if fields["issues"] == ISSUE_PARTS:
         return read_issue_parts(str(source / ISSUE_PARTS), fields)
-    issues, report = source / "issues.csv", fields["report"]
-    rows = read_issues(issues, fields)
-    if (rows.report_id(), rows.given_labels_digest()) != (report, fields[DIGEST]):
-        said = f"the rows and given labels of report {report!r} in summary.json"
-        raise ValueError(
-            f"{issues} does not contain {said}: a file was changed, so run the audit again."
-        )
+    rows = read_issues(source / "issues.csv", fields)
+    if (rows.report_id(), rows.given_labels_digest()) != (fields["report"], fields[DIGEST]):
+        missing = f"the rows and given labels of report {fields['report']!r} in summary.json"
+        problem = f"{source / 'issues.csv'} does not contain {missing}"
+        raise ValueError(f"{problem}: a file was changed, so run the audit again.")
     return rows
 
 
 def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
-    """Raise if `begin_audit_parts` would raise; change no file."""
+    """Raise if `begin_audit_parts` would raise, but change no file."""
     check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
 
 
@@ -153,9 +152,9 @@ def begin_audit_parts(
 def write_parts_report(
     folder: Path, rows: ReviewRows, summary: ReviewSummary, *, checkpoint: Path, **pictures: Any
 ) -> str:
-    """Write the report of an audit in parts, and the summary; return the name of the report.
+    """Write the report and the summary of an audit in parts; return the name of the report.
 
-    The checkpoint of the fit is removed before the folder counts as finished.
+    The checkpoint of the fit is removed before the audit counts as finished.
     """
     report = write_review(folder / "report.html", rows, summary, **pictures)
     fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}

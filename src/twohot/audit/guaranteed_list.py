@@ -1,22 +1,22 @@
 """Lists of wrong labels with a guarantee that relies only on a random draw.
 
-A person checks a few rows, drawn at random from the most suspicious ones. The other rows, most
-suspicious first, then form a list of wrong labels. The verdicts determine its length, so that on
-average at most a share `fdr` of the listed labels is right.
+A person checks a few rows, drawn at random from the most suspicious ones. The unchecked rows form a
+list of wrong labels, most suspicious first. The verdicts of the person determine its length: on
+average over draws, at most a fraction `fdr` of the listed labels is right.
 
 Conventions
 -----------
-The pool is N rows in a fixed order, most suspicious first: those of the rows whose suggestion
-differs from the given label. N1 of their labels are wrong, the other N0 are right. n of its rows
-are drawn uniformly without replacement, so that m = N - n are left. A threshold t is a prefix of
-the order. Above it are
+The pool has the N most suspicious rows whose suggestion differs from the given label, in a fixed
+order. N1 of their labels are wrong, the other N0 are right. From the pool, n rows are drawn
+uniformly without replacement, so that m = N - n are left. A threshold t is a prefix of the order.
+Above it are
 
     C checked right labels,   R unchecked rows,   V right labels among these R rows.
 
 V is unknown. The false discovery proportion of the list is FDP = V / max(R, 1), and its mean over
 draws is the false discovery rate, FDR. Only the draw is random. The guarantee does not depend on
 duplicates, overlapping classes, errors of the reviewer, or the quality of the model. The order must
-be fixed before the draw, ties included, and a verdict must depend on its row alone.
+be fixed before the draw, ties included. A verdict must depend on its row alone.
 
 Theorem 1 (FDR)
 ---------------
@@ -57,8 +57,8 @@ or exceeds N0 if there is none. Above t there are fewer than c + 1 checked right
 B_c right rows. A longer prefix has no fewer right labels. ∎
 
 `right_bounds` uses B_c = max {k : P(H(k) ≤ c) > δ'}, where the hypergeometric H(k) is the number of
-drawn rows among the first k. The local level δ' is the largest one with a probability of a miss,
-computed exactly, of at most δ.
+drawn rows among the first k. The local level δ' is the largest level at which some bound fails with
+probability at most δ; `miss_probability` computes this probability exactly.
 """
 
 import math
@@ -81,21 +81,20 @@ from twohot.base import (
 )
 
 # The pool has 1.5 times as many rows as are flagged, so that the check covers the end of the list.
-# It has at least twice the drawn rows, so that at least half of it is left to list. It is smaller
-# if too few rows have a suggestion that differs from the given label.
+# It has at least twice the drawn rows, so that at least half of the pool is left to list. The pool
+# is smaller if too few rows have a suggestion that differs from the given label.
 POOL_PER_FLAGGED = Fraction(3, 2)
 POOL_PER_CHECKED = 2
 # Planned value of q (n + 1) R / m for the expected list. In simulations, the list then has 87 % of
-# the wrong labels that the best threshold lists; with twice this value, 92 %.
+# the wrong labels that the best threshold would list; with twice this value, 92 %.
 EXPECTED_RESOLUTION = 3
 # Thresholds with more checked right labels than this have no bound. No useful list is so long, and
-# more bounds at once would make each bound wider.
+# more bounds would make all bounds wider.
 MOST_RIGHT_CHECKED = 60
 # Significance level of the test that more checked rows would not help.
 REFUTED_AT = 0.05
 # Halvings of the interval of δ', on a logarithmic scale: its width is then below a relative 1e-5.
 HALVINGS = 20
-WORDS = 2**64
 LARGEST_SEED = 2**53 - 2
 
 
@@ -105,70 +104,61 @@ class CheckDraw:
 
     pool: IntArray  # (n_pool,), rows, most suspicious first; fixed before the draw
     rows: IntArray  # (n_checked,), drawn rows of the pool, in the order of the draw
-    seed: int  # of the draw
+    seed: int  # seed of the draw
 
     @property
     def n_left(self) -> int:
-        """Rows of the pool that are not checked."""
+        """Number of rows of the pool that are not checked."""
         return len(self.pool) - len(self.rows)
 
     def extended(self, n_checked: int) -> "CheckDraw":
-        """Return a larger draw from the same pool, which starts with the rows of this one."""
+        """Return a larger draw from the same pool, which starts with the rows of this draw."""
         return _draw(self.pool, n_checked, self.seed)
-
-
-@dataclass(frozen=True)
-class RowsNeeded:
-    """How many rows a person should check to get a list."""
-
-    advised: int  # enough for most of the wrong labels that a list can have
-    least: int  # with fewer, a list of the expected length is impossible
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds for every threshold: the prefixes of the pool of length 1, 2 and so on."""
+    """Bounds for every threshold: entry i is for the first i + 1 rows of the pool."""
 
     right_checked: IntArray  # (n_pool,), C: checked right labels above the threshold
-    unchecked: IntArray  # (n_pool,), R: unchecked rows above it
-    most_right: IntArray  # (n_pool,), upper bound on right labels among these R (theorem 2)
-    confidence: float  # that all these bounds hold at once
+    unchecked: IntArray  # (n_pool,), R: unchecked rows above the threshold
+    most_right: IntArray  # (n_pool,), upper bound on V: right labels among these R (theorem 2)
+    confidence: float  # probability that all these bounds hold at once
 
     @property
     def most_share(self) -> FloatArray:
-        """(n_pool,) upper bound on the share of right labels among unchecked rows, by threshold."""
+        """(n_pool,) upper bound on the fraction of right labels among the unchecked rows, V / R."""
         return np.asarray(self.most_right / np.maximum(self.unchecked, 1))
 
     def longest(self, share: float) -> int:
-        """Return the length of the longest prefix whose bound is at most `share`; 0 if none is."""
-        found = np.flatnonzero((self.unchecked > 0) & (self.most_share <= share))
-        return int(found[-1]) + 1 if len(found) else 0
+        """Return the length of the longest prefix with `most_share` at most `share`, or 0."""
+        allowed = np.flatnonzero((self.unchecked > 0) & (self.most_share <= share))
+        return int(allowed[-1]) + 1 if len(allowed) else 0
 
 
 @dataclass(frozen=True, eq=False)
 class GuaranteedList:
-    """Unchecked rows of which, on average over draws, at most a share `fdr` have right labels."""
+    """Unchecked rows, of which on average over draws at most a fraction `fdr` have right labels."""
 
     rows: IntArray  # (n_listed,), most suspicious first
-    found_wrong: IntArray  # rows as suspicious as the list that were checked and are wrong
-    fdr: float  # guaranteed by theorem 1
-    n_checked: int
-    smallest: int  # length of the shortest list that this number of checked rows can certify
-    bounds: Bounds  # for every threshold, including this one
-    reason: str  # why the list is empty, and whether more rows would help; else ""
-    attempt: int = 1  # earlier attempts, with fewer checked rows, gave no list
+    found_wrong: IntArray  # checked rows above the threshold whose labels are wrong
+    fdr: float  # false discovery rate, guaranteed by theorem 1
+    bounds: Bounds  # for every threshold, including the threshold of this list
+    reason: str  # why the list is empty, and whether more checked rows would help; else ""
+    attempt: int = 1  # number of the draw; earlier, smaller draws gave an empty list
 
     @property
     def most_right(self) -> int:
-        """Upper bound on the right labels in the list, with the confidence of the bounds."""
+        """Upper bound on the number of right labels in the list, at `bounds.confidence`."""
         above = np.flatnonzero(self.bounds.unchecked == len(self.rows))
         return int(self.bounds.most_right[above[0]]) if len(self.rows) else 0
 
+    # Certificates contain this text: if it changes, those of earlier versions fail to verify.
     def __str__(self) -> str:
         together = ""
         if self.attempt > 1:
-            # fdr, 2 fdr, 4 fdr, … of this attempt, the one before, and so on.
-            rate, most = (f"{100 * each * self.fdr:.4g}%" for each in (1, 2**self.attempt - 1))
+            # The rates of this attempt and of those before it are fdr, 2 fdr, 4 fdr and so on.
+            rate, most = (f"{100 * times * self.fdr:.4g}%" for times in (1, 2**self.attempt - 1))
             this = f"Attempt {self.attempt} has a rate of {rate}"
             together = f" {this}; the lists of all attempts together have at most {most}."
         if self.reason:
@@ -185,7 +175,7 @@ class GuaranteedList:
 
 
 def listable_doubt(label_quality: FloatArray, given: IntArray, suggested: IntArray) -> FloatArray:
-    """Return scores for `draw_check`; NaN without a label, or if the suggestion is the label."""
+    """Return scores for `draw_check`: NaN without a label, or if the suggestion is the label."""
     return np.where(suggested == given, np.nan, -label_quality)
 
 
@@ -206,9 +196,9 @@ def seeded_order(rows: IntArray, seed: int) -> IntArray:
 
     Rows are sorted by keys. The key of row r is the r-th output of SplitMix64 for the seed.
     """
-    golden = 0x9E37_79B9_7F4A_7C15
-    start = int(_mixed(np.array([(seed + 1) * golden % WORDS], dtype=np.uint64))[0])
-    keys = np.uint64(start) + (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(golden)
+    golden = np.uint64(0x9E37_79B9_7F4A_7C15)
+    start = _mixed(np.array([seed + 1], dtype=np.uint64) * golden)
+    keys = start + (rows.astype(np.uint64) + np.uint64(1)) * golden
     return np.asarray(rows[np.lexsort((rows, _mixed(keys)))])
 
 
@@ -230,10 +220,10 @@ def _mixed(state: IntArray) -> IntArray:
 def draw_check(doubt: FloatArray, n_flagged: int, n_checked: int, *, seed: int = 0) -> CheckDraw:
     """Draw rows to check, uniformly from the most suspicious ones.
 
-    `doubt` (n_rows,) are scores; larger is more suspicious, NaN for rows that cannot be listed (see
-    `listable_doubt`). The pool has 1.5 times the flagged rows, and at least twice the rows to
-    check, but no more rows than have a score. A second draw with another seed voids the guarantee
-    of both.
+    `doubt` (n_rows,) has a score per row: larger is more suspicious, NaN for rows that cannot be
+    listed (see `listable_doubt`). The pool has 1.5 times the flagged rows, or twice the rows to
+    check if that is more, but only rows with a score. A second draw with another seed voids the
+    guarantee of both draws.
     """
     check_count("n_flagged", n_flagged, 0)
     check_count("n_checked", n_checked, 1)
@@ -251,11 +241,15 @@ def _draw(pool: IntArray, n_checked: int, seed: int) -> CheckDraw:
     return CheckDraw(pool, seeded_order(pool, seed)[:n_checked], seed)
 
 
-def rows_needed(n_pool: int, fdr: float, list_size: int) -> RowsNeeded:
-    """Return how many rows of a pool a person must check to certify a list of a given length."""
+def rows_needed(n_pool: int, fdr: float, list_size: int) -> int:
+    """Return how many rows of a pool a person should check to certify a list of a given length.
+
+    The list then has most of the wrong labels that a list can have. With a third of these rows, a
+    list of this length is just possible.
+    """
     check_count("n_pool", n_pool, 1)
     least = n_pool / (_level(fdr) * check_count("list_size", list_size, 1))
-    return RowsNeeded(math.ceil(EXPECTED_RESOLUTION * least), max(math.ceil(least) - 1, 1))
+    return math.ceil(EXPECTED_RESOLUTION * least)
 
 
 def smallest_list(n_pool: int, n_checked: int, fdr: float) -> int:
@@ -268,9 +262,8 @@ def _level(fdr: float) -> Fraction:
     # Products with a larger denominator would not fit in 64 bits.
     level = Fraction(str(float(check_within("fdr", fdr, 0, 1)))).limit_denominator(10**6)
     if level in (0, 1):
-        raise ArgumentError(
-            {"fdr": fdr}, "is not allowed", "pass a number between 0 and 1, at least 1e-6."
-        )
+        advice = "pass a number between 0 and 1, at least 1e-6."
+        raise ArgumentError({"fdr": fdr}, "is not allowed", advice)
     return level
 
 
@@ -282,10 +275,10 @@ def certify(
 ) -> GuaranteedList:
     """Return the longest list of unchecked rows that a check can certify (theorem 1).
 
-    `wrong` (n_checked,) is True where the label of `draw.rows` is wrong. Rows without a clear
-    verdict count as right; leaving them out voids the guarantee. `fdr` is the rate of the first
-    attempt, fixed before the check; `attempt` counts the draws, see `attempt_level`. `confidence`
-    is that of the bounds for this draw (theorem 2).
+    `wrong` (n_checked,) says whether the label of each of `draw.rows` is wrong. Rows without a
+    clear verdict count as right; leaving them out voids the guarantee. `fdr` is the rate of the
+    first attempt and is fixed before the check. `attempt` is the number of the draw (see
+    `attempt_level`). `confidence` is the probability that all bounds of this draw hold (theorem 2).
 
     Examples
     --------
@@ -299,29 +292,27 @@ def certify(
     """
     bounds = fdp_bounds(draw, wrong, confidence=confidence)
     fdr = attempt_level(fdr, attempt)
-    level, n = _level(fdr), len(draw.rows)
+    level = _level(fdr)
     holds = (bounds.unchecked > 0) & (
         draw.n_left * level.denominator * (1 + bounds.right_checked)
-        <= level.numerator * (n + 1) * bounds.unchecked
+        <= level.numerator * (len(draw.rows) + 1) * bounds.unchecked
     )
-    found = np.flatnonzero(holds)
-    above = draw.pool[: found[-1] + 1] if len(found) else draw.pool[:0]
-    smallest = smallest_list(len(draw.pool), n, fdr)
+    length = int(np.flatnonzero(holds)[-1]) + 1 if holds.any() else 0
+    above = draw.pool[:length]
     return GuaranteedList(
         rows=above[~np.isin(above, draw.rows)],
         found_wrong=above[np.isin(above, draw.rows[wrong])],
         fdr=float(fdr),
-        n_checked=n,
-        smallest=smallest,
         bounds=bounds,
-        reason="" if len(found) else _why_empty(draw, bounds, level, smallest),
+        reason="" if length else _why_empty(draw, bounds, fdr),
         attempt=attempt,
     )
 
 
-def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) -> str:
+def _why_empty(draw: CheckDraw, bounds: Bounds, fdr: float) -> str:
     """Return why the list is empty: too few checked rows, or too many right labels."""
-    n = len(draw.rows)
+    level, n = _level(fdr), len(draw.rows)
+    smallest = smallest_list(len(draw.pool), n, fdr)
     if smallest > draw.n_left:
         least = math.ceil(1 / level) - 1
         return (
@@ -330,7 +321,7 @@ def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) 
         )
     n_above = np.arange(1, len(draw.pool) + 1)
     n_checked = n_above - bounds.unchecked
-    # Among prefixes that are long enough, choose that with the smallest share of right labels.
+    # Of the prefixes that are long enough, take the one with the smallest share of right labels.
     share = np.where(n_checked > 0, bounds.right_checked / np.maximum(n_checked, 1), 1.0)
     share[bounds.unchecked < smallest] = np.inf
     best = int(share.argmin())
@@ -350,7 +341,7 @@ def _why_empty(draw: CheckDraw, bounds: Bounds, level: Fraction, smallest: int) 
 def attempt_level(fdr: float, attempt: int) -> float:
     """Return the rate for an attempt after smaller draws gave an empty list.
 
-    A check that is extended until a list appears has no fixed size. So the k-th attempt uses
+    A check that is extended until it gives a list has no fixed size. So the k-th attempt uses
     fdr / 2^(k-1). By a union bound, the first k lists together have an FDR of at most
     (2 - 2^(1-k)) fdr.
 
@@ -371,7 +362,7 @@ def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -
     wrong = np.asarray(wrong)
     if wrong.shape != draw.rows.shape or wrong.dtype != np.bool_:
         problem = f"is {wrong.dtype} of shape {wrong.shape}"
-        advice = f"pass True or False for each of the {len(draw.rows)} rows of the draw."
+        advice = f"pass an array of True or False for each of the {len(draw.rows)} drawn rows."
         raise ArgumentError("wrong", problem, advice)
     right_checked = np.cumsum(np.isin(draw.pool, draw.rows[~wrong]), dtype=np.intp)
     unchecked = np.cumsum(~np.isin(draw.pool, draw.rows), dtype=np.intp)
@@ -386,11 +377,9 @@ def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -
 
 @lru_cache
 def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> IntArray:
-    """Return B: above a threshold with c checked right labels, at most B[c] are right (theorem 2).
+    """Return B of theorem 2: with c checked right labels above, at most B[c] labels are right.
 
-    Returns
-    -------
-    array of shape (min(n_checked, MOST_RIGHT_CHECKED + 1),)
+    B has shape (min(n_checked, MOST_RIGHT_CHECKED + 1),).
     """
     delta = 1 - check_within("confidence", confidence, 0, 1)
     if not 0 < delta < 1:
@@ -403,15 +392,15 @@ def right_bounds(n_pool: int, n_checked: int, *, confidence: float = 0.95) -> In
         middle = math.sqrt(low * high)
         missed = miss_probability(n_pool, n_checked, _local_bounds(n_pool, n_checked, middle))
         low, high = (middle, high) if missed <= delta else (low, middle)
-    found = _local_bounds(n_pool, n_checked, low)
-    found.flags.writeable = False  # the cache returns the same array to every caller
-    return found
+    bounds = _local_bounds(n_pool, n_checked, low)
+    bounds.flags.writeable = False  # the cache returns the same array to every caller
+    return bounds
 
 
 def _local_bounds(n_pool: int, n_checked: int, level: float) -> IntArray:
-    """Return max {k : P(H(k) ≤ c) > level} for c = 0, 1, …, by bisection: the tail falls in k."""
+    """Return max {k : P(H(k) ≤ c) > level} for c = 0, 1, …, by bisection: P falls with k."""
     c = np.arange(min(n_checked, MOST_RIGHT_CHECKED + 1))
-    low, high = c, np.full_like(c, n_pool)  # H(c) ≤ c surely; H(N) = n > c
+    low, high = c, np.full_like(c, n_pool)  # H(c) ≤ c always; H(N) = n > c
     all_draws = _log_binomial(n_pool, n_checked)
     while np.any(high - low > 1):
         k = (low + high) // 2
@@ -423,12 +412,12 @@ def _local_bounds(n_pool: int, n_checked: int, level: float) -> IntArray:
 
 def miss_probability(n_pool: int, n_checked: int, bounds: IntArray) -> float:
     """Return the probability that a bound of theorem 2 fails: H(B_c + 1) ≤ c for some c."""
-    counts = np.arange(len(bounds))  # numbers of drawn rows so far; above these no bound can fail
-    probability = (counts == 0).astype(float)  # of each number, while no bound has failed
+    counts = np.arange(len(bounds))  # numbers of drawn rows so far; with more, no bound can fail
+    probability = (counts == 0).astype(float)  # of each number, if no bound has failed so far
     missed, at = 0.0, 0
     for c, to in enumerate(bounds + 1):
-        # P(x of the next rows are drawn, after j) = C(to - at, x) C(N - to, n - j - x) / C(N - at,
-        # n - j): three vectors, by x, by j + x and by j.
+        # P(x of the rows from `at` to `to` are drawn, after j before them) =
+        # C(to - at, x) C(N - to, n - j - x) / C(N - at, n - j): vectors by x, by j + x and by j.
         new = counts[None, :] - counts[:, None]
         is_possible = (new >= 0) & (probability > 0)[:, None]
         with np.errstate(invalid="ignore"):  # inf - inf where a count is impossible
@@ -445,10 +434,9 @@ def miss_probability(n_pool: int, n_checked: int, bounds: IntArray) -> float:
 
 
 def _log_binomial(total: IntArray | int, chosen: IntArray | int) -> FloatArray:
-    """Return the log of a binomial coefficient, -inf where it is 0."""
+    """Return the log of binomial coefficients, -inf where a coefficient is 0."""
     total, chosen = np.broadcast_arrays(total, chosen)
     is_possible = (chosen >= 0) & (chosen <= total)
-    rest = np.where(is_possible, total - chosen, 0)
-    some = np.where(is_possible, chosen, 0)
-    logarithm = gammaln(total + 1.0) - gammaln(some + 1.0) - gammaln(rest + 1.0)
+    chosen = np.where(is_possible, chosen, 0)
+    logarithm = gammaln(total + 1.0) - gammaln(chosen + 1.0) - gammaln(total - chosen + 1.0)
     return np.asarray(np.where(is_possible, logarithm, -np.inf))

@@ -1,6 +1,6 @@
-"""Files with one line per row of the data: results of an audit, labels and findings.
+"""Tables of an audit: results and labels with one line per row of the data, and findings.
 
-They are CSV files, or a folder of Parquet files with some rows each.
+A table is a CSV file. The results of data larger than memory are a folder of Parquet files.
 """
 
 import hashlib
@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 
 from twohot.audit.issues import COLUMNS, LABELS, LabelIssues, taken_unseen
-from twohot.base import (
-    NO_LABEL,
-    IntArray,
-    Labels,
-    cause_of,
-    load_extra,
-)
+from twohot.base import NO_LABEL, IntArray, Labels, cause_of, load_extra
 from twohot.review import Applied, ReviewRows, ReviewSummary
 from twohot.tables import (
     ParquetFiles,
@@ -33,7 +27,7 @@ from twohot.tables import (
     write_part,
 )
 
-# Columns of the table of all rows: for each, its field of `ReviewRows` and its type.
+# Columns of the table of all rows, with their field of `ReviewRows` and their type.
 ISSUE_COLUMNS = {
     "id": ("ids", "text"),
     "item": ("items", "text"),
@@ -48,8 +42,7 @@ ISSUE_COLUMNS = {
     "is_undecided": ("is_undecided", "flag"),
 }
 LABEL_COLUMNS = ("id", "item", "label")
-NOTE = "note"
-# Rows of one group are copies of each other; `other_id` names a copy with another label.
+# Rows of one group are copies of each other; `other_id` is a copy, if possible with another label.
 FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label", "score")
 
 # CSV files: numbers are written with all digits, missing values as empty cells --------------------
@@ -58,8 +51,8 @@ FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label",
 def audit_tables(
     rows: ReviewRows, summary: ReviewSummary
 ) -> dict[str, tuple[Collection[str], Iterator[tuple[str, ...]]]]:
-    """Return the tables of an audit: file name to columns and lines."""
-    # Apply the suggestions that need no review; rows without a label stay unlabelled.
+    """Return the columns and the lines of the tables of an audit, by file name."""
+    # Apply the suggestions that need no review. Rows without a label stay unlabelled.
     taken = taken_unseen(rows.is_label_issue, rows.is_undecided, rows.label_quality)
     corrected = np.where(taken, rows.suggested_labels, rows.given_labels)
     return {
@@ -82,17 +75,17 @@ def write_reviewed(
     drop_excluded: bool = False,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write the labels after a review, and a column of notes if there are any.
+    """Write the labels after a review, and a column of notes if there are notes.
 
     An excluded row is written without a label, or omitted if `drop_excluded`.
     """
     notes, rows = applied.notes, replace(rows, classes=applied.classes)
     lines = (
-        (*line, *([notes.get(row, "")] if notes else []))
+        (*line, notes.get(row, ""))[: None if notes else -1]
         for row, line in enumerate(_label_lines(rows, applied.labels))
         if not (drop_excluded and applied.excluded[row])
     )
-    columns = (*LABEL_COLUMNS, *[NOTE] * bool(notes))
+    columns = (*LABEL_COLUMNS, *["note"] * bool(notes))
     write_csv(path, columns, lines, spreadsheet_safe=spreadsheet_safe)
 
 
@@ -123,10 +116,10 @@ def _finding_lines(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[s
 
     for finding in summary.findings:
         n_rows = len(finding.rows)
-        related = finding.related or (np.zeros(0, np.intp),) * n_rows
+        related: Sequence[IntArray] = finding.related or [np.zeros(0, np.intp)] * n_rows
         groups = [""] * n_rows if finding.groups is None else finding.groups.tolist()
-        found = zip(groups, finding.rows.tolist(), finding.scores.tolist(), related, strict=True)
-        for group, row, score, others in found:
+        columns = (groups, finding.rows.tolist(), finding.scores.tolist(), related)
+        for group, row, score, others in zip(*columns, strict=True):
             other = named(int(others[0])) if len(others) else ("", "")
             yield finding.name, str(group), *named(row), *other, _number(score)
     for pair in summary.alike_classes:
@@ -135,11 +128,11 @@ def _finding_lines(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[s
 
 
 def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
-    """Return the rows of issues.csv as `ReviewRows`; `fields` are those of summary.json."""
+    """Return the rows of issues.csv; `fields` are the fields of summary.json."""
     header, *lines = read_csv(path) or [[]]
     if header != list(ISSUE_COLUMNS):
-        expected = f"expected {list(ISSUE_COLUMNS)}, so run the audit again."
-        raise ValueError(f"{path} has the columns {header}: {expected}")
+        problem = f"{path} has the columns {header} instead of {list(ISSUE_COLUMNS)}"
+        raise ValueError(f"{problem}: run the audit again.")
     code = {"": NO_LABEL, **{name: i for i, name in enumerate(fields["classes"])}}
     read: dict[str, tuple[Any, Any]] = {
         "text": (str, object),
@@ -149,12 +142,12 @@ def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
     }
     try:
         cells = list(zip(*lines, strict=True)) if lines else [()] * len(ISSUE_COLUMNS)
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for (field, kind), column in zip(ISSUE_COLUMNS.values(), cells, strict=True):
             if kind != "derived":
                 value, dtype = read[kind]
-                found[field] = np.array([value(cell) for cell in column], dtype=dtype)
-        return _review_rows(fields, **found)
+                columns[field] = np.array([value(cell) for cell in column], dtype=dtype)
+        return _review_rows(fields, **columns)
     except (KeyError, OverflowError, ValueError) as error:
         raise ValueError(f"{path} was changed ({error}): run the audit again.") from error
 
@@ -162,7 +155,7 @@ def read_issues(path: Path, fields: Mapping[str, Any]) -> ReviewRows:
 def _review_rows(
     fields: Mapping[str, Any], *, ids: Any, items: Any = None, **columns: Any
 ) -> ReviewRows:
-    """Return `ReviewRows` from columns, and from the classes and item names of a summary."""
+    """Return `ReviewRows` with these columns; the other values are those of a summary."""
     return ReviewRows(
         classes=tuple(fields["classes"]),
         ids=RowIds(ids, fields["id_kind"], fields["id_column"]),
@@ -173,7 +166,7 @@ def _review_rows(
     )
 
 
-# Parquet files: the id, the item (if known), and the columns of `LabelIssues` ---------------------
+# Parquet files: the columns id, item (if known), and those of `LabelIssues` -----------------------
 
 
 def write_issue_parts(
@@ -184,13 +177,13 @@ def write_issue_parts(
     items: Sequence[str] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write the parts that are missing as Parquet files; call `done` after each.
+    """Write the parts that are missing as Parquet files; call `done` after every file.
 
-    `bounds` (n_parts + 1,) has the first row of each part and the number of rows. `items` are
-    written as one more column.
+    `bounds` (n_parts + 1,) has the first row of every part, then the number of rows. If given,
+    `items` are one more column.
     """
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
-    # The type is fixed, so that files without any label have the same schema.
+    # Labels are taken from the classes, so that a file without any label has the same schema.
     classes = arrow.array(issues.classes.tolist())
     for number in folder.missing():
         first, end = bounds[number : number + 2].tolist()
@@ -209,14 +202,14 @@ def write_issue_parts(
 
 
 def labels_digest(labels: Labels) -> str:
-    """Return the sha256 of labels."""
+    """Return the sha256 of the names of the classes and the label of every row."""
     names = json.dumps([str(name) for name in labels.classes.tolist()])
     return hashlib.sha256(names.encode() + labels.codes.astype("<i8").tobytes()).hexdigest()
 
 
 def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
-    """Return all rows of an audit in parts."""
-    files, problem = open_files([folder]), ""
+    """Return all rows of an audit in parts; `fields` are the fields of summary.json."""
+    files = open_files([folder])
     try:
         rows = _review_rows(fields, report=fields["report"], **dict(_part_columns(files, fields)))
         given = Labels(rows.given_labels, np.array(rows.classes, dtype=object))
@@ -230,7 +223,7 @@ def read_issue_parts(folder: str, fields: Mapping[str, Any]) -> ReviewRows:
 
 
 def _part_columns(files: ParquetFiles, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield pairs of a field of `ReviewRows` and its column."""
+    """Yield pairs of a field of `ReviewRows` and its column of all parts."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     compute = load_extra("pyarrow.compute", "parquet", "Parquet files")
     for name, (field, kind) in ISSUE_COLUMNS.items():

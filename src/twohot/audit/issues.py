@@ -50,41 +50,42 @@ ROW_FIELDS = (
 )
 HEADINGS = ("id", "wrong", "given", "suggested", "second")
 SHOWN = 10  # rows of the printed table
-# The next step for a page without an audit folder.
+# The next step that a page shows if there is no audit folder.
 APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
 
 
 @dataclass(frozen=True, eq=False)
 class LabelIssues:
-    """The result of an audit: a verdict on the label of every row, in the order of the data.
+    """The result of an audit, with one entry per row of the data, in the same order.
 
-    `issues["label_quality"]` is a column. `issues[:5]` and `issues[mask]` select rows; their
-    `noise_rate` and `corruption` remain those of all rows. `issues.rows` are the flagged rows.
-    `issues.to_pandas()` and `issues.to_polars()` return data frames; the pandas frame has the index
-    of the data. A loop over `issues` yields one dict per row.
+    `issues["label_quality"]` is a column. `issues[:5]` and `issues[mask]` select rows; `noise_rate`
+    and `corruption` of the selection still describe all rows. `issues.rows` are the positions of
+    the flagged rows. `issues.to_pandas()` and `issues.to_polars()` return data frames; the pandas
+    frame has the index of the data. A loop over `issues` yields one dict per row.
 
-    Labels are stored as positions in `classes`; the columns `given_label`, `predicted_label` and
-    `second_label` have their names. `corruption[k, l]` is the estimated share of rows of true class
-    k with given label l, so its rows sum to one. It is the transpose of cleanlab's noise matrix.
+    The fields `given`, `predicted` and `second` have labels as positions in `classes`; the columns
+    `given_label`, `predicted_label` and `second_label` have the names. `corruption[k, l]` is the
+    estimated fraction of rows of true class k with given label l. Its rows sum to one. It is the
+    transpose of cleanlab's noise matrix.
     """
 
-    is_label_issue: NDArray[np.bool_]  # (n_rows,)
+    is_label_issue: NDArray[np.bool_]  # (n_rows,), the row is flagged: its label is suspicious
     label_quality: FloatArray  # (n_rows,), probability that the label is right; NaN: no label
     given: IntArray  # (n_rows,), label as a position in classes; NO_LABEL: no label
     predicted: IntArray  # (n_rows,), the most probable class: the suggestion
     second: IntArray  # (n_rows,), the second most probable class
     confidence: FloatArray  # (n_rows,), probability of the suggestion
     second_confidence: FloatArray  # (n_rows,), probability of the second class
-    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call: two classes are almost as probable
+    is_undecided: NDArray[np.bool_]  # (n_rows,), a close call: two classes are similarly probable
     classes: NDArray[Any]  # (n_classes,), classes that may be suggested or chosen
-    noise_rate: float  # estimated share of wrong labels: mean of probability_wrong
+    noise_rate: float  # estimated fraction of wrong labels: mean of probability_wrong
     noise_interval: tuple[float, float]  # lower and upper bound of noise_rate
     # (n_classes, n_classes), row true class, column given label; CSR above 2,000 classes
     corruption: Matrix
     ids: RowIds  # (n_rows,), ids of the rows in your data
     messages: tuple[str, ...] = ()  # notes on the result, as sentences
-    probe: Any = None  # the probe that judged the labels; None for your own probabilities
-    n_checked: int = 0  # rows that were passed as checked
+    probe: Any = None  # the classifier that gave the probabilities; None if you passed them
+    n_checked: int = 0  # number of rows that were passed as checked
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -123,7 +124,7 @@ class LabelIssues:
         return flagged[np.argsort(self.label_quality[flagged], kind="stable")]
 
     def share_in_words(self) -> str:
-        """Return the estimated share of wrong labels as text."""
+        """Return the estimated share of wrong labels, and its interval, as text."""
         least, most = self.noise_interval
         if (least, most) == (0, 1):
             return "the share of wrong ones cannot be estimated from these features"
@@ -140,7 +141,7 @@ class LabelIssues:
             Replace all flagged labels. By default, close calls and labels that are more likely
             right than wrong stay as they are.
         unlabelled : bool
-            Also fill in the suggestion for rows without a label. By default they stay None.
+            Also give rows without a label their suggestion. By default they get None.
 
         Returns
         -------
@@ -151,12 +152,12 @@ class LabelIssues:
 
     def corrected(self, *, undecided: bool = False, unlabelled: bool = False) -> Labels:
         """Return `corrected_labels` as a `Labels` record, which a probe accepts as y."""
-        taken = self.is_label_issue
+        replaced = self.is_label_issue
         if not undecided:
-            taken = taken_unseen(taken, self.is_undecided, self.label_quality)
+            replaced = taken_unseen(replaced, self.is_undecided, self.label_quality)
         if unlabelled:
-            taken = taken | (self.given == NO_LABEL)
-        return Labels(np.where(taken, self.predicted, self.given), self.classes)
+            replaced = replaced | (self.given == NO_LABEL)
+        return Labels(np.where(replaced, self.predicted, self.given), self.classes)
 
     @overload
     def __getitem__(self, key: str) -> NDArray[Any]: ...
@@ -171,8 +172,8 @@ class LabelIssues:
             values: NDArray[Any] = getattr(self, key)
             return values
         rows = np.atleast_1d(np.arange(len(self))[key])
-        taken = {name: getattr(self, name)[rows] for name in ROW_FIELDS}
-        return replace(self, ids=self.ids.take(rows), **taken)
+        columns = {name: getattr(self, name)[rows] for name in ROW_FIELDS}
+        return replace(self, ids=self.ids.take(rows), **columns)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dict, with the id first."""
@@ -186,16 +187,16 @@ class LabelIssues:
     def to_pandas(self) -> Any:
         """Return a pandas data frame with the index of the data, or the ids as index."""
         pandas = load_extra("pandas", "frames", "data frames")
-        index, column = self.ids.values, self.ids.column
-        # An index is kept with its levels and its name.
+        index = self.ids.values
         if not isinstance(index, pandas.Index):
-            index = pandas.Index(list(index), name=getattr(index, "name", column or None))
+            name = getattr(index, "name", self.ids.column or None)
+            index = pandas.Index(list(index), name=name)
         columns: dict[str, Any] = {name: self[name] for name in COLUMNS}
         columns["given_label"] = pandas_labels(Labels(self.given, self.classes))
         return pandas.DataFrame(columns, index=index)
 
     def to_polars(self) -> Any:
-        """Return a polars data frame; its first column `id` has the ids as text."""
+        """Return a polars data frame, whose first column `id` has the ids as text."""
         polars = load_extra("polars", "frames", "data frames")
         columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
         return polars.DataFrame(columns, strict=False)
@@ -218,14 +219,14 @@ class LabelIssues:
         path : path
             The HTML file to write.
         texts, images : sequence of str or paths, optional
-            Texts or image paths of the rows, shown in the page. Paths are relative to the current
-            folder. Series of pandas, and X, must have the index of the data.
+            The text or the image path of every row, shown in the page. Paths are relative to the
+            current folder. A pandas series, and a pandas X, must have the index of the data.
         X : array, memory map, sparse matrix or data frame, optional
             The audited features. With them, the page shows nearest rows, near-duplicates,
             outliers, correlations of the classes, and a map of all rows.
         groups : array, list or series of shape (n_rows,), optional
             A group per row, such as its annotator. The page lists the groups with the largest
-            share of wrong labels, and the map can be coloured by group.
+            share of wrong labels, and can colour the map by group.
         title : str
             Title of the page.
         map : {"pca", "umap"} or None, default="pca"
@@ -234,7 +235,7 @@ class LabelIssues:
         Returns
         -------
         ReviewRows
-            The rows of the page. Pass the exported decisions to `issues.apply`.
+            The rows of the page. Pass the decisions that the page exports to `issues.apply`.
 
         Examples
         --------
@@ -272,15 +273,15 @@ class LabelIssues:
         Parameters
         ----------
         texts, images, X, groups, title, map
-            As for `report`. The widget shows pictures of the 2,000 most suspicious rows.
+            As for `report`. The widget shows images of the 2,000 most suspicious rows.
         height : int
             Height of the widget, in pixels.
 
         Returns
         -------
         ReviewWidget
-            Make it the last line of a cell. `issues.apply(review.decisions)` returns the labels
-            after the decisions made so far. Needs the extra `notebook`.
+            Put it in the last line of a cell. `issues.apply(review.decisions)` returns the labels
+            after the decisions made so far. The widget needs the extra `notebook`.
 
         Examples
         --------
@@ -350,16 +351,17 @@ class LabelIssues:
     def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
         """Draw random rows to check, so that `certify` can list wrong labels with a guarantee.
 
-        The rows are drawn from the most suspicious ones whose suggestion differs from their label.
+        The rows are drawn from the most suspicious rows whose suggestion differs from their label.
 
         Parameters
         ----------
         fdr : float
-            Largest share of right labels in the list, on average over draws (false discovery rate).
+            Allowed fraction of right labels in the list, on average over draws: the false discovery
+            rate.
         n_checked : int, optional
             Number of rows to draw. By default, enough to certify most of the flagged labels.
         seed : int
-            Seed of the draw. Draw once: a second draw voids the guarantee of both.
+            Seed of the draw. Draw once: a second draw voids the guarantee of both draws.
 
         Returns
         -------
@@ -377,11 +379,11 @@ class LabelIssues:
         Parameters
         ----------
         checked : mapping, series, path or data frame
-            Verdicts on all drawn rows: a mapping from row id to "right", "wrong", "unsure" or the
-            true label; a pandas series of these with the ids as index; a file or frame with the
-            columns `id` and `verdict`; a frame with the columns `id` and `label` or `true_label`;
-            or the decisions of a review. "unsure" counts as right. The id of the row at a position
-            is `issues.ids[row]`.
+            Verdicts on all drawn rows. A verdict is "right", "wrong", "unsure" or the true label.
+            Pass a mapping from row id to verdict; a pandas series of verdicts with the ids as
+            index; a file or frame with the columns `id` and `verdict`; a frame with the columns
+            `id` and `label` or `true_label`; or the decisions of a review. "unsure" counts as
+            right. `issues.ids[row]` is the id of the row at position `row`.
         fdr, n_checked, seed
             The same values as for `draw_check`.
 
@@ -410,14 +412,14 @@ class LabelIssues:
         return certify_list(draw, words == "wrong", fdr)
 
     def answer(self) -> str:
-        """Return one sentence: how many labels are wrong and how many are flagged."""
+        """Return one sentence that says how many labels are wrong and how many are flagged."""
         n_labels = np.count_nonzero(self.given != NO_LABEL)
         n_close = np.count_nonzero(self.is_label_issue & self.is_undecided)
         close = f", {n_close:,} of them close calls" * bool(n_close)
         return f"Of {n_labels:,} labels, {self.share_in_words()}; {self.n_issues:,} flagged{close}."
 
     def _shown(self) -> list[tuple[str, ...]]:
-        """Return the most suspicious rows as text."""
+        """Return the cells of the most suspicious rows as text."""
         shown = self[self.rows[:SHOWN]]
         wrong = (f"{share:.1%}" for share in shown.probability_wrong)
         labels = (map(str, shown[name]) for name in LABELS)
@@ -442,16 +444,16 @@ class LabelIssues:
 
 
 def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:
-    """Return whether each row gets its suggested label without a review.
+    """Return which rows get their suggested label without a review.
 
-    These rows are flagged, not a close call, and more likely wrong than right.
+    They are flagged, no close calls, and more likely wrong than right.
     """
     # The quality of a row without a label is NaN, which compares as False.
     return np.asarray(flagged & ~undecided & (label_quality < 1 - LIKELY_WRONG))
 
 
 def pandas_labels(labels: Labels) -> Any:
-    """Return labels as a pandas column; integers with missing labels become Int64."""
+    """Return labels as a pandas column, as Int64 if they are integers and some are missing."""
     if labels.classes.dtype.kind not in "iu" or labels.labelled.all():
         return labels.values
     pandas = load_extra("pandas", "frames", "data frames")
@@ -473,7 +475,7 @@ def rows_of_issues(
     item_kind: str = "",
     spellings: Mapping[str, str] | None = None,
 ) -> ReviewRows:
-    """Return the rows of a review, with their texts or image paths."""
+    """Return the rows of a review; `items` are their texts or image paths."""
     return ReviewRows(
         classes=tuple(as_text(name) for name in issues.classes.tolist()),
         ids=issues.ids,

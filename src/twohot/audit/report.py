@@ -1,4 +1,4 @@
-"""The content of a review page: the audited rows and a summary."""
+"""The content of a review page: the rows of an audit, and their summary."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -42,18 +42,19 @@ from twohot.tables import FeatureTable
 
 # Above this many classes, matrices of all pairs of classes are left out.
 MOST_CLASSES = 400
-# Rows with neighbours: more than a person reviews in a day, and few enough for a small page.
+# Number of flagged rows for which the page shows nearest rows: more than a person reviews in a day,
+# and few enough for a small page.
 EXPLAINED_ROWS = 2000
-# Number of labels and groups listed, those with the largest shares of wrong labels.
-MOST_PARTS = 8
-# Name of the entry in the page's details on how well labels are predicted.
+# Number of labels or groups that the page lists, those with the largest shares of wrong labels.
+MOST_LISTED = 8
+# The entry in the details of a page that says how well labels are predicted.
 MODEL = "label model"
 
 
 def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
-    """Return the rows of a table as rows of a review, with the result of their audit."""
-    named = replace(issues, ids=table.ids)
-    return rows_of_issues(named, table.items, table.item_kind, table.spellings)
+    """Return the rows of a review from a table and the result of its audit."""
+    with_ids = replace(issues, ids=table.ids)
+    return rows_of_issues(with_ids, table.items, table.item_kind, table.spellings)
 
 
 def review_summary(
@@ -66,10 +67,11 @@ def review_summary(
     counts: RowCounts | None = None,
     map_method: str | None = "pca",
 ) -> ReviewSummary:
-    """Return the summary of a review; if X is None, omit the parts that need features.
+    """Return the summary of a review; if X is None, omit everything that needs features.
 
-    `groups` has a group per row, such as the annotator. If `issues` has only some of the rows,
-    `counts` are the counts of all rows. `map_method` is "pca", "umap", or None for no map.
+    `details` are shown in addition to the version of twohot and the accuracy of the label model.
+    `groups` has a group per row, such as the annotator. If `issues` has only a selection of the
+    rows, `counts` has the numbers of all rows. `map_method` is "pca", "umap", or None for no map.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     has_matrices, messages = len(issues.classes) <= MOST_CLASSES, [*issues.messages]
@@ -84,43 +86,37 @@ def review_summary(
             f"Matrices of {len(issues.classes):,} classes are left out of the report and "
             f"summary.json: see {table} for confused labels."
         )
-    known = {"twohot": twohot.__version__}
+    about: dict[str, Any] = {"details": {"twohot": twohot.__version__}}
     if choice is not None:
         share = f"{choice.agreement:.1%} ± {choice.agreement_error:.1%}"
         labels = "given or checked labels" if issues.n_checked else "given labels"
-        known[MODEL] = f"predicts {share} of {choice.n_rows:,} held-out {labels}"
-    summary = ReviewSummary(
+        about["details"][MODEL] = f"predicts {share} of {choice.n_rows:,} held-out {labels}"
+        about["methods"] = _methods(choice)
+        about["choice"] = _choice_curve(choice, about["methods"])
+    about["details"] |= details
+    # Check groups before the slow search of nearest rows.
+    about["group_shares"] = group_shares(issues, groups)
+    if X is not None:
+        rows = audited_rows(X, issues)
+        if has_matrices:
+            about["correlation"], about["class_order"] = _correlation(rows, issues)
+        other = look_for_issues(rows, issues)
+        about |= {"findings": other.findings(), "alike_classes": other.alike_classes}
+        messages += other.messages
+        if map_method is not None:
+            opened, flagged = rows.open(np.dtype(np.float32)), issues.is_label_issue
+            embedding_map = map_embeddings(opened, flagged, method=map_method, groups=groups)
+            about["embedding_map"] = embedding_map
+        about["evidence"] = label_evidence(rows, issues)
+    return ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
         noise_interval=issues.noise_interval,
         corruption=issues.corruption if has_matrices else None,
         counts=counts,
         label_shares=label_shares(issues),
-        group_shares=group_shares(issues, groups),
         messages=tuple(messages),
-        details={**known, **details},
-    )
-    if choice is not None:
-        methods = _methods(choice)
-        summary = replace(summary, methods=methods, choice=_choice_curve(choice, methods))
-    if X is None:
-        return summary
-    rows = audited_rows(X, issues)
-    correlation, order = _correlation(rows, issues) if has_matrices else (None, None)
-    found = look_for_issues(rows, issues)
-    plan = None
-    if map_method is not None:
-        opened, flagged = rows.open(np.dtype(np.float32)), issues.is_label_issue
-        plan = map_embeddings(opened, flagged, method=map_method, groups=groups)
-    return replace(
-        summary,
-        correlation=correlation,
-        class_order=order,
-        evidence=label_evidence(rows, issues),
-        findings=found.findings(),
-        alike_classes=found.alike_classes,
-        embedding_map=plan,
-        messages=(*summary.messages, *found.messages),
+        **about,
     )
 
 
@@ -139,10 +135,10 @@ def row_counts(issues: LabelIssues) -> RowCounts:
 def _correlation(
     rows: AuditedRows, issues: LabelIssues
 ) -> tuple[FloatArray | None, IntArray | None]:
-    """Return the correlation matrix of the classes and an order that groups similar classes.
+    """Return the correlation matrix of the corrected classes, and an order by similarity.
 
-    Classes are those of the corrected labels. A class with fewer than two rows has NaN in the
-    matrix and comes last.
+    A class with fewer than two rows has NaN in the matrix and comes last in the order. If fewer
+    than three classes have two rows, both are None.
     """
     labels = issues.corrected(undecided=True, unlabelled=True)
     n_classes, has_pairs = labels.n_classes, labels.sizes > 1
@@ -164,27 +160,28 @@ def _correlation(
 def label_evidence(
     rows: AuditedRows, issues: LabelIssues, *, n_rows: int = EXPLAINED_ROWS
 ) -> Evidence:
-    """Return the nearest rows of the suggested and of the given class for suspicious rows.
+    """Return the nearest rows of the `n_rows` most suspicious rows, in two classes.
 
-    They are found for the `n_rows` most suspicious flagged rows. Similarity is the cosine of
-    prepared features. Flagged rows are no neighbours, because their labels may be wrong.
+    The classes are the suggested and the given label of the suspicious row. The nearest rows have
+    the largest cosines of prepared features. Flagged rows are left out, because their labels may be
+    wrong.
     """
-    asked = issues.rows[:n_rows]
-    wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
+    suspicious = issues.rows[:n_rows]
+    classes = np.stack([issues.predicted[suspicious], issues.given[suspicious]], axis=1)
     members = {
         k: np.flatnonzero((issues.given == k) & ~issues.is_label_issue)
-        for k in np.unique(wanted).tolist()
+        for k in np.unique(classes).tolist()
     }
-    nearest = np.full((*wanted.shape, FEW), NO_ROW)
+    nearest = np.full((*classes.shape, FEW), NO_ROW)
     alike = np.full(nearest.shape, np.nan)
-    for place, cosines in enumerate(products_at(rows.open(), asked)):
-        for column, k in enumerate(wanted[place].tolist()):
-            # Ties: the earlier row comes first.
-            found = members[k][np.argsort(-cosines[members[k]], kind="stable")[:FEW]]
-            nearest[place, column, : len(found)] = found
-            alike[place, column, : len(found)] = cosines[found]
+    for place, cosines in enumerate(products_at(rows.open(), suspicious)):
+        for column, k in enumerate(classes[place].tolist()):
+            # If cosines are equal, the earlier row comes first.
+            first = members[k][np.argsort(-cosines[members[k]], kind="stable")[:FEW]]
+            nearest[place, column, : len(first)] = first
+            alike[place, column, : len(first)] = cosines[first]
     of_suggested, of_given = (NearestRows(nearest[:, k], alike[:, k]) for k in (0, 1))
-    return Evidence(rows=asked, suggested=of_suggested, given=of_given)
+    return Evidence(rows=suspicious, suggested=of_suggested, given=of_given)
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
@@ -197,6 +194,7 @@ def _methods(choice: Choice) -> tuple[Method, ...]:
 
 
 def _choice_curve(choice: Choice, methods: Sequence[Method]) -> ChoiceCurve:
+    """Return a curve over the ridge for every kind of candidate, and a level for other methods."""
     kinds: dict[str, list[Tried]] = {}
     for entry in choice.tried:
         if entry.ridge is not None:
@@ -231,24 +229,24 @@ def group_shares(issues: LabelIssues, groups: Any) -> tuple[WrongShare, ...]:
     return _most_wrong(issues, code_labels(column_here("groups", groups)))
 
 
-def _most_wrong(issues: LabelIssues, parts: Labels) -> tuple[WrongShare, ...]:
-    """Return parts of the rows, sorted by their share of wrong labels, largest first.
+def _most_wrong(issues: LabelIssues, groups: Labels) -> tuple[WrongShare, ...]:
+    """Return groups of rows, sorted by their share of wrong labels, largest first.
 
-    The sort key is the Wilson lower bound at one standard error, because the share itself would
-    put small parts first by chance.
+    The sort key is the Wilson lower bound of the share at one standard error. By the share itself,
+    small groups would come first by chance.
     """
-    known = (parts.codes != NO_LABEL) & (issues.given != NO_LABEL)
-    codes, doubt = parts.codes[known], issues.probability_wrong[known]
-    sizes = np.bincount(codes, minlength=len(parts.classes))
-    wrong = np.bincount(codes, weights=doubt, minlength=len(parts.classes))
+    known = (groups.codes != NO_LABEL) & (issues.given != NO_LABEL)
+    codes, doubt = groups.codes[known], issues.probability_wrong[known]
+    sizes = np.bincount(codes, minlength=len(groups.classes))
+    wrong = np.bincount(codes, weights=doubt, minlength=len(groups.classes))
     n = np.maximum(sizes, 1)
     share = wrong / n
     error = np.sqrt(np.maximum(share * (1 - share), 0) / n + 1 / (4 * n**2))
     lower = (share + 1 / (2 * n) - error) / (1 + 1 / n)
     order = [k for k in np.argsort(-lower, kind="stable").tolist() if sizes[k]]
     return tuple(
-        WrongShare(as_text(parts.classes[k]), int(sizes[k]), float(wrong[k]))
-        for k in order[:MOST_PARTS]
+        WrongShare(as_text(groups.classes[k]), int(sizes[k]), float(wrong[k]))
+        for k in order[:MOST_LISTED]
     )
 
 
@@ -269,23 +267,24 @@ def page_content(
     check_map(map_method)
     if texts is not None and images is not None:
         raise ArgumentError("", "texts and images are both given", "pass one of them.")
-    name, kind, given = ("texts", "text", texts) if images is None else ("images", "image", images)
-    items = None
-    if given is not None:
-        _check_column(name, given, issues)
-        items = tuple(map(str, given))
-    rows = rows_of_issues(issues, items, "" if items is None else kind)
-    how = {"map_method": map_method, "groups": groups}
+    items: tuple[str, ...] | None = None
+    kind = ""
+    for name, column in {"texts": texts, "images": images}.items():
+        if column is not None:
+            _check_column(name, column, issues)
+            items, kind = tuple(map(str, column)), name.removesuffix("s")
+    rows, how = rows_of_issues(issues, items, kind), {"map_method": map_method, "groups": groups}
     return rows, review_summary(X, issues, title=title, details={}, **how)
 
 
-def _check_column(name: str, given: Any, issues: LabelIssues) -> None:
+def _check_column(name: str, column: Any, issues: LabelIssues) -> None:
     """Raise unless a column has one entry per row, in the order of the data."""
-    shape = getattr(given, "shape", (0,))
+    shape = getattr(column, "shape", (0,))
     if len(shape) != 1:
         advice = "pass one column, such as df['text']."
         raise ArgumentError(name, f"has shape {tuple(shape)}", advice)
-    if len(given) != len(issues):
-        problem = f"has {counted(len(given), 'entry', 'entries')} and issues has {len(issues)} rows"
+    if len(column) != len(issues):
+        entries = counted(len(column), "entry", "entries")
+        problem = f"has {entries} and issues has {len(issues)} rows"
         raise ArgumentError(name, problem, "pass one per row, in the same order.")
-    check_rows_of_issues(name, given, issues)
+    check_rows_of_issues(name, column, issues)

@@ -1,13 +1,14 @@
 """An upper bound on the labels that are still wrong, valid at every moment of a review.
 
-A reviewer looks at rows one after another. Most rows are chosen, most suspicious first; some are
+A reviewer looks at rows one after another. Most rows are chosen, most suspicious first; others are
 drawn at random from all rows that are left. Only random rows bound how many wrong labels remain.
 
 Conventions
 -----------
-W of the N labels are wrong. At some moment `left` rows have not been reviewed, and `found` wrong
-labels were found. A look is *chosen* if its row was selected by a rule that uses only past looks.
-It is *random* if its row was drawn uniformly from all `left` rows. X = 1 if its label is wrong.
+W of the N labels are wrong. At any moment, `left` rows have not been reviewed, and the reviewer has
+found `found` wrong labels. A *look* is the review of one row. A look is *chosen* if a rule that
+uses only past looks selected its row. A look is *random* if its row was drawn uniformly from all
+`left` rows. X = 1 if the label of the row is wrong, else 0.
 
 Theorem 3 (remaining wrong labels)
 ----------------------------------
@@ -26,8 +27,8 @@ conditional mean at most 1. It is less than 1 once w - g_k is impossible and has
 e(w) is a non-negative supermartingale that starts at 1. By Ville's inequality, it ever reaches
 1 / α with probability at most α. ∎
 
-A seeded permutation of all rows, without the rows that were reviewed before, is such a stream of
-random rows. Only the seed is stored.
+A seeded permutation of all rows gives the random rows: take the next row that was not reviewed.
+Only the seed is stored.
 
 Theorem 4 (least number of looks)
 ---------------------------------
@@ -36,18 +37,18 @@ most b wrong labels remain" after s looks. Then
 
     binom(T - s, b + 1) / binom(T, b + 1) ≤ α,   about s ≥ T (1 - α^(1 / (b + 1))).
 
-Proof. Make b + 1 random labels of the set wrong. Unless the procedure looks at one of them, it
-makes the same claim, which is now false. ∎
+Proof. Make the labels of b + 1 random rows wrong. Unless the procedure looks at one of these rows,
+it makes the same claim, which is now false. ∎
 
 Verdicts
 --------
-The theorems hold for the verdicts of the reviewer. A row without a clear verdict counts as wrong
-and as still remaining. The page must show neither which looks are random nor the scores, because a
-verdict must depend on its row alone. A row that was shown must get a verdict before the next row.
+The theorems hold for the verdicts of the reviewer. A row without a clear verdict counts as a wrong
+label that remains. A verdict must depend on its row alone, so the review page shows neither which
+looks are random nor the scores. Each row that is shown must get a verdict before the next row.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
@@ -69,14 +70,14 @@ from twohot.base import (
 
 Verdict = Literal["right", "wrong", "unsure"]  # verdicts on a given label
 
-# Gaps of theorem 3 as multiples of the target, with their weights. The count w - target gives most
-# evidence against w; the gaps of 2 and 8 targets help while many wrong labels remain.
+# Gaps of theorem 3 as multiples of the target, with their weights. The total w - target gives the
+# strongest evidence against w; the gaps of 2 and 8 targets help while many wrong labels remain.
 GAPS = np.array([1.0, 0.75, 0.5, 2.0, 8.0])
 GAP_WEIGHTS = np.array([0.4, 0.3, 0.2, 0.06, 0.04])
 LARGEST_EXPONENT = 700.0  # above it, exp overflows; 1 / α is reached long before
-# The review switches to random rows when less than LEAST_SHARE of the last WINDOW rows of the list
-# were wrong. After a wrong label among random rows, it returns to the list for RETURN_ROWS rows.
-WINDOW, LEAST_SHARE, RETURN_ROWS = 50, 0.1, 100
+# The review switches to random rows when fewer than LEAST_WRONG of the last WINDOW rows of the list
+# had wrong labels. After a random row with a wrong label, RETURN_ROWS rows of the list follow.
+WINDOW, LEAST_WRONG, RETURN_ROWS = 50, 5, 100
 
 
 class Remaining:
@@ -87,15 +88,16 @@ class Remaining:
     n_rows : int
         Number of rows with a label.
     target : int
-        Number of wrong labels that may remain. Larger counts near it are ruled out fastest. The
-        bound is valid for any target.
+        Number of wrong labels that may remain. The bound is valid for any target, and reaches this
+        one fastest.
     alpha : float
-        Probability that the bound is ever too small, at most.
+        Largest probability that the bound is ever too small.
 
     Attributes
     ----------
     left, found, unsure : int
-        Numbers of rows not reviewed, wrong labels found, and rows without a clear verdict.
+        Number of rows that were not reviewed, of wrong labels that were found, and of rows without
+        a clear verdict. `found` includes `unsure`.
 
     Examples
     --------
@@ -115,26 +117,25 @@ class Remaining:
             raise ArgumentError({"alpha": alpha}, "is not allowed", "pass e.g. 0.05.")
         self.alpha = alpha
         self.found = self.unsure = 0
-        self._best = n_rows  # largest possible total of wrong labels
-        kept = GAPS * target >= 1
-        self._gaps = np.rint(GAPS[kept] * target).astype(int)
-        self._weights = GAP_WEIGHTS[kept] / GAP_WEIGHTS[kept].sum()
-        # log L(w) for w = found, …, min(best, found + left). Smaller totals are impossible; larger
-        # ones are impossible or ruled out.
+        large = GAPS * target >= 1
+        self._gaps = np.rint(GAPS[large] * target).astype(int)
+        self._weights = GAP_WEIGHTS[large] / GAP_WEIGHTS[large].sum()
+        # log L(w) for w = found, …, best, where best ≤ found + left. Smaller totals are impossible;
+        # larger ones are impossible or ruled out.
         self._log_likelihood = np.zeros(n_rows + 1)
 
     @property
     def bound(self) -> int:
         """Upper bound on wrong labels among rows not reviewed or without a clear verdict."""
-        return min(self._best - self.found, self.left) + self.unsure
+        return len(self._log_likelihood) - 1 + self.unsure
 
     def look(self, verdict: Verdict, *, is_random: bool) -> None:
-        """Add the verdict on one more row.
+        """Update the bound with the verdict on one more row.
 
         Parameters
         ----------
         verdict : {"right", "wrong", "unsure"}
-            Verdict on its given label. A wrong label is repaired, or the row excluded.
+            Verdict on the given label. A wrong label is repaired, or its row is excluded.
         is_random : bool
             Whether the row was drawn uniformly from all rows that were left.
         """
@@ -143,21 +144,20 @@ class Remaining:
             raise ArgumentError("", "every row was reviewed", "stop: the bound is exact.")
         is_wrong = verdict != "right"
         if is_random:
-            share = np.arange(len(self._log_likelihood)) / self.left  # μ(w), from w = found on
+            mu = np.arange(len(self._log_likelihood)) / self.left  # μ(w) for w = found, …, best
             with np.errstate(divide="ignore"):  # impossible totals are cut off below
-                self._log_likelihood += np.log(share) if is_wrong else np.log1p(-share)
+                self._log_likelihood += np.log(mu) if is_wrong else np.log1p(-mu)
         self.left -= 1
         self.found += is_wrong
         self.unsure += verdict == "unsure"
-        kept = self._log_likelihood[int(is_wrong) :][: self.left + 1]
-        if not len(kept):
+        totals = self._log_likelihood[int(is_wrong) :][: self.left + 1]
+        if not len(totals):
             # More wrong labels were found than the bound allowed, with probability α: start again.
-            kept = np.zeros(self.left + 1)
+            totals = np.zeros(self.left + 1)
         elif is_random:
-            possible = np.flatnonzero(self._evidence(kept) < 1 / self.alpha)
-            kept = kept[: possible[-1] + 1]  # the first is always possible
-        self._log_likelihood = kept
-        self._best = self.found + len(kept) - 1
+            possible = np.flatnonzero(self._evidence(totals) < 1 / self.alpha)
+            totals = totals[: possible[-1] + 1]  # the smallest total is always possible
+        self._log_likelihood = totals
 
     def _evidence(self, log_likelihood: FloatArray) -> FloatArray:
         """Return e(w) for consecutive possible totals."""
@@ -168,7 +168,7 @@ class Remaining:
         return evidence
 
     def looks_needed(self, target: int) -> int:
-        """Return how many random looks at right labels lower the bound to a target.
+        """Return how many more random looks, all at right labels, lower the bound to a target.
 
         Raises
         ------
@@ -178,14 +178,12 @@ class Remaining:
         if target < self.unsure:
             problem = f"is less than the {counted(self.unsure, 'row')} without a clear verdict"
             raise ArgumentError({"target": target}, problem, "decide these rows.")
-        low, high = -1, self.left
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._bound_after(middle) <= target else (middle, high)
-        return max(high, 0) if self.bound > target else 0
+        if self.bound <= target:
+            return 0
+        return _least(lambda n_right: self._bound_after(n_right) <= target, -1, self.left)
 
     def _bound_after(self, n_right: int) -> int:
-        """Return the bound after `n_right` more random looks at right labels."""
+        """Return the bound after `n_right` more random looks, all at right labels."""
         wrong = np.arange(min(len(self._log_likelihood), self.left - n_right + 1))
         # Π (1 - μ) = binom(left - wrong, n) / binom(left, n)
         more = _log_factorial(self.left - wrong) - _log_factorial(self.left - wrong - n_right)
@@ -193,8 +191,19 @@ class Remaining:
         return int(np.flatnonzero(~ruled_out)[-1]) + self.unsure
 
 
-def _log_factorial(numbers: IntArray) -> FloatArray:
+def _log_factorial(numbers: IntArray | int) -> FloatArray:
     return np.asarray(gammaln(numbers + 1.0))
+
+
+def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least number above `low` for which a condition holds, by bisection.
+
+    The condition holds at `high`, and at every number above one for which it holds.
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
@@ -205,14 +214,13 @@ def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
     >>> fewest_looks(8_000, target=100)
     233
     """
-    low, high = 0, n_rows - target  # after `high` looks, fewer than target + 1 rows are left
-    planted = _log_factorial(np.array([n_rows])) - _log_factorial(np.array([n_rows - target - 1]))
-    while high - low > 1:
-        looks = (low + high) // 2
-        rest = np.array([n_rows - looks])
-        chance = _log_factorial(rest) - _log_factorial(rest - target - 1) - planted
-        low, high = (low, looks) if chance[0] <= math.log(alpha) else (looks, high)
-    return high
+
+    def log_ways(n: int) -> float:  # log binom(n, target + 1), up to a constant
+        return float(_log_factorial(n) - _log_factorial(n - target - 1))
+
+    all_ways, log_alpha = log_ways(n_rows), math.log(alpha)
+    # After n_rows - target looks, fewer than target + 1 rows are left.
+    return _least(lambda n: log_ways(n_rows - n) - all_ways <= log_alpha, 0, n_rows - target)
 
 
 # A review with a stopping rule --------------------------------------------------------------------
@@ -220,19 +228,19 @@ def fewest_looks(n_rows: int, target: int, *, alpha: float = 0.05) -> int:
 
 @dataclass(frozen=True)
 class Look:
-    """One decision of a review: a row, the verdict on its label, and how the row was selected."""
+    """One decision of a review: a row, how the row was selected, and the verdict on its label."""
 
     row: int
-    is_random: bool  # drawn from all rows that were left, not chosen from the list
+    is_random: bool  # drawn from all rows that were left; else the next row of the list
     verdict: Verdict
 
 
 class CertifiedReview:
     """A review with a stopping rule: it selects the next row and bounds the remaining wrong labels.
 
-    The review starts with a list, most suspicious rows first. When less than 10 % of its last 50
-    rows were wrong, rows are drawn at random from all rows that are left. After a wrong label among
-    random rows, 100 more rows of the list follow.
+    The review starts with a list of all rows, most suspicious rows first. When less than 10 % of
+    the last 50 rows of the list had wrong labels, the next rows are drawn at random from all rows
+    that are left. After a random row with a wrong label, 100 more rows of the list follow.
 
     Parameters
     ----------
@@ -240,11 +248,11 @@ class CertifiedReview:
         Scores; larger is more suspicious. NaN for rows without a label, which are not reviewed. The
         scores must not change during the review.
     until : float
-        Share of the labels that may stay wrong.
+        Fraction of the labels that may stay wrong.
     seed : int
         Seed of the random rows.
     alpha : float
-        Probability that the bound is ever too small, at most.
+        Largest probability that the bound is ever too small.
 
     Attributes
     ----------
@@ -265,34 +273,35 @@ class CertifiedReview:
     >>> print(review)
     At most 19 of 1000 labels (1.90%) are still wrong (95% confidence); 2% is reached.
 
-    To save certificate.json, make the review by `twohot.audit.review_of` and pass it to
+    To save a certificate.json, create the review with `twohot.audit.review_of` and pass it to
     `twohot.audit.write_review_certificate`.
     """
 
     def __init__(
         self, doubt: FloatArray, *, until: float, seed: int = 0, alpha: float = 0.05
     ) -> None:
-        self._list = doubt_order(np.asarray(doubt))
-        n_rows = len(self._list)
+        by_doubt = doubt_order(np.asarray(doubt))
+        self._n_labels = len(by_doubt)
         check_within("until", until, 0, 1)
         # Computed from the decimal text: in floating point, 0.29 * 100 is less than 29.
-        self.target = math.floor(Fraction(str(float(until))) * n_rows)
+        self.target = math.floor(Fraction(str(float(until))) * self._n_labels)
         if self.target < 1:
-            problem = f"is less than one of {counted(n_rows, 'label')}"
+            problem = f"is less than one of {counted(self._n_labels, 'label')}"
             advice = "review every row, or pass a share of at least 1 / n_labels."
             raise ArgumentError({"until": until}, problem, advice)
-        self._drawn = seeded_order(self._list, check_seed(seed))
+        # The order of rows from the list (False), and of random rows (True).
+        self._orders = {False: by_doubt, True: seeded_order(by_doubt, check_seed(seed))}
         self.until, self.seed, self.alpha = until, seed, alpha
         self.corrected: CorrectedBound | None = None
         self._restart(len(doubt))
 
     def _restart(self, n_rows: int) -> None:
         self.looks: list[Look] = []
-        self.remaining = Remaining(len(self._list), self.target, alpha=self.alpha)
+        self.remaining = Remaining(self._n_labels, self.target, alpha=self.alpha)
         self._reviewed = np.zeros(n_rows, dtype=bool)
-        self._at_list = self._at_drawn = 0  # rows before these were reviewed
-        self._recent: list[bool] = []  # whether the last rows of the list were wrong
-        self._returns = 0  # rows of the list still to review after a wrong random row
+        self._places = {False: 0, True: 0}  # in each order, the rows before this were reviewed
+        self._recent: list[bool] = []  # whether the last rows of the list had wrong labels
+        self._returns = 0  # rows of the list still to review after a random wrong label
 
     @property
     def bound(self) -> int:
@@ -300,12 +309,12 @@ class CertifiedReview:
         return self.remaining.bound
 
     def __str__(self) -> str:
-        """Return text: the bound, and how many more decisions the target needs at least."""
-        n_rows = len(self._list)
+        """Return the bound, and at least how many more decisions the target needs, as text."""
         if self.remaining.left and not any(look.is_random for look in self.looks):
             return "No bound yet: no random row was reviewed."
+        labels = counted(self._n_labels, "label")
         said = (
-            f"At most {self.bound} of {counted(n_rows, 'label')} ({self.bound / n_rows:.2%}) are "
+            f"At most {self.bound} of {labels} ({self.bound / self._n_labels:.2%}) are "
             f"still wrong ({1 - self.alpha:.0%} confidence); "
         )
         if self.bound <= self.target:
@@ -321,18 +330,15 @@ class CertifiedReview:
         if not self.remaining.left:
             raise ArgumentError("", "every row was reviewed", "stop the review.")
         is_random = not (
-            self._returns or len(self._recent) < WINDOW or sum(self._recent) >= LEAST_SHARE * WINDOW
+            self._returns or len(self._recent) < WINDOW or sum(self._recent) >= LEAST_WRONG
         )
-        if is_random:
-            while self._reviewed[self._drawn[self._at_drawn]]:
-                self._at_drawn += 1
-            return Look(int(self._drawn[self._at_drawn]), is_random, "unsure")
-        while self._reviewed[self._list[self._at_list]]:
-            self._at_list += 1
-        return Look(int(self._list[self._at_list]), is_random, "unsure")
+        order = self._orders[is_random]
+        while self._reviewed[order[self._places[is_random]]]:
+            self._places[is_random] += 1
+        return Look(int(order[self._places[is_random]]), is_random, "unsure")
 
     def decide(self, verdict: Verdict) -> None:
-        """Add the verdict on the next row."""
+        """Add the verdict on the row that `next` returns."""
         look = self.next()
         self.remaining.look(verdict, is_random=look.is_random)
         self.looks.append(Look(look.row, look.is_random, verdict))
@@ -346,18 +352,18 @@ class CertifiedReview:
 
     def undo(self) -> None:
         """Remove the last decision."""
-        kept = self.looks[:-1]
+        earlier = self.looks[:-1]
         self._restart(len(self._reviewed))
-        self.replay(kept)
+        self.replay(earlier)
 
     def replay(self, looks: Iterable[Look]) -> None:
-        """Add the decisions of a log; raise if its rows are not those that this review selects.
+        """Add the decisions of a log.
 
         Raises
         ------
         ArgumentError
-            If the log has a gap or another order. The log is then from another audit or seed, or a
-            line was removed or changed.
+            If the log has other rows than this review selects. The log is then from another audit
+            or seed, or a line was removed or changed.
         """
         for number, look in enumerate(looks, start=len(self.looks) + 1):
             if not self.remaining.left:
@@ -380,11 +386,11 @@ class CertifiedReview:
 
 @dataclass(frozen=True)
 class SecondLooks:
-    """Counts of second looks at a random sample of the rows with one verdict."""
+    """Results of showing a random sample of the rows with one verdict a second time."""
 
     n_rows: int  # rows with this verdict
-    n_again: int  # of these, rows shown a second time
-    n_differ: int  # of these, rows with another second verdict
+    n_again: int  # rows of the sample, shown a second time
+    n_differ: int  # rows of the sample whose second verdict differs from the first
 
 
 @dataclass(frozen=True)
@@ -393,7 +399,7 @@ class CorrectedBound:
 
     bound: int  # wrong labels: not reviewed, kept by mistake, or repaired by mistake
     error_rate: float  # upper bound on the error rate of one look
-    disagreement: float  # estimated share of rows whose second look differs from the first
+    disagreement: float  # estimated fraction of rows whose second verdict would differ
 
 
 def corrected_bound(
@@ -401,18 +407,18 @@ def corrected_bound(
 ) -> CorrectedBound:
     """Return the bound of a review, corrected for reviewer errors that second looks show.
 
-    The result adds bounds on errors among kept and among repaired labels. It assumes that every
-    look errs with the same probability ε < 1/2, and that two looks at a row err independently.
-    Then two looks disagree with probability 2 ε (1 - ε) ≥ ε, and a wrong label is found with
-    probability 1 - ε. Different shares of the kept and of the repaired labels may be shown again:
-    each kind is weighted by its number of labels.
+    The correction adds bounds on the errors among kept labels and among repaired labels. It assumes
+    that every look errs with the same probability ε < 1/2, and that two looks at a row err
+    independently. Then two looks disagree with probability 2 ε (1 - ε) ≥ ε, and the reviewer
+    finds a wrong label with probability 1 - ε. The fractions of kept and of repaired labels that
+    are shown again may differ: both kinds are weighted by their number of labels.
 
     Parameters
     ----------
     bound : int
-        Bound of `Remaining`, with its own error probability.
+        Bound of `Remaining`. Its error probability is added to those of the correction.
     kept, repaired : SecondLooks
-        Second looks at labels judged right, and at repaired labels.
+        Second looks at labels with the verdict "right", and at repaired labels.
     alpha : float
         Error probability of each of the two bounds that are added.
 
@@ -422,22 +428,20 @@ def corrected_bound(
     CorrectedBound(bound=743, error_rate=0.0696..., disagreement=0.0196...)
     """
     n_rows = max(kept.n_rows + repaired.n_rows, 1)
-    n_differ = most_marked(kept, alpha) + most_marked(repaired, alpha)
-    error_rate = n_differ / n_rows
+    n_errors = most_marked(kept, alpha) + most_marked(repaired, alpha)
+    error_rate = n_errors / n_rows
     if error_rate >= 0.5:
-        n_seen, n_again = kept.n_differ + repaired.n_differ, kept.n_again + repaired.n_again
-        problem = (
-            f"differ in {n_seen} of {counted(n_again, 'row')}: half of the verdicts may be wrong"
-        )
-        raise ArgumentError("", f"second looks {problem}", "show more rows a second time.")
+        n_differ, n_again = kept.n_differ + repaired.n_differ, kept.n_again + repaired.n_again
+        problem = f"second looks differ in {n_differ} of {counted(n_again, 'row')}"
+        advice = "show more rows a second time."
+        raise ArgumentError("", f"{problem}: half of the verdicts may be wrong", advice)
     expected = sum(each.n_rows * each.n_differ / max(each.n_again, 1) for each in (kept, repaired))
-    return CorrectedBound(
-        math.ceil((bound + n_differ) / (1 - error_rate)), error_rate, expected / n_rows
-    )
+    corrected = math.ceil((bound + n_errors) / (1 - error_rate))
+    return CorrectedBound(corrected, error_rate, expected / n_rows)
 
 
 def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
-    """Return a random sample of rows to show a second time if their label is kept."""
+    """Return a random sample with a fraction `share` of rows, to show again if labels are kept."""
     n_again = math.ceil(check_within("share", share, 0, 1) * len(rows))
     return seeded_order(rows, seed + 1)[:n_again]
 
@@ -445,12 +449,12 @@ def rows_again(rows: IntArray, seed: int, share: float) -> IntArray:
 def second_looks(
     looks: Iterable[Look], again: Mapping[int, Sequence[Verdict]], sample: IntArray
 ) -> tuple[SecondLooks, SecondLooks] | None:
-    """Return the second looks at kept and at repaired labels; None if some are missing.
+    """Return the second looks at kept and at repaired labels; None if second looks are missing.
 
     `looks` are the first looks, which the bound counts. `again` maps each row that was shown again
-    to its second verdict, and to a third one if the second differs; the third one decides. Rows of
-    `sample` are shown again if their label is kept (see `rows_again`). All repaired rows are shown
-    again.
+    to its second verdict. If the second verdict differs from the first, a third verdict follows and
+    decides. All repaired rows are shown again, and the rows of `sample` whose label is kept (see
+    `rows_again`).
 
     Examples
     --------
@@ -474,7 +478,7 @@ def second_looks(
         return None
 
     def of(verdict: Verdict) -> SecondLooks:
-        n_rows = sum(found == verdict for found in first.values())
+        n_rows = list(first.values()).count(verdict)
         rows = [row for row in due if first[row] == verdict]
         return SecondLooks(n_rows, len(rows), sum(again[row][0] != verdict for row in rows))
 
@@ -482,14 +486,17 @@ def second_looks(
 
 
 def most_marked(looks: SecondLooks, alpha: float) -> int:
-    """Return an upper bound on how many rows with this verdict would get another second verdict."""
-    for name, most in (("n_again", looks.n_rows), ("n_differ", looks.n_again)):
-        if not 0 <= getattr(looks, name) <= most:
+    """Return an upper bound, with error probability `alpha`, on rows with another second verdict.
+
+    The bound counts the rows with this first verdict whose second verdict differs, or would.
+    """
+    n_rows, n_again, n_differ = looks.n_rows, looks.n_again, looks.n_differ
+    for name, number, most in (("n_again", n_again, n_rows), ("n_differ", n_differ, n_again)):
+        if not 0 <= number <= most:
             advice = f"pass a number from 0 to {most}."
-            raise ArgumentError({name: getattr(looks, name)}, "is not allowed", advice)
-    low, high = looks.n_differ, looks.n_rows - looks.n_again + looks.n_differ + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        tail = hypergeom.cdf(looks.n_differ, looks.n_rows, middle, looks.n_again)
-        low, high = (middle, high) if tail > alpha else (low, middle)
-    return int(low)
+            raise ArgumentError({name: number}, "is not allowed", advice)
+
+    def is_excluded(n_marked: int) -> bool:
+        return bool(hypergeom.cdf(n_differ, n_rows, n_marked, n_again) <= alpha)
+
+    return _least(is_excluded, n_differ, n_rows - n_again + n_differ + 1) - 1

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from twohot.audit.review_bound import (
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
-    BoolArray,
+    FloatArray,
     as_text,
     cause_of,
     check_within,
@@ -44,7 +43,7 @@ from twohot.base import (
 from twohot.review import ReviewRows, label_names_digest, write_verdict_page
 from twohot.tables import RowIds, file_cells
 
-SHARE_ALPHA = 0.05  # error probability of each bound on the share of wrong labels
+SHARE_ALPHA = 0.05  # error probability of the lower, and of the upper bound on wrong labels
 KINDS = {False: "list", True: "random"}  # names of the kinds of looks
 
 
@@ -54,7 +53,7 @@ KINDS = {False: "list", True: "random"}  # names of the kinds of looks
 def review_of(
     rows: ReviewRows, *, until: float, seed: int = 0, alpha: float = 0.05
 ) -> CertifiedReview:
-    """Return a review that stops when at most a share `until` of the labels is wrong."""
+    """Return a review that stops when at most a fraction `until` of the labels is wrong."""
     return CertifiedReview(-rows.label_quality, until=until, seed=seed, alpha=alpha)
 
 
@@ -68,25 +67,15 @@ def write_review_page(
     n_wrong: float | None = None,
     image_root: Path | None = None,
 ) -> Path:
-    """Write the page of a review that stops when at most a share `until` of the labels is wrong.
+    """Write the page of a review that stops when at most a fraction `until` of the labels is wrong.
 
-    `seed` is that of the random rows. A share `twice` of the rows is shown a second time if their
-    label is kept; if it is not 0, repairs are shown again too. `n_wrong` is the estimated number of
-    wrong labels, shown before the first random row, by default the sum of `probability_wrong`.
+    `seed` is the seed of the random rows. If `twice` is not 0, the page shows a fraction `twice` of
+    the rows again if their label is kept, and all repaired rows. `n_wrong` is the estimated number
+    of wrong labels, shown before the first random row; by default the sum of `probability_wrong`.
     """
     check_within("twice", twice, 0, 1)
     review = review_of(rows, until=until, seed=seed)
-    fixed: dict[str, Any] = {
-        "format_version": FORMAT_VERSION,
-        "until": until,
-        "alpha": review.alpha,
-        "seed": seed,
-        "twice": twice,
-        "digest": doubts_digest(rows),
-        "id_column": rows.ids.column,
-        **labels_of_rows(rows),
-    }
-    known = ("until", "alpha", "seed", "twice")
+    fixed = {"format_version": FORMAT_VERSION, **_fixed_fields(rows, review, twice)}
     task = {
         "mode": "review",
         "key": f"review {fixed['digest'][:KEY_DIGITS]} {seed} {twice}",
@@ -95,34 +84,33 @@ def write_review_page(
         "certificate": fixed,
         "known": {},
         "next": {"certificate.json": f"twohot verify certificate.json {folder}"},
-        **{name: fixed[name] for name in known},
+        **{name: fixed[name] for name in ("until", "alpha", "seed", "twice")},
     }
     sentences = (
-        "“Not sure” counts as wrong and still remaining.",
+        "“Not sure” counts as a wrong label that remains.",
         "The page shows no scores, because a verdict must depend on its row alone.",
         "Verdicts are stored in this browser.",
         "Export saves certificate.json; Decisions saves the labels.",
     )
-    write_verdict_page(
-        folder / REVIEW_FILE,
-        rows,
-        doubt_order(-rows.label_quality),
-        task,
-        title="Review with a certificate",
-        sentences=sentences,
-        image_root=image_root,
-    )
-    return folder / REVIEW_FILE
+    order, path = doubt_order(-rows.label_quality), folder / REVIEW_FILE
+    about: dict[str, Any] = {"title": "Review with a certificate", "sentences": sentences}
+    write_verdict_page(path, rows, order, task, **about, image_root=image_root)
+    return path
+
+
+def _fixed_fields(rows: ReviewRows, review: CertifiedReview, twice: float) -> dict[str, Any]:
+    """Return the fields of a certificate that are fixed before the review."""
+    asked = {"until": review.until, "alpha": review.alpha, "seed": review.seed, "twice": twice}
+    about = {"digest": doubts_digest(rows), "id_column": rows.ids.column}
+    return asked | about | labels_of_rows(rows)
 
 
 def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedReview) -> None:
-    """Write the certificate of a review of these rows, made by `review_of`."""
+    """Write the certificate of a review of these rows, created by `review_of`."""
     ids = rows.id_texts()
-    fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
-    fields |= {"digest": doubts_digest(rows), **labels_of_rows(rows)}
-    fields |= {"id_column": rows.ids.column, "twice": 0, "again": [], "corrected": None}
     looks = [[ids[look.row], KINDS[look.is_random], look.verdict] for look in review.looks]
-    write_signed(path, fields | {"bound": review.bound, "looks": looks})
+    outcome = {"bound": review.bound, "looks": looks, "again": [], "corrected": None}
+    write_signed(path, _fixed_fields(rows, review, twice=0) | outcome)
 
 
 # Verification -------------------------------------------------------------------------------------
@@ -145,37 +133,36 @@ def verify_certificate(
 ) -> GuaranteedList | CertifiedReview:
     """Compute the list or the review of a certificate.json again; raise if anything differs.
 
-    `rows` are those of the audit. Without them, a review is verified with the labels of the file
+    `rows` are the rows of the audit. Without them, a review is verified with the labels of the file
     `data`. The order of the rows is then not verified; theorem 3 holds for any order.
     """
     fields = read_certificate(path)
     if rows is not None:
         check_digest(fields, path, rows)
     try:
-        labels = None if data is None else _labels_of(data, fields, path)
-        if "looks" in fields:
-            return _verified_review(fields, path, rows, labels)
-        if rows is None:
-            problem = f"{path} certifies a list, which needs the order of its audit"
-            raise ArgumentError("", problem, "pass the folder of the audit.")
-        return _verified_list(fields, path, rows)
+        of_file = None if data is None else _rows_of_file(data, fields, path)
+        if "looks" not in fields:
+            if rows is None:
+                problem = f"{path} certifies a list, which needs the order of its audit"
+                raise ArgumentError("", problem, "pass the folder of the audit.")
+            return _verified_list(fields, path, rows)
+        if rows is not None:
+            return _verified_review(fields, path, rows.id_texts(), -rows.label_quality)
+        if of_file is None:
+            problem = f"{path} cannot be verified without its labels"
+            advice = "pass the folder of the audit, or the file with its labels."
+            raise ArgumentError("", problem, advice)
+        return _verified_review(fields, path, *of_file, is_ordered=False)
     except (LookupError, TypeError, AttributeError) as error:
         problem = f"{path} is not a certificate of twohot ({cause_of(error)})"
         raise ArgumentError("", problem, "pass the original file.") from error
 
 
-@dataclass(frozen=True, eq=False)
-class _LabelsOfData:
-    """The ids of a file's rows, and which rows have a label."""
+def _rows_of_file(data: Path, fields: Mapping[str, Any], path: Path) -> tuple[RowIds, FloatArray]:
+    """Return the ids of the rows of a file, and NaN for every row without a label, else 0.
 
-    ids: RowIds
-    is_labelled: BoolArray
-
-
-def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfData:
-    """Return the labels of a file, from the column whose digest is in the certificate.
-
-    A cell that is neither a class nor a spelling of a class counts as a missing label.
+    The labels are the column whose digest is in the certificate. A cell that is neither a class nor
+    a spelling of a class counts as a missing label.
     """
     columns = file_cells(data)
     name_of = {name: name for name in fields["classes"]} | dict(fields["spellings"])
@@ -188,21 +175,20 @@ def _labels_of(data: Path, fields: Mapping[str, Any], path: Path) -> _LabelsOfDa
         if column not in ("", *columns):
             problem = f"{data} has no column {column!r}, which names the rows in {path}"
             raise ArgumentError("", problem, "pass the file that was audited.")
-        ids = RowIds.by_position(len(names))
-        if column:
-            ids = RowIds.of_column(column, columns[column])
-        return _LabelsOfData(ids, np.array([bool(name) for name in names]))
+        by_position = RowIds.by_position(len(names))
+        ids = RowIds.of_column(column, columns[column]) if column else by_position
+        return ids, np.array([0.0 if name else np.nan for name in names])
     problem = f"{data} does not have the labels of {path}: labels or rows were changed"
     advice = "pass the audited file, or the folder of the audit."
     raise ArgumentError("", problem, advice)
 
 
 def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
-    """Return lower and upper bounds on the share of wrong labels, each with 95 % confidence.
+    """Return lower and upper bounds on the fraction of wrong labels, each with 95 % confidence.
 
-    The certificate of a list gives only a lower bound, because its draw has only the most
-    suspicious rows. That of a review gives both. The labels must be those that were checked.
-    Scores may differ in the last digit, as they do between machines.
+    The certificate of a list gives only a lower bound, because only the most suspicious rows are
+    drawn. The certificate of a review gives both. The labels must be those that were checked. The
+    scores may differ in the last digit, as they do between machines.
     """
     fields = read_certificate(path)
     if fields.get("labels") != rows.given_labels_digest():
@@ -210,8 +196,8 @@ def share_wrong_bounds(path: Path, rows: ReviewRows) -> tuple[float, float]:
         raise ArgumentError("", problem, "draw and check again, or leave it out.")
     n_labelled = rows.n_rows - rows.n_unlabelled
     if "looks" in fields:
-        labels = _LabelsOfData(rows.ids, rows.given_labels != NO_LABEL)
-        review = _verified_review(fields, path, None, labels)
+        doubt = np.where(rows.given_labels == NO_LABEL, np.nan, 0.0)
+        review = _verified_review(fields, path, rows.ids, doubt, is_ordered=False)
         least = review.remaining.found - review.remaining.unsure
         return least / n_labelled, (least + review.bound) / n_labelled
     n_pool, words = fields["n_pool"], [said for _, said in fields["checked"]]
@@ -241,37 +227,36 @@ def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> G
 
 
 def _verified_review(
-    fields: Mapping[str, Any], path: Path, rows: ReviewRows | None, labels: _LabelsOfData | None
+    fields: Mapping[str, Any],
+    path: Path,
+    ids: Iterable[str],
+    doubt: FloatArray,
+    *,
+    is_ordered: bool = True,
 ) -> CertifiedReview:
-    if rows is not None:
-        ids: Iterable[str] = rows.id_texts()
-        doubt = -rows.label_quality
-    elif labels is not None:
-        ids = labels.ids
-        doubt = np.where(labels.is_labelled, 0.0, np.nan)
-    else:
-        problem = f"{path} cannot be verified without its labels"
-        advice = "pass the folder of the audit, or the file with its labels."
-        raise ArgumentError("", problem, advice)
+    """Return the review of a certificate, computed again; raise if its bound differs.
+
+    `doubt` are the scores of the rows. If they are not ordered, the rows of the list get scores in
+    the order in which the certificate has them.
+    """
     place = {name: row for row, name in enumerate(ids)}
     kinds = {kind: is_random for is_random, kind in KINDS.items()}
     looks = [Look(place.get(row, -1), kinds[kind], said) for row, kind, said in fields["looks"]]
-    if rows is None:  # the order within the list; scores of other rows are not used
+    if not is_ordered:
         chosen = [look.row for look in looks if not look.is_random and look.row >= 0]
         doubt[chosen] += np.arange(len(chosen), 0, -1)
-    asked = {name: fields[name] for name in ("until", "seed", "alpha")}
-    review = CertifiedReview(doubt, **asked)
+    review = CertifiedReview(doubt, **{name: fields[name] for name in ("until", "seed", "alpha")})
     review.replay(looks)
     again = {place.get(row, -1): said for row, *said in fields["again"]}
     sample = rows_again(doubt_order(doubt), review.seed, fields["twice"])
-    found = second_looks(review.looks, again, sample) if fields["twice"] else None
+    second = second_looks(review.looks, again, sample) if fields["twice"] else None
     with suppress(ArgumentError):  # too few second looks for a bound
-        review.corrected = None if found is None else corrected_bound(review.bound, *found)
+        review.corrected = None if second is None else corrected_bound(review.bound, *second)
     corrected = None if review.corrected is None else review.corrected.bound
     if (review.bound, corrected) != (fields["bound"], fields["corrected"]):
         claimed = f"{fields['bound']} (corrected: {fields['corrected']})"
-        problem = f"{path} claims a bound of {claimed}, and its log gives {review.bound}"
-        problem += f" (corrected: {corrected})"
+        found = f"{review.bound} (corrected: {corrected})"
+        problem = f"{path} claims a bound of {claimed}, and its log gives {found}"
         advice = "a verdict or the bound was changed: pass the original file."
         raise ArgumentError("", problem, advice)
     return review
