@@ -31,7 +31,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from twohot.audit import DataIssues, LabelIssues, find_data_issues, find_label_issues
-    from twohot.describe import (
+    from twohot.describe import (  # type: ignore[no-redef]  # `forecast` also names a module
         Explanation,
         Forecast,
         ProbeEvaluation,
