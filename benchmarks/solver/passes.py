@@ -1,4 +1,4 @@
-"""Passes per round, as the fitted probes report them. Counts are the same on any machine."""
+"""Passes per round, as the fitted probes report them. Counts differ by about one between processors."""
 
 import warnings
 from dataclasses import dataclass
