@@ -1,6 +1,8 @@
 """The rooms of the package: imports go one way, and between rooms only through their doors."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,3 +91,20 @@ def public_names() -> dict[str, list[str]]:
 
 def test_no_name_means_two_things():
     assert {name: found for name, found in public_names().items() if len(found) > 1} == {}
+
+
+def test_importing_the_package_loads_nothing_else():
+    script = """
+import sys, twohot
+assert not {"numpy", "sklearn"} & set(sys.modules)
+assert twohot.theory.__name__ == "twohot.theory"
+assert set(twohot.__all__) <= set(dir(twohot))
+assert {getattr(twohot, name).__name__ for name in twohot.__all__} == set(twohot.__all__)
+try:
+    twohot.no_such_name
+except AttributeError as error:
+    assert "no_such_name" in str(error)
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)  # noqa: S603

@@ -1,24 +1,10 @@
-"""Accurate classifiers on frozen embeddings from labels you cannot trust."""
+"""Accurate classifiers on frozen embeddings from labels you cannot trust.
 
-from twohot.audit import DataIssues, LabelIssues, find_data_issues, find_label_issues
-from twohot.describe import (
-    Explanation,
-    Forecast,
-    ProbeEvaluation,
-    evaluate_probe,
-    explain_label,
-    forecast,
-)
-from twohot.judge import AutoProbe
-from twohot.probes import (
-    DiscriminantProbe,
-    DistilledProbe,
-    LinearProbe,
-    PartialLabelProbe,
-    Round,
-    load,
-    top_candidates,
-)
+A name is imported when it is first used, so `import twohot` itself loads no other package.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
@@ -42,3 +28,42 @@ __all__ = [
     "load",
     "top_candidates",
 ]
+
+if TYPE_CHECKING:
+    from twohot.audit import DataIssues, LabelIssues, find_data_issues, find_label_issues
+    from twohot.describe import (  # type: ignore[no-redef]  # `forecast` also names a module
+        Explanation,
+        Forecast,
+        ProbeEvaluation,
+        evaluate_probe,
+        explain_label,
+        forecast,
+    )
+    from twohot.judge import AutoProbe
+    from twohot.probes import (
+        DiscriminantProbe,
+        DistilledProbe,
+        LinearProbe,
+        PartialLabelProbe,
+        Round,
+        load,
+        top_candidates,
+    )
+else:
+    # The rooms that define the names of `__all__`, and the rooms that users import by name.
+    _DEFINED_IN = ("probes", "judge", "describe", "audit")
+    _ROOMS = (*_DEFINED_IN, "extract", "noise", "review", "rows", "solve", "tables", "theory")
+
+    def __getattr__(name):
+        if name in __all__:
+            rooms = (import_module(f"twohot.{room}") for room in _DEFINED_IN)
+            found = next(getattr(room, name) for room in rooms if hasattr(room, name))
+        elif name in _ROOMS:
+            return import_module(f"twohot.{name}")
+        else:
+            raise AttributeError(f"module 'twohot' has no attribute {name!r}")
+        globals()[name] = found
+        return found
+
+    def __dir__():
+        return sorted({"__version__", *__all__, *_ROOMS})

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import problems
-from twohot import AutoProbe, LinearProbe, load
+from twohot import AutoProbe, DiscriminantProbe, LinearProbe, load
 from twohot.base.labels import code_labels
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.nearest import VotesRecipe
@@ -16,6 +16,7 @@ from twohot.probes.recipe import DiscriminantRecipe, Recipe
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 
 DATA = problems.digits(0.5, 300)
+PROBES = {"LinearProbe": LinearProbe, "DiscriminantProbe": DiscriminantProbe}
 TEACHER = Recipe(CrossEntropy(), ridge=30.0)
 ROBUST = Recipe(GeneralizedCrossEntropy(), ridge=3.0, whiten=True)
 
@@ -98,7 +99,7 @@ def test_members_have_names_and_estimators():
 def test_each_linear_member_can_be_fitted_alone(probe):
     for tried in probe.choice_.tried:
         if tried.method != "neighbours":
-            alone = eval(tried.estimator, vars(__import__("twohot")))  # noqa: S307 - own code
+            alone = eval(tried.estimator, PROBES)  # noqa: S307 - own code
             assert repr(alone) == repr(tried.probe())
     likeliest = probe.choice_.best("robust").probe().fit(DATA.X, DATA.given_labels)
     assert likeliest.score(DATA.X_test, DATA.test_labels) > 0.6
