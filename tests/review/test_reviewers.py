@@ -143,7 +143,7 @@ ACCEPTED, REJECTED = made(0, "accept"), made(0, "reject")
             [made(99, "accept")],
             "b.csv: row 99 was decided but is not in the audit, which has",
         ),
-        (ANNA, [made(0, "relabel", "yak")], "b.csv: row 0 was given the label 'yak'"),
+        (ANNA, [made(0, "relabel", "yak")], "b.csv: row 0 has the label 'yak', which is none"),
     ],
 )
 def test_rejects_files(first, second, message) -> None:
@@ -218,7 +218,7 @@ def test_agreement_can_be_undefined() -> None:
     apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
     assert "unknown, because no row was decided by two" in str(apart.agreement)
     same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
-    assert str(same.agreement).endswith("Cohen's kappa is undefined because all chose one label.")
+    assert str(same.agreement).endswith("all reviewers chose the same label everywhere.")
     assert np.isnan([*same.agreement.interval, same.agreement.kappa]).all()
     all_alike = [made(row, "accept") for row in range(0, 12, 2)]
     alike = merge_reviews(ROWS, {"a.csv": all_alike, "b.csv": all_alike}).agreement
