@@ -61,7 +61,7 @@ def test_filters_rows(opened) -> None:
     assert page.shown() == wanted
     # The options are classes that occur, with numbers of rows.
     offered = page.texts("#filter-suggested option")
-    assert offered == [f"any suggested ({len(wanted)})", f"owl ({len(wanted)})"]
+    assert offered == [f"any suggestion ({len(wanted)})", f"owl ({len(wanted)})"]
     assert page.said("more-filters") == "Filters (2)"
     page.click("clear-filters")
     page.find("#search").send_keys("no such row")

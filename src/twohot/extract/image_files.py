@@ -65,8 +65,11 @@ def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
 
     Examples
     --------
-    >>> not_taken_notes([NotTaken("a/notes.txt", "no ending of an image")])
-    ["1 file not taken (no ending of an image): 'a/notes.txt'."]
+    >>> texts = [NotTaken(f"{number}.txt", "not an image file name") for number in range(7)]
+    >>> for note in not_taken_notes([*texts, NotTaken("up", "link to a folder")]):
+    ...     print(note)
+    7 files not taken (not an image file name): '0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 2...
+    1 file not taken (link to a folder): 'up'.
     """
     by_reason: dict[str, list[str]] = defaultdict(list)
     for entry in not_taken:

@@ -19,7 +19,7 @@ from twohot.extract.items import KINDS
 from twohot.tables import FeatureBlocks, FeatureTable, map_tensors, read_features, write_features
 
 # The finished batches of an extraction, from which a stopped run resumes --------------------------
-# A batch is a safetensors file with "keys" (U8, n × 32), which are digests of the items' content, and
+# A batch is a safetensors file with "keys" (U8, n × 32), the digests of the items' content, and
 # "features" (n × n_features). The file name is derived from the keys. A file is written completely
 # or not at all, so any set of batches is a valid store.
 
@@ -218,7 +218,7 @@ class FeatureOrigin:
         return (self.backbone, self.weights) == (other.backbone, other.weights)
 
     def distinct_name(self, other: "FeatureOrigin") -> str:
-        """Return the name of the backbone; if `other` has the same one, with a digest of weights."""
+        """Return the backbone's name; if `other` has the same name, add a digest of the weights."""
         if self.backbone != other.backbone:
             return repr(self.backbone)
         weights = f"weights {self.weights[:DIGITS]}" if self.weights else "other weights"

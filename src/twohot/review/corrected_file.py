@@ -38,7 +38,7 @@ class LabelReading:
     example: str = ""  # the first such row, as text for an error message
 
     def of_more(self, cells: Sequence[str], rows: ReviewRows) -> "LabelReading":
-        """Compare more cells with the labels of `rows`; return the comparison of all rows so far."""
+        """Compare more cells with the labels of `rows`; return the comparison so far."""
         spelling, classes = self.spelling(rows.classes), {*self.spelling(rows.classes)}
         different = [
             row
@@ -179,8 +179,9 @@ class CorrectedParts:
         for is_wrong, verb in ((n_times == 0, "lacks"), (n_times > 1, "has more than once")):
             wrong = np.flatnonzero(is_wrong)
             if wrong.size:
-                few = f"{counted(wrong.size, 'row')} of the audit ({first_few(self.rows.ids[wrong])})"
-                problem = f"{verb} {few}, where ids are {self.rows.ids.in_words()}"
+                ids = self.rows.ids
+                few = f"{counted(wrong.size, 'row')} of the audit ({first_few(ids[wrong])})"
+                problem = f"{verb} {few}, where ids are {ids.in_words()}"
                 raise ArgumentError("to", problem, "pass the audited files.")
         return readings
 

@@ -170,7 +170,8 @@ class DecisionReader:
             advice = "export the decisions again from its report.html, and keep leading zeros."
             raise ValueError(f"{problem}: {advice}")
         place = self.position[decision.id]
-        for column, name in zip(("given_label", "suggested_label"), self._names(place)[:2], strict=True):
+        given, suggested, _ = self._names(place)
+        for column, name in (("given_label", given), ("suggested_label", suggested)):
             seen = getattr(decision, column)
             if seen not in (None, name):
                 both = f"the {column} {seen!r} in the decisions and {name!r} in the audit"

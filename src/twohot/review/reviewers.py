@@ -247,16 +247,16 @@ DISPUTED_COLUMNS = ("id", "item", "given_label", "suggested_label", "reviewer", 
 
 
 def write_disputed(path: str | os.PathLike[str], rows: ReviewRows, merged: MergedReviews) -> None:
-    """Write a table with one line per disputed row and reviewer; an excluded row has an empty label.
+    """Write a table with one line per disputed row and reviewer; no label means an excluded row.
 
     Several people wrote the cells, so cells that a spreadsheet would run as formulas are protected.
     """
-    ids, given, suggested = rows.id_texts(), rows.given_labels, rows.suggested_labels
+    ids, name_of = rows.id_texts(), rows.label_name
     lines = (
-        (ids[row], rows.item(row), rows.label_name(given[row]), rows.label_name(suggested[row]))
-        + (name, label or "")
+        (ids[row], rows.item(row), name_of(given), name_of(suggested), reviewer, label or "")
         for row, verdicts in merged.disputed.items()
-        for name, label in verdicts.items()
+        for given, suggested in [(rows.given_labels[row], rows.suggested_labels[row])]
+        for reviewer, label in verdicts.items()
     )
     write_csv(path, DISPUTED_COLUMNS, lines, spreadsheet_safe=True)
 
