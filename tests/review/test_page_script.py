@@ -269,12 +269,17 @@ def test_decisions_keep_the_name_of_their_reviewer(page) -> None:
     const header = ["report", "id", "decision", "label", "reviewer"];
     const lines = [header, ...[[0, ""], [1, "Eve"]].map(line)];
     answer(changesFromCsv(csvText(lines)).changes);
-    // A colleague contradicts Eve, who may do so herself under another spelling.
-    const other = (by) => csvText([header, [report.report, report.id[1], "reject", "", by]]);
+    // Only Eve may change her decision, also under another spelling, unless the row is settled.
+    const other = (by, suffix = "") =>
+      csvText([header, [report.report + suffix, report.id[1], "reject", "", by]]);
     changesFromCsv(other("EVE "));
-    try { changesFromCsv(other("Finn")); } catch (error) { make(2, "reject"); }
-    nameReviewer("Finn"); return signatures()"""
-    assert run_page(page, start + code) == {"0": "Dora", "1": "Eve", "2": "Dora"}
+    changesFromCsv(other("Finn", "-settled"));
+    let message = "";
+    try { changesFromCsv(other("Finn")); } catch (error) { message = error.message; }
+    make(2, "reject"); nameReviewer("Finn"); return [message, signatures()]"""
+    message, signed = run_page(page, start + code)
+    assert message.startswith("Eve and Finn decided row ")
+    assert signed == {"0": "Dora", "1": "Eve", "2": "Dora"}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

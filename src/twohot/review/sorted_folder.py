@@ -77,7 +77,8 @@ def write_sorted_folder(
     names = _checked_names(source, target, rows)
     labels = applied.labels
     moved = labels != rows.given_labels
-    folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
+    classes = [applied.classes[code] for code in np.unique(labels[labels >= 0])]
+    _check_folder_names(classes)
     # A normalised path, which is unique on any file system → the target path and the image.
     places: dict[str, tuple[PurePosixPath, str]] = {}
     # Images that stay in their class come first: if two images have one path, the moved one is
@@ -86,7 +87,7 @@ def write_sorted_folder(
         if labels[row] != NO_LABEL:
             before, after = rows.label_name(rows.given_labels[row]), applied.classes[labels[row]]
             within = _within_class(names[row], before, rows.spellings)
-            place = _free_place(places, folders[after], within, before)
+            place = _free_place(places, after, within, before)
             places[_told_apart(place)] = place, names[row]
     # Write under another name and rename, so that the folder is complete or does not exist.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:KEPT]}.") as folder:
@@ -98,7 +99,7 @@ def write_sorted_folder(
             n_copied += _put(source / name, whole / place)
         whole.replace(target)
     taken = [name for _, name in places.values()]
-    unusual = tuple(name for name in folders.values() if _fails_on_windows(name))
+    unusual = tuple(name for name in classes if _fails_on_windows(name))
     files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
     visible = {path.as_posix() for path in files if not path.name.startswith(".")}
     return SortedFolder(len(taken), n_copied, unusual, tuple(sorted(visible.difference(taken))))
@@ -131,30 +132,23 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
     return names
 
 
-def _class_folders(classes: Iterable[str]) -> dict[str, str]:
-    """Return the folder name of every class; raise if two classes would share a folder."""
-    folders = {name: _folder_name(name) for name in classes}
+def _check_folder_names(classes: Iterable[str]) -> None:
+    """Raise if a class name cannot be a folder name, or if two classes would share a folder."""
     taken: dict[str, str] = {}
-    for name in folders:
+    for name in classes:
+        problem = ""
+        if len(os.fsencode(name)) > NAME_BYTES or name in {".", ".."} or {*"/\\\0"} & {*name}:
+            problem = "cannot be the name of a folder"
+        elif name.startswith("."):
+            problem = "begins with a dot, and such folders are not read"
+        if problem:
+            raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
         other = taken.setdefault(_told_apart(name), name)
         if other != name:
             alike = "differ only in capitals or in how accents are stored"
             problem = f"the classes {other!r} and {name!r} {alike}"
             advice = "rename one of them, because many disks have one folder for both."
             raise ArgumentError("", problem, advice)
-    return folders
-
-
-def _folder_name(name: str) -> str:
-    """Return the folder name of a class; raise if such a folder cannot exist or is not read."""
-    is_long = len(os.fsencode(name)) > NAME_BYTES
-    if is_long or name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
-        problem = "cannot be the name of a folder"
-    elif name.startswith("."):
-        problem = "begins with a dot, and such folders are not read"
-    else:
-        return name
-    raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
 
 
 def _fails_on_windows(name: str) -> bool:
