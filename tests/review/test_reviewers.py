@@ -206,14 +206,14 @@ def test_agreement_can_be_undefined() -> None:
     assert (nothing.decisions, nothing.disputed, nothing.agreement.reviewers) == ((), {}, ())
     apart = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(2, "accept")]})
     assert "unknown, because no row was decided by two" in str(apart.agreement)
-    same = merge_reviews(ROWS, {"a.csv": [made(0, "accept")], "b.csv": [made(0, "accept")]})
+    same = merge_reviews(ROWS, {name: [made(0, "accept")] for name in ("a.csv", "b.csv")})
     assert str(same.agreement).endswith("all reviewers chose the same label everywhere.")
     assert np.isnan([*same.agreement.interval, same.agreement.kappa]).all()
-    all_alike = [made(row, "accept") for row in range(0, 12, 2)]
-    alike = merge_reviews(ROWS, {"a.csv": all_alike, "b.csv": all_alike}).agreement
-    assert alike.kappa == 1
+    equal = [made(row, "accept") for row in range(0, 12, 2)]
+    agreement = merge_reviews(ROWS, {"a.csv": equal, "b.csv": equal}).agreement
+    assert agreement.kappa == 1
     # Six rows are weak evidence.
-    assert alike.interval[0] < 0.6
+    assert agreement.interval[0] < 0.6
 
 
 def test_writes_disputed_rows_as_a_table_and_a_page(tmp_path) -> None:

@@ -31,7 +31,7 @@ DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
 OPEN = "open"  # no decision: the line has only a note
 SPELLING = "spelling"  # no decision on a row: all labels `given_label` become `label`
 EXCLUDED = None  # label name of an excluded row; a row without a label has the name ""
-SETTLED = "-settled"  # suffix of a report's name, if its decisions are final ones on disputed rows
+SETTLED = "-settled"  # suffix of the report's name in final decisions, after a disagreement
 MOST_NAME = 80  # maximum number of characters of a reviewer's name
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # not allowed in a reviewer's name
 
