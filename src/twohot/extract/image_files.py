@@ -51,7 +51,8 @@ def find_images(folder: Path) -> ImageFiles:
 
 def class_folders(root: Path) -> tuple[list[Path], ImageFiles]:
     """Return the class folders in `root`, and the files that are directly in `root`."""
-    folders, files = [], ImageFiles()
+    folders: list[Path] = []
+    files = ImageFiles()
     for path, reason, is_folder in _entries(root):
         if reason:
             files.not_taken.append(NotTaken(str(path), reason))

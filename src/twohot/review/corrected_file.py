@@ -102,7 +102,10 @@ def write_corrected_file(
 
 
 class CorrectedParts:
-    """A user's file in one or more parts, in any order, to be copied with corrected labels."""
+    """A user's file in one or more parts, in any order, to be copied with corrected labels.
+
+    The options are those of `write_corrected_file`.
+    """
 
     def __init__(
         self,
@@ -168,14 +171,16 @@ class CorrectedParts:
         if chosen is not None:
             pick("label_column", chosen, (), dict.fromkeys(first.names, np.empty(0)))
             names = [chosen]
-        readings = [LabelReading(name, by_name) for name in names for by_name in (True, False)]
+        readings = {(name, by): LabelReading(name, by) for name in names for by in (True, False)}
         n_times = np.zeros(self.rows.n_rows, dtype=np.intp)  # how often each audited row occurs
         for number, part in enumerate(self.parts):
             place, audited = self._audited(number)
             np.add.at(n_times, audited, 1)
             rows = self.rows.take(audited)
-            cells = {name: np.array(part.cells(name), dtype=object)[place] for name in names}
-            readings = [each.of_more(cells[each.name].tolist(), rows) for each in readings]
+            for name in names:
+                cells = np.array(part.cells(name), dtype=object)[place].tolist()
+                for key in ((name, True), (name, False)):
+                    readings[key] = readings[key].of_more(cells, rows)
         for is_wrong, verb in ((n_times == 0, "lacks"), (n_times > 1, "has more than once")):
             wrong = np.flatnonzero(is_wrong)
             if wrong.size:
@@ -183,7 +188,7 @@ class CorrectedParts:
                 few = f"{counted(wrong.size, 'row')} of the audit ({first_few(ids[wrong])})"
                 problem = f"{verb} {few}, where ids are {ids.in_words()}"
                 raise ArgumentError("to", problem, "pass the audited files.")
-        return readings
+        return list(readings.values())
 
     def _audited(self, number: int) -> tuple[IntArray, IntArray]:
         """Return the audited rows of a part, and their positions in the audit."""

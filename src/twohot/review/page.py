@@ -115,7 +115,8 @@ def write_review(
     Examples
     --------
     >>> from twohot import find_label_issues
-    >>> issues = find_label_issues(None, ["cat", "dog"], probabilities=np.eye(2)[[1, 1]])
+    >>> given = ["cat", "cat", "dog", "dog"]
+    >>> issues = find_label_issues(None, given, probabilities=np.eye(2)[[1, 0, 1, 1]])
     >>> rows = issues.report("audit.html")
     >>> report = write_review("report.html", rows, ReviewSummary(title="Pets"))
     >>> report in Path("report.html").read_text(encoding="utf-8")

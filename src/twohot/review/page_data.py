@@ -118,10 +118,14 @@ def neighbours_by_row(evidence: Evidence | None, findings: Sequence[RowFinding])
 
 
 def _by_row(rows: IntArray, nearest: NearestRows) -> Near:
-    neighbours = map(zip, nearest.rows.tolist(), nearest.alike.tolist())
+    listed = zip(rows.tolist(), nearest.rows.tolist(), nearest.alike.tolist(), strict=True)
     return {
-        row: [(other, round(100 * cosine)) for other, cosine in pairs if other != NO_ROW]
-        for row, pairs in zip(rows.tolist(), neighbours, strict=True)
+        row: [
+            (other, round(100 * cosine))
+            for other, cosine in zip(others, cosines, strict=True)
+            if other != NO_ROW
+        ]
+        for row, others, cosines in listed
     }
 
 

@@ -160,7 +160,8 @@ def _labels_by_row(
             label, stem = reader.label(decision, place), Path(file).stem
             name = stem if stems[stem.casefold()] == 1 else file.removesuffix(".csv")
             name = decision.reviewer.strip() or name
-            name = spelt.setdefault(name.casefold(), name) * (not decision.settles)
+            name = spelt.setdefault(name.casefold(), name)
+            name = "" if decision.settles else name
             for key in ((place, "reviewer", name), (place, "file", file)):
                 before, earlier = first.setdefault(key, (label, file))
                 if before != label:
