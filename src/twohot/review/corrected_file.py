@@ -19,16 +19,6 @@ from twohot.tables import COLUMN, PATH, PartFolder, RowIds, both_meant, pick
 
 
 @dataclass(frozen=True)
-class CorrectedFile:
-    """Summary of a corrected copy: its columns, new classes, and rows that were not audited."""
-
-    label_column: str  # name of the column with the corrected labels
-    before_column: str  # name of the column with the old labels
-    n_not_audited: int  # number of rows that were not audited, whose labels stay unchanged
-    new_classes: tuple[str, ...]  # the new classes by the text that the file has for them
-
-
-@dataclass(frozen=True)
 class LabelReading:
     """Comparison of a column with the labels of an audit, to find the column of labels."""
 
@@ -67,7 +57,7 @@ def write_corrected_file(
     *,
     label_column: str | None = None,
     drop_excluded: bool = False,
-) -> CorrectedFile:
+) -> "CorrectedFile":
     r"""Write a copy of a user's file with corrected labels; a new column has the old labels.
 
     `source` is the CSV or Parquet file with the audited labels. `label_column` is the name of its
@@ -96,12 +86,12 @@ def write_corrected_file(
     <BLANKLINE>
     """
     options: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
-    file = CorrectedParts([open_own_file(source)], rows, applied, **options)
+    file = CorrectedFile([open_own_file(source)], rows, applied, **options)
     file.write(0, target)
-    return file.about()
+    return file
 
 
-class CorrectedParts:
+class CorrectedFile:
     """A user's file in one or more parts, in any order, to be copied with corrected labels.
 
     The options are those of `write_corrected_file`.
@@ -121,19 +111,18 @@ class CorrectedParts:
         self.bounds = np.append(0, np.cumsum([part.n_rows for part in parts]))
         _check_id_column(rows.ids, parts[0])
         self.position = {name: number for number, name in enumerate(rows.id_texts())}
-        self.column = _choose_reading(self._readings(label_column), parts[0].path)
-        for name in self.about().new_classes:
-            parts[0].check_cell(self.column.name, name)
-
-    def about(self) -> CorrectedFile:
-        """Return the summary of the file."""
-        n_not_audited = int(self.bounds[-1]) - self.rows.n_rows
-        new = self.column.spelling(self.applied.classes)[len(self.rows.classes) :]
-        return CorrectedFile(self.column.name, self.parts[0].before, n_not_audited, new)
+        reading = _choose_reading(self._readings(label_column), parts[0].path)
+        self.by_name, self.label_column = reading.by_name, reading.name
+        self.before_column = parts[0].before  # for the old labels
+        self.n_not_audited = int(self.bounds[-1]) - rows.n_rows  # rows whose label stays unchanged
+        self.spelling = reading.spelling(applied.classes)  # text of each class in the file
+        self.new_classes = self.spelling[len(rows.classes) :]
+        for name in self.new_classes:
+            parts[0].check_cell(self.label_column, name)
 
     def write(self, number: int, target: Path | str) -> None:
         """Write the corrected copy of a part."""
-        self.parts[number].write(target, self.column.name, self._cells(number))
+        self.parts[number].write(target, self.label_column, self._cells(number))
 
     def write_missing(self, folder: PartFolder, done: Callable[[], None]) -> None:
         """Write the parts that a folder lacks, and call `done` after each part."""
@@ -144,17 +133,16 @@ class CorrectedParts:
     def _cells(self, number: int) -> list[str | None]:
         """Return the corrected labels of a part as text; None for a row to leave out."""
         place, audited = self._audited(number)
-        spelling = self.column.spelling(self.applied.classes)
-        named = dict(zip(self.applied.classes, spelling, strict=True))
+        named = dict(zip(self.applied.classes, self.spelling, strict=True))
         # Merged spellings are replaced in all rows, even in rows that were not audited.
-        merged = {**self.rows.spellings} if self.column.by_name else {}
+        merged = {**self.rows.spellings} if self.by_name else {}
         merged |= {named[old]: named[new] for old, new in self.applied.spellings.items()}
-        before = self.parts[number].cells(self.column.name)
+        before = self.parts[number].cells(self.label_column)
         cells: list[str | None] = [merged.get(cell, cell) for cell in before]
         labels = self.applied.labels[audited]
         for changed in np.flatnonzero(labels != self.rows.given_labels[audited]):
             code = labels[changed]
-            cells[place[changed]] = "" if code == NO_LABEL else spelling[code]
+            cells[place[changed]] = "" if code == NO_LABEL else self.spelling[code]
         if self.drop_excluded:
             for row in place[self.applied.excluded[audited]]:
                 cells[row] = None
