@@ -132,22 +132,11 @@ def test_links_pictures_without_pillow(tmp_path, monkeypatch) -> None:
     assert 'thumbnails need pillow: pip install "twohot[vision]"' in texts
 
 
-@pytest.mark.parametrize(
-    ("mode", "size", "colour"),
-    [
-        ("RGB", (8, 8), "red"),
-        ("L", (500, 10), 7),
-        ("RGBA", (90, 90), (1, 2, 3, 4)),
-        ("1", (70, 70), 1),
-        ("P", (80, 80), 3),
-        ("CMYK", (300, 300), (1, 2, 3, 4)),
-        ("I;16", (100, 100), 9),
-    ],
-)
-def test_all_kinds_of_pictures_become_small(tmp_path, mode, size, colour) -> None:
-    path = tmp_path / ("p.tif" if mode in {"CMYK", "I;16"} else "p.png")
-    Image.new(mode, size, colour).save(path)
-    assert max(decoded(thumbnail(path, 64)).size) == min(64, max(size))
+@pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "1", "P", "CMYK", "I;16"])
+def test_all_kinds_of_pictures_become_small(tmp_path, mode) -> None:
+    for size in ((8, 8), (500, 10), (90, 90)):
+        Image.new(mode, size, 1).save(tmp_path / "p.tif")
+        assert max(decoded(thumbnail(tmp_path / "p.tif", 64)).size) == min(64, max(size))
 
 
 def decoded(uri):

@@ -26,7 +26,8 @@ from twohot.review.records import ReviewRows, readable
 from twohot.tables import DELIMITERS, read_csv
 
 # Decisions on a row. The label becomes the suggested label ("accept"), stays the given label
-# ("reject"), or becomes the second candidate, another class, a new class, no label.
+# ("reject"), or becomes the second most probable label (the second candidate), another class, a
+# new class, no label.
 DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
 OPEN = "open"  # no decision: the line has only a note
 SPELLING = "spelling"  # no decision on a row: all labels `given_label` become `label`
