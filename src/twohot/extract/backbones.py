@@ -119,8 +119,8 @@ def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
 
 PURPOSE = "image backbones"
 # Images per call of a model on a CPU. With more images, arrays exceed 32 MiB, and the operating
-# system allocates such arrays anew each time. 64 images took EfficientNet-Lite0 2.0 s to compute
-# and 5.4 s of page faults when given at once, and 1.6 s and 0.6 s when given by fours.
+# system allocates such arrays anew each time. With 64 images per call, EfficientNet-Lite0 took
+# 2.0 s to compute and 5.4 s for page faults; with four images per call, 1.6 s and 0.6 s.
 IMAGES_ON_CPU = 4
 # Interpolation, mean and scale of the paper's transform.
 IMAGENET = ("BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))

@@ -260,7 +260,7 @@ def _labels(
 ) -> dict[str, Any]:
     """Return three fields of `LabelledItems`: given labels, true labels, classes."""
     if roles.label is None:
-        problem = f"{path} has the columns {first_few(columns)}"
+        problem = f"{path} has no usual column of labels (its columns are {first_few(columns)})"
         advice = "name the label column by {label_column}, or pass {unlabelled} without labels."
         raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
     given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
