@@ -48,8 +48,10 @@ def places_asked(monkeypatch):
         response = SimpleNamespace(headers={}, request=None, status_code=404)
         raise huggingface_hub.errors.RepositoryNotFoundError("404", response=response)
 
-    def cached(place, _):
-        return "config.json" if place == "downloaded/model" else None
+    look_up = huggingface_hub.try_to_load_from_cache
+
+    def cached(place, file):
+        return file if place == "downloaded/model" else look_up(place, file)
 
     monkeypatch.setattr(huggingface_hub.HfApi, "model_info", model_info)
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", cached)
