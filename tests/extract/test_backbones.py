@@ -140,6 +140,9 @@ def test_only_the_last_layer_is_removed(torchvision, name, n_features):
     with torch.device("meta"):
         model = torchvision.models.get_model(name, weights=None).eval()
         assert headless(model)(torch.empty(2, 3, 224, 224)).shape == (2, n_features)
+        without = torchvision.models.get_model("squeezenet1_1", weights=None)
+    with pytest.raises(ValueError, match="SqueezeNet has no linear layer to remove: pass another"):
+        headless(without)
 
 
 def test_other_models_of_torchvision_have_their_own_transform(torchvision, write_weights):
@@ -150,6 +153,11 @@ def test_other_models_of_torchvision_have_their_own_transform(torchvision, write
     assert torch.equal(backbone.prepare(image), weights.transforms()(image))
     assert "crop_size=[224]" in backbone.description["transform"]
     assert features(backbone, [image]).shape == (1, 1024)
+    # The description is that of the weights.
+    assert load_backbone("shufflenet_v2_x0_5").description == backbone.description
+    write_weights("shufflenet_v2_x0_5", seed=1)
+    other = load_backbone("shufflenet_v2_x0_5").description
+    assert other["weights"] != backbone.description["weights"]
 
 
 @pytest.mark.usefixtures("_random_timm")
@@ -162,14 +170,6 @@ def test_models_of_timm_are_pooled_and_have_their_own_transform():
         assert "CenterCrop(size=(160, 160))" in backbone.description["transform"]
     # torchvision has a model of this name too.
     assert "CenterCrop" in load_backbone("timm/efficientnet_b0").description["transform"]
-
-
-def test_description_changes_with_the_weights(write_weights):
-    write_weights("shufflenet_v2_x0_5")
-    first, again = (load_backbone("shufflenet_v2_x0_5").description for _ in range(2))
-    assert first == again
-    write_weights("shufflenet_v2_x0_5", seed=1)
-    assert load_backbone("shufflenet_v2_x0_5").description["weights"] != first["weights"]
 
 
 @pytest.mark.slow
@@ -212,12 +212,6 @@ def test_pixels_rejects_images_of_several_sizes():
 def test_rejects_unknown_backbone(name, kind, message):
     with pytest.raises((ValueError, OSError), match=message):
         load_backbone(name, kind)
-
-
-def test_rejects_model_without_linear_layer(write_weights):
-    write_weights("squeezenet1_1")
-    with pytest.raises(ValueError, match="SqueezeNet has no linear layer to remove: pass another"):
-        load_backbone("squeezenet1_1")
 
 
 @pytest.mark.usefixtures("write_weights")

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,7 @@ class ReviewRows:
 
     def take(self, positions: IntArray) -> "ReviewRows":
         """Return the rows at these positions, under the report name of all rows."""
-        columns = {
+        columns: dict[str, Any] = {
             name: column[positions]
             for name, column in vars(self).items()
             if isinstance(column, np.ndarray)
