@@ -23,7 +23,6 @@ from twohot.review import (
     SETTLED,
     Applied,
     CorrectedFile,
-    CorrectedParts,
     MergedReviews,
     ReviewRows,
     accept_above,
@@ -142,7 +141,7 @@ def apply(
         write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
     elif in_parts:
         source = open_files([to])
-        parts = CorrectedParts(open_own_parts(source, to), rows, applied, **columns)
+        parts = CorrectedFile(open_own_parts(source, to), rows, applied, **columns)
         about = {"report": fields["report"], "accept_all": accept_all, **columns}
         about |= {"source": source.digest(), "decisions": [file_digest(file) for file in files]}
         # The name of a report in parts depends only on the rows that it shows.
@@ -190,7 +189,7 @@ def _check_asked(
 
 
 def _correct_parts(
-    parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
+    parts: CorrectedFile, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
 ) -> str:
     """Write copies of a user's Parquet files with corrected labels; return a text on the result."""
     folder = begin_parts(target, {"kind": "corrected", **about}, len(parts.parts), force=force)
@@ -198,7 +197,7 @@ def _correct_parts(
     with writing_parts(folder, quiet=quiet) as done:
         parts.write_missing(folder, done)
     words = parts_in_words(folder, n_missing)
-    return f" ({words}){_columns(parts.about(), parts.applied, parts.rows)}"
+    return f" ({words}){_columns(parts, parts.applied, parts.rows)}"
 
 
 def _columns(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
