@@ -17,13 +17,11 @@ EXACT = {"tol": 1e-10, "l2": 2e-3}
 
 def test_round_one_is_the_teacher():
     teacher = LinearProbe(**EXACT).fit(X, Y)
-    for probe in (DistilledProbe(n_rounds=3, **EXACT), PartialLabelProbe(**EXACT)):
+    distilled = [DistilledProbe(n_rounds=n_rounds, **EXACT) for n_rounds in (1, 3)]
+    for probe in (*distilled, PartialLabelProbe(**EXACT)):
         first = probe.fit(X, Y).rounds_[0]
         np.testing.assert_array_equal(first.coef, teacher.coef_)
-        assert first.targets == "labels"
-        assert first.loss == "ce"
-    alone = DistilledProbe(n_rounds=1, **EXACT).fit(X, Y)
-    np.testing.assert_array_equal(alone.coef_, teacher.coef_)
+        assert (first.targets, first.loss) == ("labels", "ce")
 
 
 def test_robust_student_starts_from_the_teacher():
@@ -59,16 +57,23 @@ def test_teacher_decides_between_classes_with_equal_candidates(loss, dtype):
     assert twin.relative_gradient(prepared, chosen, entry.coef, entry.l2, loss=loss) < 1e-5
 
 
-def test_losses_of_rounds():
-    def losses(probe):
-        return [entry.loss for entry in probe.fit(X, Y).rounds_]
-
-    assert losses(LinearProbe(loss="gce")) == ["gce"]
-    assert losses(DistilledProbe()) == ["ce", "ce", "ce"]
-    assert losses(DistilledProbe(loss="gce")) == ["ce", "ce", "gce"]
-    assert losses(DistilledProbe(teacher_loss="gce")) == ["gce", "gce", "ce"]
-    assert losses(PartialLabelProbe()) == ["ce", "gce"]
-    assert losses(PartialLabelProbe(loss="ce", teacher_loss="gce")) == ["gce", "ce"]
+@pytest.mark.parametrize(
+    ("probe", "losses", "ridge"),
+    [
+        (LinearProbe(), "ce", 50),
+        (LinearProbe(loss="gce"), "gce", 10),
+        (DistilledProbe(), "ce ce ce", 10),
+        (DistilledProbe(loss="gce"), "ce ce gce", 10),
+        (DistilledProbe(teacher_loss="gce"), "gce gce ce", 10),
+        (PartialLabelProbe(), "ce gce", 10),
+        (PartialLabelProbe(loss="ce", teacher_loss="gce"), "gce ce", 10),
+    ],
+    ids=repr,
+)
+def test_losses_and_default_penalties_of_rounds(probe, losses, ridge):
+    rounds = probe.fit(X, Y).rounds_
+    assert [entry.loss for entry in rounds] == losses.split()
+    assert [entry.l2 for entry in rounds] == pytest.approx([ridge / (5 * len(X))] * len(rounds))
 
 
 def test_penalty_of_each_round():
@@ -78,22 +83,25 @@ def test_penalty_of_each_round():
     assert ridges[0].l2 == pytest.approx(4 * ridges[1].l2)
 
 
-def test_staged_probabilities_are_the_outputs_of_each_round():
-    probe = DistilledProbe(n_rounds=3).fit(X, Y)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_predictions_follow_from_the_coefficients_of_each_round(intercept):
+    probe = DistilledProbe(n_rounds=3, fit_intercept=intercept).fit(X, Y)
     stages = list(probe.staged_predict_proba(DATA.X_test))
-    rows = DATA.X_test - X.mean(axis=0)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = twin.prepare(DATA.X_test - X.mean(axis=0), center=False)
     for entry, outputs in zip(probe.rounds_, stages, strict=True):
-        np.testing.assert_allclose(outputs, twin.outputs(rows, entry.coef), atol=1e-12)
+        expected = twin.outputs(rows, entry.coef, entry.intercept)
+        np.testing.assert_allclose(outputs, expected, atol=1e-12)
+        assert intercept == bool(np.any(entry.intercept))
     np.testing.assert_array_equal(stages[-1], probe.predict_proba(DATA.X_test))
+    logits = rows @ probe.coef_.T + probe.intercept_
+    np.testing.assert_allclose(probe.decision_function(DATA.X_test), logits, atol=1e-12)
     (only,) = LinearProbe().fit(X, Y).staged_predict_proba(X)
     assert only.shape == (len(X), 5)
 
 
 def test_records_are_complete():
     for entry in PartialLabelProbe().fit(X, Y).rounds_:
-        assert entry.coef.shape == (5, 12)
-        assert entry.coef.dtype == np.float64
+        assert (entry.coef.shape, entry.coef.dtype) == ((5, 12), np.float64)
         assert entry.coef.flags.c_contiguous
         np.testing.assert_array_equal(entry.intercept, np.zeros(5))
         assert entry.converged is True
@@ -107,7 +115,7 @@ def test_records_are_complete():
 @pytest.mark.parametrize(("n_rounds", "n_passes"), [(1, 10), (3, 30)])
 def test_warns_of_long_fit(n_rounds, n_passes):
     rows = Rows(np.broadcast_to(X[0], (3_000_000, 12)), AS_THEY_ARE, n_classes=40)
-    message = rf"X has 3,000,000 rows and y 40 classes: .* {n_passes} passes, at least [1-9]\d* min"
+    message = rf"X has 3,000,000 rows and y 40 classes: .* {n_passes} passes .* least [1-9]\d* min"
     with pytest.warns(UserWarning, match=message):
         warn_of_long_fit(rows, n_rounds)
     assert rows.n_passes == 0
@@ -128,11 +136,6 @@ def test_students_are_better_than_their_teacher_on_noisy_digits():
 def test_average_has_the_mean_logits_at_the_temperatures():
     probes = [LinearProbe(ridge=ridge, fit_intercept=True).fit(X + 3, Y) for ridge in (1, 10)]
     found = average_rounds([probe.rounds_ for probe in probes], [0.5, 2.0])
-    expected = np.mean(
-        [
-            (X @ probe.rounds_[-1].coef.T + probe.rounds_[-1].intercept) / temperature
-            for probe, temperature in zip(probes, [0.5, 2.0], strict=True)
-        ],
-        axis=0,
-    )
+    one, other = (X @ probe.coef_.T + probe.intercept_ for probe in probes)
+    expected = (one / 0.5 + other / 2) / 2
     np.testing.assert_allclose(X @ found.coef.T + found.intercept, expected, atol=1e-6)

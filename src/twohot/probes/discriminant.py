@@ -34,12 +34,13 @@ The preparation of rows and the axes are computed from all rows, including the r
 without any label.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sl
 
-from twohot.base import FloatArray, IntArray
+from twohot.base import FloatArray
 from twohot.probes.recipe import Round
 from twohot.probes.rounds import LABELS, LabelTargets, on_features
 from twohot.rows import Block, Coordinates, Rows, Terms
@@ -205,25 +206,19 @@ def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     return (*(LITTLE_SHRINKAGES if many_rows else ()), *SHRINKAGES, *full)
 
 
-def choose_shrinkage(
-    rows: Rows,
-    moments: ClassMoments,
-    shrinkages: tuple[float, ...] | None = None,
-    *,
-    most_rows: int = COMPARED_ROWS,
-) -> float:
+def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:
     """Return the shrinkage whose leave-one-out predictions agree best with the labels.
 
-    If several shrinkages are equally good, return the largest. If there are more than `most_rows`
-    rows, compare shrinkages on a sample. The sample does not depend on the order of the rows.
+    If several shrinkages are equally good, return the largest. If there are more than COMPARED_ROWS
+    rows, compare shrinkages on a sample, which does not depend on the order of the rows.
     """
-    shrinkages = shrinkages_for(moments) if shrinkages is None else shrinkages
-    if rows.n_samples > most_rows:
+    shrinkages = shrinkages_for(moments)
+    if rows.n_samples > COMPARED_ROWS:
         keys = np.concatenate(list(rows.map(content_keys)))
         ranked = np.lexsort(keys.T)
         if rows.given_weights is not None:  # skip rows of weight zero
             ranked = ranked[np.asarray(rows.given_weights)[ranked] != 0]
-        n_rows = min(most_rows, len(ranked))
+        n_rows = min(COMPARED_ROWS, len(ranked))
         rows = rows.take(np.sort(ranked[np.arange(n_rows) * len(ranked) // n_rows]))
     (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, shrinkages)
     return max(zip(agreement.tolist(), shrinkages, strict=True))[1]
@@ -235,82 +230,65 @@ def content_keys(block: Block) -> FloatArray:
     return np.column_stack([block.columns[LABELS], sizes])
 
 
-def left_out_logits(
-    block: Block, basis: FloatArray, moments: ClassMoments, shrinkage: float
-) -> FloatArray:
-    """Return the leave-one-out logits of rows. A kernel."""
-    block.row_products += MEAN_PRODUCTS * len(block)
-    return LeftOut.of(block, basis, moments).logits(moments, shrinkage)
-
-
 def left_out_hits(
     block: Block, basis: FloatArray, moments: ClassMoments, shrinkages: tuple[float, ...]
 ) -> Terms:
     """Return the total weight of correct leave-one-out predictions per shrinkage. A kernel."""
-    block.row_products += MEAN_PRODUCTS * len(shrinkages) * len(block)
-    left_out = LeftOut.of(block, basis, moments)
-    weights = weight_of_rows(block)[:, 0]
-    hits = [left_out.logits(moments, each).argmax(axis=1) == left_out.labels for each in shrinkages]
-    return (np.array(hits) @ weights,)
+    labels, logits = block.columns[LABELS], _left_out(block, basis, moments)
+    hits = [logits(each).argmax(axis=1) == labels for each in shrinkages]
+    return (np.array(hits) @ weight_of_rows(block)[:, 0],)
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Rows of a block, with the moments of all rows except the row itself."""
+def left_out_logits(
+    block: Block, basis: FloatArray, moments: ClassMoments, shrinkage: float
+) -> FloatArray:
+    """Return the leave-one-out logits of rows. A kernel."""
+    return _left_out(block, basis, moments)(shrinkage)
 
-    z: FloatArray  # (rows, m)
-    labels: IntArray  # (rows,)
-    rest: FloatArray  # (rows, 1), N - w: weight of the other rows
-    class_rest: FloatArray  # (rows, 1), n - w: weight of the other rows of the class
-    residual: FloatArray  # (rows, m), r; zero if the class has no other row
-    mean: FloatArray  # (rows, m), u_g', mean of the other rows of the class
-    downdate: FloatArray  # (rows, 1), c
 
-    @classmethod
-    def of(cls, block: Block, basis: FloatArray, moments: ClassMoments) -> "LeftOut":
-        """Return the rows of a block along the axes, with the moments of all rows but one."""
-        # Project exactly as for the moments. If a single row causes all variance of its class, the
-        # variance without this row must be zero up to rounding.
-        z = along(block, basis) @ moments.vectors
-        weights, labels = weight_of_rows(block), block.columns[LABELS]
-        class_weights = moments.weights[labels, np.newaxis]
-        class_rest = class_weights - weights
-        alone = class_rest <= NO_ROWS
-        # If one row has nearly all of the weight, the other rows count as half a row.
-        rest = np.maximum(moments.total - weights, LEAST_ROWS)
-        overall, class_mean = moments.mean, moments.means[labels]
-        residual = np.where(alone, 0, z - class_mean)
-        ratio = weights / np.maximum(class_rest, NO_ROWS)
-        without = overall - weights / rest * (z - overall)  # mean of all other rows
-        mean = np.where(alone, without, class_mean - ratio * residual)
-        downdate = np.where(alone, 0, ratio * class_weights)
-        return cls(z, labels, rest, class_rest, residual, mean, downdate)
+def _left_out(
+    block: Block, basis: FloatArray, moments: ClassMoments
+) -> Callable[[float], FloatArray]:
+    """Return the leave-one-out logits (rows, K) of a block, as a function of the shrinkage."""
+    # Project exactly as for the moments. If a single row causes all variance of its class, the
+    # variance without this row must be zero up to rounding.
+    z = along(block, basis) @ moments.vectors  # (rows, m)
+    w, labels = weight_of_rows(block), block.columns[LABELS]
+    n = moments.weights[labels, np.newaxis]
+    class_rest = n - w
+    alone = class_rest <= NO_ROWS  # rows that are the only row of their class
+    # If one row has nearly all of the weight, the other rows count as half a row.
+    rest = np.maximum(moments.total - w, LEAST_ROWS)  # N - w
+    class_mean = moments.means[labels]
+    r = np.where(alone, 0, z - class_mean)
+    ratio = w / np.maximum(class_rest, NO_ROWS)
+    without = moments.mean - w / rest * (z - moments.mean)  # mean of all other rows
+    mean = np.where(alone, without, class_mean - ratio * r)  # u_g'
+    c = np.where(alone, 0, ratio * n)
 
-    def logits(self, moments: ClassMoments, shrinkage: float) -> FloatArray:
-        """Return the leave-one-out logits of the rows, (rows, K)."""
-        z, r, means = self.z, self.residual, moments.means
-        traces = moments.total * moments.variances.sum() - self.downdate * _dot(r, r)
-        spread = traces / self.rest / max(z.shape[1], 1)
+    def logits(shrinkage: float) -> FloatArray:
+        block.row_products += MEAN_PRODUCTS * len(block)
+        traces = moments.total * moments.variances.sum() - c * _dot(r, r)
+        spread = traces / rest / max(z.shape[1], 1)
         inverse = 1 / (
-            (1 - shrinkage) * moments.total / self.rest * moments.variances
+            (1 - shrinkage) * moments.total / rest * moments.variances
             + shrinkage * np.maximum(spread, moments.least_spread)
         )  # of D, (rows, m)
         scaled = inverse * r
-        factor = (1 - shrinkage) * self.downdate / self.rest
-        correction = factor / (1 - factor * _dot(scaled, r))  # e
-        z_r = _dot(z, scaled)
+        factor = (1 - shrinkage) * c / rest
+        e = factor / (1 - factor * _dot(scaled, r))
+        z_r, r_means = _dot(z, scaled), scaled @ moments.means.T
+        found: FloatArray = (inverse * z) @ moments.means.T - inverse @ (moments.means**2).T / 2
+        found += e * (z_r - r_means / 2) * r_means
+        found += np.log(np.maximum(moments.weights, LEAST_ROWS) / rest)
+        # The logit of the row's given class, whose mean differs.
+        r_mean = _dot(scaled, mean)
+        logit = _dot(inverse * mean, z - mean / 2) + e * (z_r - r_mean / 2) * r_mean
+        logit += np.log(np.maximum(class_rest, LEAST_ROWS) / rest)
+        found[np.arange(len(z)), labels] = logit[:, 0]
+        return found
 
-        r_means = scaled @ means.T
-        logits: FloatArray = (inverse * z) @ means.T - inverse @ (means**2).T / 2
-        logits += correction * (z_r - r_means / 2) * r_means
-        logits += np.log(np.maximum(moments.weights, LEAST_ROWS) / self.rest)
-
-        # The logit of the row's own class, whose mean differs.
-        mean, r_mean = self.mean, _dot(scaled, self.mean)
-        logit = _dot(inverse * mean, z - mean / 2) + correction * (z_r - r_mean / 2) * r_mean
-        logit += np.log(np.maximum(self.class_rest, LEAST_ROWS) / self.rest)
-        logits[np.arange(len(z)), self.labels] = logit[:, 0]
-        return logits
+    return logits
 
 
 def _dot(left: FloatArray, right: FloatArray) -> FloatArray:

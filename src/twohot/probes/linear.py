@@ -49,7 +49,7 @@ class LinearProbe(Probe):
         Stop a fit if the norm of the gradient, relative to its norm at zero coefficients, is at
         most this.
     max_iter : int
-        Maximum number of steps per fit. If a fit stops there, a ConvergenceWarning is raised.
+        Maximum number of steps per fit. A fit that stops there gives a ConvergenceWarning.
     dtype : {None, "float32", "float64"}
         Precision of computations. None means float64 for float64 features, else float32. Sums
         over rows are always accumulated in float64.
@@ -150,8 +150,8 @@ class PartialLabelProbe(Probe):
     Parameters
     ----------
     n_candidates : int
-        Number of candidates, at most n_classes - 1. If outputs
-        tie for the last place, their classes share its weight.
+        Number of candidates; at most n_classes - 1 are used. If outputs tie for the last place,
+        their classes share its weight.
     loss, teacher_loss : {"ce", "gce"}
         Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional
