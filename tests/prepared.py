@@ -19,7 +19,7 @@ def prepared_rows(X, *, center=True, normalize=True, weights=None, dtype=None, *
 
 
 def posed(X, labels, *, loss=None, ridge=1.0, **options):
-    """Return the problem of a fit to labels, by default with cross-entropy, on rows with options."""
+    """Return the problem of a fit to labels, by cross-entropy if no loss is given."""
     n_classes = int(labels.max()) + 1
     rows = prepared_rows(X, n_classes=n_classes, **options)
     rows.attach(LABELS, labels)

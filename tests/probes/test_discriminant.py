@@ -131,7 +131,7 @@ def compared(monkeypatch):
     """Return a function that chooses one of TRIED: the rows of the sample, and the choice."""
     monkeypatch.setattr(discriminant, "shrinkages_for", lambda _: TRIED)
 
-    def choose(rows, moments, most_rows=len(Z)):
+    def choose(rows, moments, most_rows=60):
         monkeypatch.setattr(discriminant, "COMPARED_ROWS", most_rows)
         taken, take = [], rows.take
         rows.take = lambda index: taken.append(index) or take(index)
@@ -214,7 +214,7 @@ def test_separates_classes_without_spread():
 def test_left_out_row_is_not_predicted_its_unique_label():
     labels = DATA.true_labels.copy()
     probe = DiscriminantProbe(shrinkage=0.1).fit(X, labels)
-    row = int(np.argmax(probe.decision_function(X)[:, 2]))  # the surest one of class 2
+    row = int(np.argmax(probe.decision_function(X)[:, 2]))  # the most confident one of class 2
     labels[row] = 5
     left_out = probe.fit_leave_one_out(X, labels)
     assert probe.predict(X[[row]])[0] == 5

@@ -101,21 +101,19 @@ def test_slopes_and_curvature_are_the_derivatives(loss, weighted):
     logits = Rows(generator.normal(size=(50, 6)), weights=weights, n_classes=6, block_rows=20)
     logits.attach(CHANGE, generator.normal(size=(50, 6)))
     logits.attach(LABELS, generator.integers(6, size=50))
-    kernel, shared = LOSSES[loss].along(pose(coordinates(), LOSSES[loss], TARGETS, 1.0, None))
+    kernel = LOSSES[loss].along(pose(coordinates(), LOSSES[loss], TARGETS, 1.0, None))
     at = generator.normal(size=6)
 
-    value, slope, curvature, by_itself = logits.sum(kernel, at, 2, *shared)
-    small = 1e-5 * np.eye(6)
-    ahead = [logits.sum(kernel, at + each, 1, *shared) for each in small]
-    behind = [logits.sum(kernel, at - each, 1, *shared) for each in small]
-    numerical = [(float(a[0]) - float(b[0])) / 2e-5 for a, b in zip(ahead, behind, strict=True)]
-    np.testing.assert_allclose(slope, numerical, rtol=0, atol=1e-6)
-    bends = [(a[1] - b[1]) / 2e-5 for a, b in zip(ahead, behind, strict=True)]
-    np.testing.assert_allclose(curvature, bends, rtol=0, atol=1e-6)
-    assert (by_itself >= np.diag(curvature)).all()
-    first_order = logits.sum(kernel, at, 1, *shared)
-    np.testing.assert_allclose(first_order[0], value)
-    np.testing.assert_allclose(first_order[1], slope)
+    value, slope, curvature, alone = logits.sum(kernel, at, 2)
+    for order, derivative in enumerate((slope, curvature)):
+        differences = [
+            (logits.sum(kernel, at + small, 1)[order] - logits.sum(kernel, at - small, 1)[order])
+            for small in 1e-5 * np.eye(6)
+        ]
+        np.testing.assert_allclose(derivative, np.array(differences) / 2e-5, rtol=0, atol=1e-6)
+    assert (alone >= np.diag(curvature)).all()
+    for found, expected in zip(logits.sum(kernel, at, 1), (value, slope), strict=True):
+        np.testing.assert_allclose(found, expected)
 
 
 def line(terms, slope, reach=1e6) -> Line:

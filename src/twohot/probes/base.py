@@ -74,8 +74,8 @@ Penalty: TypeAlias = float | Sequence[float] | None
 
 STARTS = ("teacher", "zero")
 
-# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels, for all numbers
-# of classes and rows in our experiments. The default ridge of a single fit depends on its loss.
+# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels, for all
+# numbers of classes and rows in our experiments. The default of a single fit depends on its loss.
 STUDENT_RIDGE = 10.0
 
 
@@ -128,9 +128,9 @@ class Probe(LossParameters, FittedProbe):
             exists and belongs to the same fit, the fit continues after the last finished round.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight)
-        given, names = LabelTargets(labels.n_classes), labels.classes
+        given, codes, names = LabelTargets(labels.n_classes), labels.codes, labels.classes
         with resumable(checkpoint):
-            return self._fit(rows, given, labels.codes, names, sample_weight, checkpoint)
+            return self._fit(rows, given, codes, names, sample_weight, checkpoint=checkpoint)
 
     @restore_on_failure
     def fit_soft(
@@ -171,6 +171,7 @@ class Probe(LossParameters, FittedProbe):
         column: IntArray | Matrix,
         classes: NDArray[Any],
         sample_weight: ArrayLike | None,
+        *,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Fit the probe on targets whose values are `column`: class codes or soft labels."""

@@ -40,6 +40,7 @@ from twohot.rows import (
 )
 from twohot.solve import softmax
 
+
 def predicted_rows(
     block: Block,
     preparation: Preparation,

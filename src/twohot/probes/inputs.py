@@ -124,7 +124,7 @@ def check_rows_to_fit(
 
 
 def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
-    """Return the names of the columns of soft targets; by default 0, 1, …"""
+    """Return the names of the columns of soft targets; by default, these are numbers."""
     if classes is None:
         return np.arange(n_classes)
     names = np.asarray(classes)

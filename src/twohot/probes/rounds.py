@@ -212,9 +212,7 @@ TIE_BREAK = 1e-6
 SAME = 1e-3
 
 
-def _break_ties(
-    rows: Rows, solution: Solution, targets: Targets, last: Evaluation
-) -> Solution:
+def _break_ties(rows: Rows, solution: Solution, targets: Targets, last: Evaluation) -> Solution:
     """Break ties between classes with equal targets by the previous round's coefficients.
 
     Classes that are candidates of the same rows get coefficients that are equal up to the

@@ -219,7 +219,7 @@ class SavedProbe(BaseEstimator):  # type: ignore[misc]
         )
 
     def _restore(self, header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
-        """Set the fitted state from the content of a file; if it is damaged, raise any exception."""
+        """Set the fitted state from the content of a file, which may raise any exception."""
         parameters = self.get_params(deep=False)
         if parameters.get("dtype") is not None:
             check_precision(parameters["dtype"])

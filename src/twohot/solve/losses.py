@@ -26,12 +26,13 @@ Conventions
 -----------
 A pass is two matrix products with all rows, the cost of one gradient. Coefficients, moments and
 gradients (K, d) are along the d leading principal axes of the rows (see rows.principal_axes).
-Moments are of outputs or targets less 1/K, so (P - 1/K)ᵀ V X / N and (T - 1/K)ᵀ V X / N. Subtracting
-1/K first keeps precision: in late rounds P - 1/K is smaller than the rounding error of P.
+Moments are those of outputs or targets less 1/K: (P - 1/K)ᵀ V X / N and (T - 1/K)ᵀ V X / N. The
+subtraction keeps precision: in late rounds P - 1/K is smaller than the rounding error of P.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -140,11 +141,10 @@ class Loss(ABC):
         return 1.0
 
     @abstractmethod
-    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
-        """Return a kernel that computes the loss along a direction, and the kernel's arguments.
+    def along(self, problem: FitProblem) -> Kernel | None:
+        """Return a kernel of solve.loss_kernels that computes the loss along a direction.
 
-        The kernel is in `solve.loss_kernels`. Return None if the loss of a row needs more than the
-        logits and the stored columns of the row.
+        Return None if the loss of a row needs more than its logits and stored columns.
         """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
@@ -191,9 +191,9 @@ class CrossEntropy(Loss):
         """Convert an evaluation for other targets to this problem, without a pass."""
         return None if known.moment is None else self._with_targets(problem, known)
 
-    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:  # noqa: ARG002
+    def along(self, problem: FitProblem) -> Kernel | None:  # noqa: ARG002
         """Return the kernel that computes cross-entropy along a direction."""
-        return cross_entropy_along, ()
+        return cross_entropy_along
 
     def _with_targets(self, problem: FitProblem, known: Evaluation) -> Evaluation:
         coef, moment = known.coef, np.asarray(known.moment)
@@ -241,11 +241,11 @@ class GeneralizedCrossEntropy(Loss):
         """Return p^q at p = 1/K: the size of the gradient there, relative to cross-entropy."""
         return float(n_classes**-self.gce_power)
 
-    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
+    def along(self, problem: FitProblem) -> Kernel | None:
         """Return the kernel along a direction; None if targets are computed from the features."""
         if problem.targets.name == "outputs":
             return None
-        return generalized_along, (problem.targets, self.gce_power)
+        return partial(generalized_along, targets=problem.targets, power=self.gce_power)
 
 
 LOSSES: dict[str, type[Loss]] = {

@@ -7,7 +7,6 @@ length per class (`ClassSteps`), lengths are found without a pass, from the logi
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
@@ -201,7 +200,7 @@ def choose_steps(problem: FitProblem, most_bytes: int, tol: float) -> Iterator[W
     if features < LEAST_FEATURES:
         below = LATE_GRADIENT * float(np.linalg.norm(problem.gradient_at_zero()))
     try:
-        yield ClassSteps(problem, kernel=along[0], shared=along[1], below=below)
+        yield ClassSteps(problem, kernel=along, below=below)
     finally:
         for name in (LOGITS, CHANGE):
             rows.columns.pop(name, None)
@@ -212,7 +211,6 @@ class ClassSteps(WholeSteps):
     """One length per class, by Newton's method on the stored logits."""
 
     kernel: Kernel  # computes the loss along a direction
-    shared: tuple[Any, ...]  # arguments of the kernel
     below: float  # norm of the gradient; above it, there is one length for all classes
     logits: Rows | None = None  # of all rows; None before the first step with one length per class
 
@@ -243,7 +241,7 @@ class ClassSteps(WholeSteps):
         reach = MOST_CHANGE / np.maximum(np.abs(change).max(axis=0), MOST_CHANGE / MOST_LENGTH)
 
         def mean_terms_at(lengths: FloatArray, order: int) -> Terms:
-            sums = logits.sum(self.kernel, lengths.astype(logits.dtype), order, *self.shared)
+            sums = logits.sum(self.kernel, lengths.astype(logits.dtype), order)
             return tuple(term / logits.n_samples for term in sums)
 
         line = Line(
