@@ -1,4 +1,4 @@
-"""Fits end at an optimum: compared with other solvers and the theory, in few passes."""
+"""Fits end at an optimum: by a twin, by other solvers and by the theory, in few passes."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,91 @@ from twohot.solve.curvature import History
 from twohot.solve.solver import Settings, minimize
 from twohot.theory import LabelAveraging, softmax_rounds
 
-DATA = {"digits": problems.digits, "synthetic": problems.synthetic}
+# With fewer rows than features, the fit runs in the span of the rows.
+EVERY_DATA = pytest.mark.parametrize(
+    "data",
+    [problems.digits(), problems.synthetic(), problems.synthetic(5, 20, 130)],
+    ids=["digits", "synthetic", "few rows"],
+)
+WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
+INTERCEPT = pytest.mark.parametrize("intercept", [False, True])
 EVERY_LOSS = pytest.mark.parametrize("loss", ["ce", "gce"])
+
+
+# Every round of every probe ends at an optimum for its targets, by the plain twin ----------------
+
+PROBES = [
+    DistilledProbe(n_rounds=4),
+    DistilledProbe(n_rounds=2, loss="gce"),
+    DistilledProbe(n_rounds=2, teacher_loss="gce"),
+    PartialLabelProbe(),
+    PartialLabelProbe(n_candidates=1, loss="ce"),
+]
+
+
+def targets_of(probe, entry, given, last):
+    """Return the targets of a round, from the outputs of the previous round."""
+    if entry.targets != "candidates":
+        return given if entry.targets == "labels" else last
+    kept = np.argsort(last, axis=1)[:, -probe.n_candidates :]
+    candidates = np.zeros_like(last)
+    np.put_along_axis(candidates, kept, 1 / probe.n_candidates, axis=1)
+    return candidates
+
+
+def check_certificates(probe, data, v=None, *, dtype=np.float64, **preparation):
+    """Fit a probe; compare gradient and value of every round with those of the twin."""
+    probe.set_params(**preparation).fit(data.X.astype(dtype), data.given_labels, v)
+    rows = twin.prepare(data.X.astype(dtype), v=v, **preparation)
+    given, outputs = twin.one_hot(data.given_labels), None
+    for entry in probe.rounds_:
+        assert entry.converged
+        targets = targets_of(probe, entry, given, outputs)
+        b = entry.intercept if entry.intercept.any() else None
+        options = {"v": v, "loss": entry.loss}
+        found = twin.relative_gradient(rows, targets, entry.coef, entry.l2, b=b, **options)
+        if dtype == np.float32:  # the gradient has an error of a few 1e-8 of that at zero
+            assert found <= 2e-6
+        else:
+            assert found <= 1.01e-6
+            assert found == pytest.approx(entry.gradient_norm, rel=1e-3, abs=1e-12)
+            value = twin.value(rows, targets, entry.coef, entry.l2, b=entry.intercept, **options)
+            assert entry.value == pytest.approx(value)
+        outputs = twin.outputs(rows, entry.coef, entry.intercept)
+
+
+@WEIGHTED
+@INTERCEPT
+@pytest.mark.parametrize("ridge", [0.1, 1e4])
+@EVERY_LOSS
+@EVERY_DATA
+def test_one_round_ends_at_an_optimum(data, loss, ridge, intercept, weighted):
+    v = problems.random_weights(len(data.X)) if weighted else None
+    probe = LinearProbe(loss=loss, ridge=ridge, fit_intercept=intercept)
+    check_certificates(probe, data, v)
+
+
+@WEIGHTED
+@INTERCEPT
+@pytest.mark.parametrize("probe", PROBES, ids=repr)
+@EVERY_DATA
+def test_several_rounds_end_at_optima(data, probe, intercept, weighted):
+    v = problems.random_weights(len(data.X)) if weighted else None
+    check_certificates(probe.set_params(fit_intercept=intercept), data, v)
+
+
+@pytest.mark.parametrize(("center", "normalize"), [(False, False), (True, False), (False, True)])
+@EVERY_LOSS
+@EVERY_DATA
+def test_optimum_on_rows_prepared_otherwise(data, loss, center, normalize):
+    check_certificates(LinearProbe(loss=loss), data, center=center, normalize=normalize)
+
+
+@EVERY_LOSS
+@EVERY_DATA
+def test_optimum_in_single_precision(data, loss):
+    probe = PartialLabelProbe(loss=loss, ridge=5.0)
+    check_certificates(probe, data, dtype=np.float32)
 
 
 @EVERY_LOSS
@@ -32,11 +115,10 @@ def test_rare_class_with_a_large_weight_converges(ridge, loss):
 # Other solvers -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("name", DATA)
-def test_cross_entropy_is_logistic_regression_of_scikit_learn(name, intercept, weighted):
-    data = DATA[name]()
+@WEIGHTED
+@INTERCEPT
+@EVERY_DATA
+def test_cross_entropy_is_logistic_regression_of_scikit_learn(data, intercept, weighted):
     v = problems.random_weights(len(data.X)) if weighted else None
     l2 = 3e-4
     probe = LinearProbe(l2=l2, fit_intercept=intercept, tol=1e-10)
