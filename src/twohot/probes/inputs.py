@@ -145,8 +145,8 @@ def row_weights(
 ) -> FloatArray | None:
     """Return the weight of each row, or None if neither argument is given.
 
-    The class weight of a row is the weight of its label or, for soft targets, the mean of the class
-    weights, weighted by the targets.
+    The class weight of a row is the weight of its label. For soft targets, it is the mean of the
+    class weights, weighted by the targets.
     """
     if sample_weight is None and class_weight is None:
         return None

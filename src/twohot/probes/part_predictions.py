@@ -1,8 +1,8 @@
 """Predict rows of a source in blocks, to save memory, and write the predictions as tables.
 
-A table has one row per row of the source, with the columns id, item, predicted_label, confidence,
-second_label and, if requested, `probability of …` for every class. A part is a range of rows of the
-source whose predictions are one file (see tables.parts).
+A table has one row per row of the source. Its columns are id, item (if the source has items),
+predicted_label, confidence and second_label. On request, every class has a column `probability of
+…`. A part is a range of rows of the source whose predictions are one file (see tables.parts).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -89,8 +89,8 @@ def top_targets(block: Block, outputs: Targets, n_candidates: int) -> Matrix:
 def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     """Give equal weight to the classes with the largest outputs of each row.
 
-    Outputs that tie for the last place, within a relative 1e-6, share the remaining weight:
-    with two candidates and outputs (.4, .2, .2, .2), the weights are (1/2, 1/6, 1/6, 1/6).
+    Outputs that tie for the last place, within a relative 1e-6, share the remaining weight. For
+    example, two candidates of the outputs (.4, .2, .2, .2) give the weights (1/2, 1/6, 1/6, 1/6).
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ class WholeSteps:
         """Return the evaluation after a step, and whether the step had to be shortened.
 
         The evaluation is None if no step along the direction decreases the objective. A step is
-        accepted if the value has not increased, and the slope at its end is not too large. (At a
-        small slope, the value can only have increased if the objective is not convex.)
+        accepted if the value has not increased, and the slope at its end is not too large. (The
+        value can only increase at a small slope if the objective is not convex.)
         """
         slope = float(np.vdot(here.gradient, direction))
         if slope >= 0:
@@ -99,8 +99,8 @@ SHORTER = 0.4  # factor that shortens a step which increases the objective
 class Line:
     """The objective along a direction."""
 
-    # Function of the lengths and an order. It returns the mean loss and its slopes (K,), and for
-    # order 2 also the curvature of all classes (K, K), and of each class alone (K,).
+    # Function of the lengths and an order. It returns the mean loss and its slopes (K,). For order
+    # 2, it also returns the curvature of all classes (K, K), and of each class alone (K,).
     terms: Callable[[FloatArray, int], Terms]
     slope: FloatArray  # (K,), of the objective at length zero
     bend: FloatArray  # (K,), curvature of the penalty
