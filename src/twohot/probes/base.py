@@ -74,8 +74,8 @@ Penalty: TypeAlias = float | Sequence[float] | None
 
 STARTS = ("teacher", "zero")
 
-# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels. It was the best
-# for all numbers of classes and rows. The default ridge of a single fit depends on its loss.
+# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels. It was best for
+# all numbers of classes and rows. The default ridge of a single fit depends on its loss.
 STUDENT_RIDGE = 10.0
 
 

@@ -29,11 +29,11 @@ class DiscriminantProbe(FittedProbe):
 
     Every class has its own mean, and all classes have the same covariance S, along the m leading
     principal axes of the prepared rows. S is shrunk towards its mean variance:
-    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity. The result is a linear probe. Its intercept
-    contains the class priors.
+    (1 - shrinkage) · S + shrinkage · tr(S)/m · identity. The result is a linear probe, whose
+    intercept contains the class priors.
 
-    Before S is computed, each axis is multiplied by (variance + mean variance / 10)^(-1/4). If there
-    are fewer than 64 axes and no variance is ten times another, this step is left out.
+    Before S is computed, each axis is multiplied by (variance + mean variance / 10)^(-1/4). If
+    there are fewer than 64 axes and no variance is ten times another, this step is left out.
 
     Parameters
     ----------
