@@ -57,8 +57,8 @@ def metrics_at(problem: FitProblem, evaluation: Evaluation | None = None) -> Cla
 
     At zero all outputs are 1/K, so that all classes have the same metric.
     """
-    curvature = np.full((1, 1), 1 / len(problem.target_moment))
-    means = np.zeros((1, len(problem.penalty)))
+    curvature: FloatArray = np.full((1, 1), 1 / len(problem.target_moment))
+    means: FloatArray = np.zeros((1, len(problem.penalty)))
     if evaluation is not None:
         curvature, means = evaluation.curvature[:, np.newaxis], evaluation.means
     diagonal = curvature * problem.axes.variances + problem.penalty
