@@ -365,18 +365,14 @@ def test_probe_that_is_not_fitted_raises(tmp_path):
 
 def test_score_rejects_unknown_labels():
     probe = LinearProbe().fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
-    ):
+    message = r"y has 2 labels.*not among the 5.*'y', 'z'.*see classes_"
+    with pytest.raises(ValueError, match=message):
         probe.score(X[:3], ["y", "z", "y"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         probe.score(X, Y[:-1])
 
 
-@pytest.mark.parametrize(
-    "probe",
-    [LinearProbe(), DiscriminantProbe(), AutoProbe()],
-)
+@pytest.mark.parametrize("probe", [LinearProbe(), DiscriminantProbe(), AutoProbe()], ids=str)
 def test_failed_fit_leaves_the_probe_unchanged(probe):
     bad = changed(np.nan)[:, :4]
     check_rejected("contains NaN", bad, probe=probe)

@@ -257,7 +257,7 @@ def test_rejects_probe_of_another_class(saved):
 @pytest.mark.parametrize("seed", [np.random.default_rng(0), np.random.RandomState(0)])
 def test_rejects_parameter_that_cannot_be_saved(seed, saved):
     before = saved.read_bytes()
-    with pytest.raises(ValueError, match=r"random_state=.* cannot be written to a file: before saving"):
+    with pytest.raises(ValueError, match=r"random_state=.* cannot be written to a file: before"):
         LinearProbe(random_state=seed).fit(X, Y).save(saved)
     assert saved.read_bytes() == before
 

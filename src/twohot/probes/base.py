@@ -74,8 +74,8 @@ Penalty: TypeAlias = float | Sequence[float] | None
 
 STARTS = ("teacher", "zero")
 
-# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels. It was best for
-# all numbers of classes and rows. The default ridge of a single fit depends on its loss.
+# The best ridge of probes with students, on embeddings with 10 to 80 % wrong labels, whatever the
+# number of classes and rows. The default ridge of a single fit depends on its loss.
 STUDENT_RIDGE = 10.0
 
 
@@ -119,8 +119,8 @@ class Probe(LossParameters, FittedProbe):
         X : array, memory map, sparse matrix, data frame or Dask collection of shape \
         (n_samples, n_features)
         y : array, list or series of shape (n_samples,)
-            Labels, numbers or text. `classes_` lists numbers first, then text. Text that is a whole
-            number is sorted by its value.
+            Labels, numbers or text. `classes_` lists numbers in increasing order, then text. Text
+            that is a whole number counts as a number.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows of weight 1.
         checkpoint : path, optional
