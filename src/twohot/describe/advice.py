@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from twohot.base import Labels, counted, first_few
+from twohot.base import Labels, counted, first_few, label_notes
 from twohot.describe.comparison import Comparison
 from twohot.describe.true_classes import CorrelationEstimate, NoiseEstimate
 from twohot.judge import REFUTED, WHY_ZERO
@@ -140,7 +140,7 @@ def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
 
 
 def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> tuple[str, ...]:
-    """Return warnings: classes that a probe will get wrong, and limits of the estimates."""
+    """Return warnings: classes that a probe predicts wrongly, and limits of the estimates."""
     names, found = labels.classes.tolist(), []
     if noise.confused.size:
         classes = counted(noise.confused.size, "class", "classes")
@@ -171,4 +171,4 @@ def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> t
             "If most rows of a class have the same wrong label, this cannot be detected. If you "
             "know the noise, pass it as corruption."
         )
-    return tuple(found)
+    return (*found, *label_notes(labels))

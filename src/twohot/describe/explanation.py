@@ -85,12 +85,12 @@ class Explanation:
         return self.classes.tolist()[int(self.votes.argmax())]
 
     def __str__(self) -> str:
-        names, best = self.classes.tolist(), int(self.votes.argmax())
+        best = int(self.votes.argmax())
         won = f"{self.votes[best]:.3f} from {counted(self.voters[best], 'row')}"
-        text = f"row {self.row}: label {names[best]!r} got {won}"
+        text = f"row {self.row}: label {self.winner!r} got {won}"
         if self.given_label is None:
             return text
-        given, what = names.index(self.given_label), "which is the given label"
+        given, what = self.classes.tolist().index(self.given_label), "which is the given label"
         if given != best:
             lost = f"{self.votes[given]:.3f} from {self.voters[given]}"
             what = f"the given label {self.given_label!r} got {lost}"

@@ -11,7 +11,7 @@ output at its true label minus the largest other output.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from twohot.base import (
     check_superclass,
     counted,
     json_safe,
-    label_notes,
     notebook_table,
 )
 from twohot.describe.advice import Advice, advise
@@ -229,10 +228,13 @@ def forecast(
     noise = known or expected_noise(verdict)
     # From here on, only labelled rows are used.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
-    correlation = _correlate(X, labels, noise, superclasses, n_jobs)
+    measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
+    if superclasses is None:
+        single = np.zeros(labels.n_classes, dtype=np.intp)
+        superclasses = cluster_classes(unmix(measured, noise, single).estimated).superclass
+    correlation = unmix(measured, noise, superclasses)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
     advice = advise(comparison, noise, correlation, labels)
-    advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
@@ -246,17 +248,6 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
     order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
     labelled = labels.labelled
     return expected_noise(judge_given(rows[:, order][labelled], labels.codes[labelled]))
-
-
-def _correlate(
-    X: Matrix, labels: Labels, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
-) -> CorrelationEstimate:
-    """Return the correlations of the true classes; without `groups`, cluster superclasses too."""
-    measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
-    if groups is None:
-        single = np.zeros(labels.n_classes, dtype=np.intp)
-        groups = cluster_classes(unmix(measured, noise, single).estimated).superclass
-    return unmix(measured, noise, groups)
 
 
 def ask_theory(

@@ -13,7 +13,6 @@ computed from d × d matrices of one class, one superclass and all rows, not fro
 The correlation and the preparation are those of `class_correlation`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,6 +126,7 @@ def _sum_pairs(
 ) -> PairStatistics:
     """Return the statistics from the moments of each class, each superclass and all rows."""
     n_features = X.shape[1]
+    chunk = max(64, CHUNK_ENTRIES // n_features)
     of_all = _Moments(n_features)
     same_class, within_classes, within_superclasses = np.zeros((3, 3))
     for group in range(superclass.max() + 1):
@@ -134,7 +134,10 @@ def _sum_pairs(
         for label in np.flatnonzero(superclass == group):
             of_class = _Moments(n_features)
             singles = np.zeros(3)  # sums of 1, c and c² over the pairs of a row with itself
-            for x in _prepared_chunks(X, np.flatnonzero(codes == label), preparation):
+            members = np.flatnonzero(codes == label)
+            for first in range(0, len(members), chunk):
+                raw = X[members[first : first + chunk]]
+                x = preparation.apply(raw, np.empty(raw.shape))
                 of_class.add_rows(x)
                 squared_norms = np.einsum("ij,ij->i", x, x)
                 singles += len(x), squared_norms.sum(), squared_norms @ squared_norms
@@ -177,16 +180,6 @@ class _Moments:
         diagonal = np.diag(self.second)
         squares = 2 * np.linalg.norm(self.second) ** 2 - diagonal @ diagonal
         return np.array([float(self.n_rows**2), self.total @ self.total, squares])
-
-
-def _prepared_chunks(
-    X: Matrix, members: IntArray, preparation: Preparation
-) -> Iterator[FloatArray]:
-    """Yield the prepared rows of a class in chunks, in float64."""
-    chunk = max(64, CHUNK_ENTRIES // X.shape[1])
-    for first in range(0, len(members), chunk):
-        raw = X[members[first : first + chunk]]
-        yield preparation.apply(raw, np.empty(raw.shape))
 
 
 def _describe(sums: FloatArray) -> PairGroup:

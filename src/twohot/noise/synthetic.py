@@ -135,27 +135,17 @@ def make_features(
     spread = np.arange(1.0, n_features + 1) ** (-decay / 2)
     mixing = (spread[:, np.newaxis] * _orthonormal(n_features, n_features, generator)).astype(kind)
     features, stored_means = np.empty((len(labels), n_features), kind), class_means.astype(kind)
+    norm_squared = correlations["same_class"]  # of the class means
     for start in range(0, len(labels), BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        length = correlations["same_class"]
-        _draw_rows(features[block], stored_means[labels[block]], length, mixing, generator)
+        rows = features[start : start + BLOCK_ROWS]
+        means = stored_means[labels[start : start + BLOCK_ROWS]]
+        np.matmul(generator.standard_normal(rows.shape, dtype=kind), mixing, out=rows)
+        # If same_class is zero, the means are zero too, and any divisor works.
+        along = np.einsum("ij,ij->i", rows, means) / (norm_squared or 1.0)
+        rows -= along[:, np.newaxis] * means
+        rows *= (math.sqrt(1 - norm_squared) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
+        rows += means
     return SyntheticFeatures(features, labels, class_means, groups)
-
-
-def _draw_rows(
-    rows: FloatArray,
-    means: FloatArray,
-    same_class: float,
-    mixing: FloatArray,
-    generator: np.random.Generator,
-) -> None:
-    """Write m_k + r into `rows`; `means` has the class mean m_k of each row."""
-    np.matmul(generator.standard_normal(rows.shape, dtype=rows.dtype), mixing, out=rows)
-    # If same_class is zero, the means are zero too, and any divisor works.
-    along = np.einsum("ij,ij->i", rows, means) / (same_class or 1.0)
-    rows -= along[:, np.newaxis] * means
-    rows *= (math.sqrt(1 - same_class) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
-    rows += means
 
 
 def _class_means(
