@@ -39,7 +39,7 @@ class Advice:
 def advise(
     comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate, labels: Labels
 ) -> Advice:
-    """Choose the probe by its predictions for held-out rows.
+    """Return the advice; the probe is chosen by its predictions for held-out rows.
 
     AutoProbe needs more fits than a plain probe, so it must pass two tests. The likelihood of the
     held-out labels must be significantly larger. And the agreement must not be significantly
@@ -121,16 +121,17 @@ def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
 def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     """Return sentences on the label model and, if a plain probe was fitted, on the comparison."""
     likelihood = (
-        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}. By the class "
-        f"frequencies alone it is {comparison.frequency_likelihood:.3f}."
+        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}. With the class "
+        f"frequencies alone, it is {comparison.frequency_likelihood:.3f}."
     )
     if comparison.plain is None:
         return (likelihood,)
     more = "more" if comparison.likelier > REFUTED else "not more"
     agreement = (
-        f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
-        f"{comparison.plain.name} {comparison.plain_agreement:.1%}. By a test at 5%, the labels "
-        f"are {more} likely under AutoProbe ({comparison.likelier:.2f} standard errors)."
+        f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels. "
+        f"The plain probe, {comparison.plain.name}, predicts {comparison.plain_agreement:.1%}. By a "
+        f"test at 5%, the labels are {more} likely under AutoProbe ({comparison.likelier:.2f} "
+        "standard errors)."
     )
     slope = (
         "If the accuracy rises by one point, the agreement with these labels rises by "

@@ -75,9 +75,10 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
     """Return the comparison on held-out rows, from fits of the label model.
 
     For AutoProbe, the linear classifiers of its label model predict the rows, before and after the
-    rounds. The smaller agreement counts. After the rounds, the prediction of a row depends on its
-    label, which has leaked through other folds. So a larger agreement after the rounds is no
-    evidence, but a smaller one is. Likelihoods are those before the rounds.
+    rounds of self-distillation. `agreement` is the smaller of the two. After the rounds, the
+    prediction of a row depends on its label, which has leaked through other folds. So a larger
+    agreement after the rounds is no evidence, but a smaller one is. Likelihoods are computed before
+    the rounds.
     """
     sample, first = anchored.sample, anchored.first
     codes, n_classes = sample.codes, sample.n_classes

@@ -72,9 +72,9 @@ class ClassCorrelation:
         return pairs
 
     def mean_over(self, chosen: BoolArray) -> float:
-        """Return the mean over the row pairs of the chosen class pairs; NaN if there are none.
+        """Return the mean over all pairs of rows of the chosen pairs of classes.
 
-        `chosen` is a mask of shape (n_classes, n_classes).
+        `chosen` is a mask (n_classes, n_classes). If there is no such pair, the mean is NaN.
         """
         pairs = np.where(chosen, self.pairs, 0.0)
         used = pairs > 0

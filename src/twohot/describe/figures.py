@@ -154,7 +154,7 @@ def _draw_margins(axes: Any, classes: list[Any], theory: Any) -> None:
         margins = theory.guarantees[number - 1].margins[weakest]
         axes.bar(places, margins, width, color=colour, label=f"round {number}")
     axes.axhline(0, color="0.3", linewidth=1)
-    title = f"Theory, ridge {theory.ridge:g}: below 0 a label stays wrong"
+    title = f"Theory (ridge {theory.ridge:g}): below 0, some labels stay wrong"
     axes.set(ylabel="smallest margin of the true label", title=title)
     if len(classes) <= MAP_NAMES:
         axes.set_xticks(places, [str(classes[k]) for k in weakest], rotation=90)

@@ -48,17 +48,18 @@ class PairGroup:
 class PairStatistics:
     """The correlations of all pairs of different rows, in the three cases of the paper."""
 
-    same_class: PairGroup
+    same_class: PairGroup  # of one class
     same_superclass: PairGroup  # of different classes in one superclass
     elsewhere: PairGroup  # of different superclasses
     n_sampled: int | None = None  # rows sampled for the spread; None: all rows
 
 
 def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> PairStatistics:
-    """Return mean and spread of the correlations of all pairs of rows, in the paper's three cases.
+    """Return mean and spread of the correlations of pairs of rows, in the paper's three cases.
 
-    The results are exact, over all pairs of different rows. X is read twice: for its mean, and
-    class by class. `class_correlation` defines the correlation.
+    The two rows are of one class, of two classes in one superclass, or of two superclasses. The
+    results are exact, over all pairs of different rows. X is read twice: for its mean, and class by
+    class. `class_correlation` defines the correlation.
 
     Rows of Dask and of files that are read in blocks (Parquet, Zarr) cannot be read class by class.
     For these, counts and means are exact too, but the spread is computed from a fixed sample of

@@ -50,7 +50,7 @@ class NoiseEstimate:
 
     @property
     def confused(self) -> IntArray:
-        """The classes in which a wrong label is at least as frequent as the right one."""
+        """Positions of the classes in which a wrong label is at least as frequent as the right."""
         return np.flatnonzero(label_gaps(self.corruption) <= 0)
 
     @property
