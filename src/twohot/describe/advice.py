@@ -129,9 +129,9 @@ def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     more = "more" if comparison.likelier > REFUTED else "not more"
     agreement = (
         f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels. "
-        f"The plain probe, {comparison.plain.name}, predicts {comparison.plain_agreement:.1%}. By a "
-        f"test at 5%, the labels are {more} likely under AutoProbe ({comparison.likelier:.2f} "
-        "standard errors)."
+        f"The plain probe, {comparison.plain.name}, predicts {comparison.plain_agreement:.1%}. "
+        f"By a test at 5%, the labels are {more} likely under AutoProbe "
+        f"({comparison.likelier:.2f} standard errors)."
     )
     slope = (
         "If the accuracy rises by one point, the agreement with these labels rises by "

@@ -124,8 +124,8 @@ def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
 class CorrelationEstimate:
     """Mean correlation of all pairs of classes, by given labels and by true classes."""
 
-    measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
-    estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
+    measured: FloatArray  # (n_classes, n_classes), by given label
+    estimated: FloatArray  # (n_classes, n_classes), by true class
     n_limited: int  # number of axes in which the correction is limited, so some noise remains
     superclass: IntArray  # (n_classes,)
 
