@@ -121,8 +121,8 @@ def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
 def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     """Return sentences on the label model and, if a plain probe was fitted, on the comparison."""
     likelihood = (
-        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}. With the class "
-        f"frequencies alone, it is {comparison.frequency_likelihood:.3f}."
+        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}. With "
+        f"the class frequencies alone, it is {comparison.frequency_likelihood:.3f}."
     )
     if comparison.plain is None:
         return (likelihood,)
