@@ -118,7 +118,7 @@ describe X.npy --labels apart.csv --label-column a --classes two.txt | not among
 describe two.csv --label-column y --feature-column note | column 'note' holds no numbers (in two
 describe table.csv --split test | --split='test' is not in this table, which has no splits.
 describe table.csv --superclasses 11 | --superclasses=11 is more than the 3 classes
-describe table.csv --cut 1.5 | --cut=1.5 is not a share of the largest merge distance
+describe table.csv --cut 1.5 | --cut=1.5 is not a fraction of the largest merge distance
 describe table.csv --cut 0.5 --superclasses 2 | --superclasses=2 and --cut=0.5 both set
 describe gone.csv -o out | gone.csv is not a file
 forecast one.csv -o out | y has only one class ('2')
