@@ -159,9 +159,10 @@ def test_rejects_labels_passed_as_features(call):
         call(Y, Y)
 
 
-def test_rejects_objects_that_are_no_numbers():
+@pytest.mark.parametrize("X", [np.full((4, 2), object()), [[{}]] * 4])
+def test_rejects_objects_that_are_no_numbers(X):
     with pytest.raises(TypeError, match=r"X is not numeric .*: pass numbers, one"):
-        LinearProbe().fit(np.full((4, 2), object()), [0, 1, 0, 1])
+        LinearProbe().fit(X, [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("call", [LinearProbe().fit, AutoProbe().fit, find_label_issues])

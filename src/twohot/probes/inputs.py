@@ -69,7 +69,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
             ensure_all_finite=False,
         )
     except (TypeError, ValueError) as error:
-        if kind == "O" or "could not convert" in str(error):
+        if kind == "O" or "could not convert" in str(error) or "float() argument" in str(error):
             problem = f"X is not numeric ({error})"
             raise type(error)(f"{problem}: {NUMERIC_FEATURES}") from error
         raise
