@@ -125,7 +125,7 @@ LETTERS = ["a", "b"] * 150
 TWO_X = pa.Table.from_arrays([pa.array([0.0])] * 2, names=["x", "x"])
 UTF8 = r"bad\.csv is not a CSV file in UTF-8 .*"
 FIRST_LINE = "begins with the cells {}, …: add a first line"
-MISSING = r"^.*is a feature file, but part of it is missing or wrong \(.*"
+MISSING = r"^.*is a feature file with a missing or invalid field \(.*"
 RISE = "must rise from 0 to"
 REFUSED = [
     # Frames
@@ -156,7 +156,7 @@ REFUSED = [
     (csv("0,5;1;cat\n1;2;dog\n"), FIRST_LINE.format("0,5, 1, cat")),
     (csv("3,5,7\n1,2,4\n"), FIRST_LINE.format("3, 5, 7")),
     (csv("a,a,label\n1,2,x\n"), "has two columns named 'a': rename one"),
-    (csv("a,label\n1,x\n2\n"), r"1 cell in row 1 \(from 0, without .* and 2 in its header: quote"),
+    (csv("a,label\n1,x\n2\n"), r"1 cell in row 1 \(from 0, without .*, but 2 in its header: quote"),
     (csv("a,label\n1,x\ntwo,y\n"), r"column 'a' holds numbers, but 'two' in row 1 \(from 0\): c"),
     (csv("a\tlabel\n1,234\tx\n"), "numbers like 1,234, which may be 1.234 or 1234: correct"),
     (csv("a,label\none,x\n"), r"no features among the columns 'a', 'label' \(in .*bad\.csv\)"),
@@ -247,7 +247,7 @@ REFUSED = [
         for value in ({1, 2}, np.float32(1), float("nan"), object())
     ),
     # Feature files that were changed
-    (changed(about={"format_version": 3, "classes": "removed"}), "upgrade twohot to read"),
+    (changed(about={"format_version": 3, "classes": "removed"}), "upgrade twohot"),
     *(
         (changed(about={part: "removed"}), MISSING + part)
         for part in ("format_version", "classes", "superclass_names", "split_names", "item_kind")
