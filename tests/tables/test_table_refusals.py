@@ -199,7 +199,7 @@ REFUSED = [
     (coded([0, 1], [object(), object()]), r"classes holds <object object at .*> in row 0, which"),
     # Ids
     (ids(["a", "", "b", None]), r"column 'nr' has no id in 2 rows \(row 1, 3, from 0\): name ano"),
-    (ids(["a", "b", "a", "c", "c"]), r"holds 'a' more than once \(in rows 0, 2, .* and 1 oth"),
+    (ids(["a", "b", "a", "c", "c"]), r"holds 'a' more than once \(in rows 0, 2, .*; 1 oth"),
     (ids([object(), object()]), r"column 'nr' holds <object object at .*> in row 0, which is no"),
     (ids([1, 1.0]), r"holds '1' more than once"),
     (lambda _: RowIds(["a", "b", "a"]).places_of(["b"], "x"), r"1 id of the rows occur .* \('a'\)"),
