@@ -310,7 +310,7 @@ def test_feature_file_takes_no_columns(feature_file):
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="source is a feature file, which contains the roles"):
             read_table(feature_file, **options)
-    with pytest.raises(ValueError, match=r"label_column='y' is for .* whose label is 'label'"):
+    with pytest.raises(ValueError, match=r"label_column='y' is for .* the label column 'label'"):
         read_table(feature_file, label_column="y")
     assert read_table(feature_file, label_column="label").classes == ("cat", "dog", "eel")
 
