@@ -210,8 +210,8 @@ def test_rows_of_chunks_are_taken_in_order():
             lambda chunk: np.ma.masked_array(chunk, chunk > chunk.min()),
             r"X has masked cells in chunk 1, first at \(0, 0\)",
         ),
-        (lambda chunk: chunk[:, 0], r"X has 6 columns, but an array of shape \(20,\) in chunk 1: make all"),
-        (lambda chunk: chunk[:, :5], r"X has 6 columns, but an array of shape \(20, 5\) in chunk 1"),
+        (lambda chunk: chunk[:, 0], r"X has 6 columns, but shape \(20,\) in chunk 1: make all"),
+        (lambda chunk: chunk[:, :5], r"X has 6 columns, but shape \(20, 5\) in chunk 1"),
     ],
     ids=["text", "complex", "dates", "masked", "one dimension", "narrow"],
 )

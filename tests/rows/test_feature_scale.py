@@ -134,9 +134,7 @@ def test_order_of_rows_changes_no_check(period):
 
 ROW, GIVEN = 123, np.arange(240) % 3
 PLAIN = np.random.default_rng(0).normal(size=(240, 6)) + 4 * np.eye(3, 6)[GIVEN]
-WARNED = (
-    rf"X has row {ROW} of norm 1e\+08; the median norm is \d: .* Correct or remove"
-)
+WARNED = rf"X has row {ROW} of norm 1e\+08; the median norm is \d: .* Correct or remove"
 REFUSED = rf"X has row {ROW} of norm (1e\+30|\de\+100); .*: correct or remove the row"
 IDS = [f"T{number}" for number in range(240)]
 

@@ -202,7 +202,7 @@ def as_rows(chunk: Any, dtype: np.dtype[Any], n_features: int, number: int) -> C
     rows, where = np.asanyarray(chunk), f" in chunk {number}"
     check_real("X", rows, where)
     if rows.ndim != 2 or rows.shape[1] != n_features:
-        problem = f"has {counted(n_features, 'column')}, but an array of shape {rows.shape}{where}"
+        problem = f"has {counted(n_features, 'column')}, but shape {rows.shape}{where}"
         raise ArgumentError("X", problem, "make all chunks with the same columns.")
     return Chunk(np.ascontiguousarray(rows, dtype=dtype))
 

@@ -14,7 +14,7 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -137,13 +137,8 @@ class ParquetFiles:
         file, place = self.groups[group]
         return f"row group {place} of {self.paths[file]}"
 
-    @contextmanager
-    def _opened(self, file: int) -> Iterator[Any]:
-        """Open a file; errors about its content name the file."""
-        path = self.paths[file]
-        opened = _parquet_file(self.filesystems[file], path, self.footers[file])
-        with opened as stored, _named(path, "is damaged"):
-            yield stored
+    def _opened(self, file: int) -> AbstractContextManager[Any]:
+        return _opened(self.filesystems[file], self.paths[file], self.footers[file])
 
 
 def _load(module: str) -> Any:
@@ -155,7 +150,7 @@ def open_files(sources: Sequence[Any]) -> ParquetFiles:
     _load("pyarrow.parquet")
     filesystems, paths, footers = [], [], []
     for filesystem, path in chain.from_iterable(_files_of(as_url(source)) for source in sources):
-        with _parquet_file(filesystem, path) as stored:
+        with _opened(filesystem, path) as stored:
             footers.append(stored.metadata)
         filesystems.append(filesystem)
         paths.append(path)
@@ -235,11 +230,14 @@ def _version_of(filesystem: Any, path: str) -> list[Any]:
     return version
 
 
-def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
-    """Open a Parquet file; pass its footer if it was read before."""
+@contextmanager
+def _opened(filesystem: Any, path: str, footer: Any = None) -> Iterator[Any]:
+    """Open a Parquet file, whose footer may be known; errors about its content name the file."""
     with _named(path, "is not a Parquet file, or is truncated"):
         opened = filesystem.open(path, "rb")
-        return _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
+        stored = _load("pyarrow.parquet").ParquetFile(opened, metadata=footer)
+    with stored, _named(path, "is damaged"):
+        yield stored
 
 
 @contextmanager
