@@ -16,6 +16,80 @@ from twohot.rows.preparation import AS_THEY_ARE, Preparation
 from twohot.rows.principal_axes import NEGLIGIBLE_VARIANCE, PrincipalAxes, measure_axes
 from twohot.rows.rows import Block, Rows, Terms
 
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Rows for a fit, their principal axes, and the conversion to the user's features."""
+
+    rows: Rows  # the rows that passes read
+    axes: PrincipalAxes  # of these rows
+    # Converts coefficients to the user's features; None: the columns of `rows` are these features.
+    origin: "Coordinates | Span | None" = None
+    n_unused: int = 0  # number of first columns of the rows of `origin` that `rows` leave out
+
+    @property
+    def unit_penalty(self) -> float:
+        """The `l2` that is the same penalty as ridge 1 for these rows."""
+        # If all rows are zero, any penalty gives the same fit.
+        square = self.axes.mean_square or 1.0
+        return square / (self.rows.n_classes * self.rows.total_weight)
+
+    def on_rows(self, coef: FloatArray) -> FloatArray:
+        """Convert coefficients along the axes to the columns of the rows, in a pass's precision."""
+        return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
+
+    def along_axes(self, moment: FloatArray) -> FloatArray:
+        """Convert a moment on the features of the rows to a moment along the axes."""
+        return self.axes.from_rows(moment, self.rows.n_jobs)
+
+    def to_features(self, coef: FloatArray) -> FloatArray:
+        """Convert coefficients along the axes to coefficients on the user's features."""
+        on_rows = self.axes.to_rows(coef, self.rows.n_jobs)
+        if self.origin is None:
+            return on_rows
+        return self.origin.to_features(np.pad(on_rows, ((0, 0), (self.n_unused, 0))))
+
+    def from_features(self, coef: FloatArray) -> FloatArray:
+        """Project coefficients on the user's features to coefficients along the axes."""
+        on_rows = coef if self.origin is None else self.origin.from_features(coef)
+        on_rows = on_rows[:, self.n_unused :]
+        return self.axes.project(on_rows, self.rows.n_jobs)
+
+    def take(self, index: IntArray) -> "Coordinates":
+        """Return the rows at these positions, along the same axes."""
+        return replace(self, rows=self.rows.take(index))
+
+    def leading(self, most: int | None = None) -> "Coordinates":
+        """Return the same rows along their `most` leading axes only.
+
+        If the rows are stored along their axes, the result is a view of them.
+        """
+        axes = self.axes.leading(intercept=self.rows.intercept, most=most)
+        if axes is self.axes or self.axes.basis is not None:
+            return replace(self, axes=axes)
+        rows = self.rows.last_columns(len(axes.variances) - self.rows.intercept)
+        n_unused = len(self.axes.variances) - len(axes.variances)
+        return Coordinates(rows, replace(axes, basis=None), self, n_unused)
+
+    def half_whitened(self) -> "Coordinates":
+        """Return the same rows along their leading axes, half-whitened."""
+        return replace(self, axes=self.axes.half_whitened(intercept=self.rows.intercept))
+
+    def in_axes(self, index: IntArray | None = None) -> "Coordinates":
+        """Return rows, all or those at `index`, in memory as coordinates along their axes.
+
+        They take memory for one number per row and axis. Passes over them convert no coefficients.
+        A conversion takes as long as a pass over 2 · n_features rows. So many fits on the same rows
+        are faster, unless there are many times as many rows as features.
+        """
+        axes = self.axes
+        if axes.basis is None:
+            return self if index is None else replace(self, rows=self.rows.in_memory(index))
+        rows = self.rows if index is None else self.rows.take(index)
+        along = rows.in_axes(axes.reading(intercept=rows.intercept))
+        return Coordinates(along, replace(axes, basis=None, scale=None), origin=self)
+
+
 # Fewer samples than features: the same fit in N coordinates instead of d --------------------------
 # Coefficients at the optimum are linear combinations of the rows. So a fit in coordinates of the
 # rows' span has the same optimum. With G = X Xᵀ and V the diagonal matrix of row weights,
@@ -29,10 +103,8 @@ from twohot.rows.rows import Block, Rows, Terms
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Rows in coordinates of their span, with the conversion of coefficients."""
+    """The conversion between coefficients on rows and on coordinates of their span."""
 
-    rows: Rows  # (N, rank); they have an intercept if the original rows have one
-    axes: PrincipalAxes
     original: Rows
     combination: FloatArray  # (N, rank), √V U / S: the axes as combinations of the rows
 
@@ -50,8 +122,8 @@ class Span:
         return np.hstack([logits.T @ self.combination, intercept])
 
 
-def span_of(rows: Rows) -> Span:
-    """Return the rows in coordinates of their span."""
+def span_of(rows: Rows) -> Coordinates:
+    """Return the rows in coordinates of their span (N, rank)."""
     gram = gram_matrix(rows)
     weights = np.ones(rows.n_samples) if rows.weights is None else rows.weights
     root = np.sqrt(weights)[:, np.newaxis]
@@ -71,7 +143,7 @@ def span_of(rows: Rows) -> Span:
         mean_row=np.append(mean_row, 1.0) if rows.intercept else mean_row,
         mean_square=float(weights @ np.diag(gram)) / rows.n_samples,
     )
-    return Span(spanned, axes, rows, combination)
+    return Coordinates(spanned, axes, Span(rows, combination))
 
 
 def gram_matrix(rows: Rows) -> FloatArray:
@@ -96,98 +168,13 @@ def combined_rows(block: Block) -> Terms:
     return (block.columns["multipliers"].T @ block.prepared().astype(np.float64),)
 
 
-@dataclass(frozen=True, eq=False)
-class Coordinates:
-    """Rows for a fit, their principal axes, and the conversion to the user's features."""
-
-    rows: Rows  # the rows that passes read
-    axes: PrincipalAxes  # of these rows
-    # Converts coefficients to the user's features; None: the columns of `rows` are these features.
-    origin: "Coordinates | Narrowed | Span | None" = None
-
-    @property
-    def unit_penalty(self) -> float:
-        """The `l2` that is the same penalty as ridge 1 for these rows."""
-        # If all rows are zero, any penalty gives the same fit.
-        square = self.axes.mean_square or 1.0
-        return square / (self.rows.n_classes * self.rows.total_weight)
-
-    def on_rows(self, coef: FloatArray) -> FloatArray:
-        """Convert coefficients along the axes to the columns of the rows, in a pass's precision."""
-        return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
-
-    def along_axes(self, moment: FloatArray) -> FloatArray:
-        """Convert a moment on the features of the rows to a moment along the axes."""
-        return self.axes.from_rows(moment, self.rows.n_jobs)
-
-    def to_features(self, coef: FloatArray) -> FloatArray:
-        """Convert coefficients along the axes to coefficients on the user's features."""
-        on_rows = self.axes.to_rows(coef, self.rows.n_jobs)
-        return on_rows if self.origin is None else self.origin.to_features(on_rows)
-
-    def from_features(self, coef: FloatArray) -> FloatArray:
-        """Project coefficients on the user's features to coefficients along the axes."""
-        on_rows = coef if self.origin is None else self.origin.from_features(coef)
-        return self.axes.project(on_rows, self.rows.n_jobs)
-
-    def take(self, index: IntArray) -> "Coordinates":
-        """Return the rows at these positions, along the same axes."""
-        return replace(self, rows=self.rows.take(index))
-
-    def leading(self, most: int | None = None) -> "Coordinates":
-        """Return the same rows along their `most` leading axes only.
-
-        If the rows are stored along their axes, the result is a view of them.
-        """
-        axes = self.axes.leading(intercept=self.rows.intercept, most=most)
-        if axes is self.axes or self.axes.basis is not None:
-            return replace(self, axes=axes)
-        rows = self.rows.last_columns(len(axes.variances) - self.rows.intercept)
-        return Coordinates(rows, replace(axes, basis=None), Narrowed(self, len(axes.variances)))
-
-    def half_whitened(self) -> "Coordinates":
-        """Return the same rows along their leading axes, half-whitened."""
-        return replace(self, axes=self.axes.half_whitened(intercept=self.rows.intercept))
-
-    def in_axes(self, index: IntArray | None = None) -> "Coordinates":
-        """Return rows, all or those at `index`, in memory as coordinates along their axes.
-
-        They take memory for one number per row and axis. Passes over them convert no coefficients.
-        A conversion takes as long as a pass over 2 · n_features rows. So many fits on the same rows
-        are faster, unless there are many times as many rows as features.
-        """
-        axes = self.axes
-        if axes.basis is None:
-            return self if index is None else replace(self, rows=self.rows.in_memory(index))
-        rows = self.rows if index is None else self.rows.take(index)
-        along = rows.in_axes(axes.reading(intercept=rows.intercept))
-        return Coordinates(along, replace(axes, basis=None, scale=None), origin=self)
-
-
-@dataclass(frozen=True, eq=False)
-class Narrowed:
-    """The conversion of coefficients if only the last columns of stored rows are used."""
-
-    whole: Coordinates  # with all columns
-    n_axes: int  # number of columns that are used
-
-    def to_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the user's features."""
-        return self.whole.to_features(self.whole.axes.extend(coef))
-
-    def from_features(self, coef: FloatArray) -> FloatArray:
-        """Project coefficients on the user's features to coefficients along the axes."""
-        return self.whole.from_features(coef)[:, -self.n_axes :]
-
-
 def choose_coordinates(rows: Rows, *, exact: bool = True) -> Coordinates:
     """Return coordinates for these rows, no more than there are rows and features.
 
     Pass `exact=False` if the axes only speed up a fit and are not part of the model.
     """
     if rows.n_samples < rows.n_columns:
-        span = span_of(rows)
-        return Coordinates(span.rows, span.axes, span)
+        return span_of(rows)
     return Coordinates(rows, measure_axes(rows, exact=exact))
 
 
