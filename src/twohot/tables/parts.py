@@ -67,16 +67,13 @@ class PartFolder:
         return [number for number in range(self.n_parts) if self.path_of(number) not in there]
 
 
-def begin_parts(
-    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
-) -> PartFolder:
+def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> PartFolder:
     """Return a folder for the parts of a run; an unfinished folder of the same run is reused.
 
     The folder is any path that fsspec writes. `about` identifies the run, together with the version
-    of twohot; its values are written as JSON. If `force`, parts of another run are replaced. Errors
-    call the folder by `name`, an argument of the caller.
+    of twohot; its values are written as JSON. If `force`, parts of another run are replaced.
     """
-    check_parts(folder, about, n_parts, force=force, name=name)
+    check_parts(folder, about, n_parts, force=force)
     filesystem, path = file_system(as_url(folder))
     url, record = filesystem.unstrip_protocol(path), _record_of(about, n_parts)
     if read_record(folder) != record:
@@ -87,22 +84,20 @@ def begin_parts(
     return PartFolder(url, n_parts)
 
 
-def check_parts(
-    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
-) -> None:
+def check_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
     """Raise if `begin_parts` would raise; the folder is not changed."""
     filesystem, path, names = _content(folder)
     if filesystem.exists(path) and not filesystem.isdir(path):
-        raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
+        raise ArgumentError({"output": folder}, "is a file", "pass the name of a folder.")
     record, there = _record_of(about, n_parts), read_record(folder)
     if there is None and names:
         problem = f"holds {names[0]!r}, which twohot did not write"
-        raise ArgumentError({name: folder}, problem, "pass a new or an empty folder.")
+        raise ArgumentError({"output": folder}, problem, "pass a new or an empty folder.")
     if there is not None and there != record and not force:
         others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
         problem = f"holds parts of another run, which differs in {', '.join(others)}"
         advice = "choose another folder, or pass {force} to replace them."
-        raise FileThereError({name: folder}, problem, advice, force=True)
+        raise FileThereError({"output": folder}, problem, advice, force=True)
 
 
 def remove_parts(folder: Any) -> None:
