@@ -134,12 +134,12 @@ REFUSED = [
     (frame(ALL, feature_column=["f0", "z"]), "feature_column='z' is missing"),
     (
         frame(ALL | {"y": 0}),
-        "'label' and 'y' could both have this role: choose one by label_column",
+        "'label' and 'y' could both be the label column: choose one by label_column",
     ),
-    (frame(ALL | {"text": ""}), "'path' and 'text' could both have this role: choose one by item_"),
+    (frame(ALL | {"text": ""}), "'path' and 'text' could both be the item column: choose one by i"),
     (frame({"label": ["x"]}), r"no features among the columns 'label'.*: `twohot extract FILE --b"),
     (frame(ALL, feature_column="path"), "column 'path' holds no numbers"),
-    (frame({"a": list(X), "b": list(X)}), "'a' and 'b' could both have this role: choose one by f"),
+    (frame({"a": list(X), "b": list(X)}), "'a' and 'b' could both be the feature column: c"),
     (frame({"a": [[1, 2, 3], [1, 2]], "y": 0}), "'a' holds 3 numbers in row 0 but not in row 1"),
     (frame({"a": [[1, 2], None], "y": 0}), "'a' holds 2 numbers in row 0 but not in row 1"),
     (frame({"a": [1, 2], "y": 0, "split": ["x", None]}), r"split\[1\] is empty: set the split"),
@@ -171,9 +171,9 @@ REFUSED = [
         )
     ),
     # Archives
-    (archive(X=X, X_train=X, y=range(5)), "'X' and 'X_train' could both have this role"),
+    (archive(X=X, X_train=X, y=range(5)), "'X' and 'X_train' could both be the feature column"),
     (archive(X_train=X, features_train=X), "'X_train' and 'features_train' could both have"),
-    (archive(X=X, features=X, y=range(5)), "'X' and 'features' could both have this role"),
+    (archive(X=X, features=X, y=range(5)), "'X' and 'features' could both be the feature column"),
     (archive(X_train=X, y_train=range(5), labels_train=range(5)), "'labels_train' and 'y_t"),
     (archive(X_train=X, X_test=X[:, :2]), "'X_train' has 3 columns and 'X_test' has 2 columns: f"),
     (archive(X_train=X, y_train=range(4)), r"'y_train' has shape \(4,\) for the 5 rows of split"),

@@ -158,8 +158,8 @@ def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Colum
 
 
 def both_meant(argument: str, one: str, other: str) -> ArgumentError:
-    """Return the error for two columns that could have the same role: the user must name one."""
-    problem = f"{one!r} and {other!r} could both have this role"
+    """Return the error for two columns that could have one role: the user must name one of them."""
+    problem = f"{one!r} and {other!r} could both be the {argument.replace('_', ' ')}"
     return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
 
 

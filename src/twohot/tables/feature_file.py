@@ -110,7 +110,7 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
 # string i = text[offsets[i] : offsets[i + 1]], in UTF-8
 
 
-# Python represents bytes of a path that are not UTF-8 as surrogates; this handler keeps them.
+# Python represents bytes of a path that are not UTF-8 as surrogates. This handler writes the bytes.
 ENCODING_ERRORS = "surrogateescape"
 
 

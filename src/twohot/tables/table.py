@@ -74,7 +74,7 @@ class FeatureTable:
     true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: unknown
     ids: RowIds = POSITIONS  # (n_rows,), the name of each row in the user's data
     groups: NDArray[Any] | None = None  # (n_rows,), group of each row; not stored in feature files
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # JSON: how the table was made
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # how the table was made, as JSON
 
     def __repr__(self) -> str:
         n_rows, n_features = self.features.shape
@@ -166,10 +166,10 @@ class FeatureTable:
         return self.coded.values
 
     def chosen_split(self, split: str | None = None) -> str | None:
-        """Return the name of a split of the table; None means all rows.
+        """Return the name of the split that `split` means, or None for all rows.
 
-        The default is "train" if there is such a split, else all rows. "all" means all rows unless
-        a split has this name.
+        By default, it is "train" if the table has this split, else all rows. "all" means all rows,
+        unless the table has a split of this name.
         """
         if split is None:
             return TRAINING if TRAINING in self.split_names else None
