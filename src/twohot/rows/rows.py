@@ -158,9 +158,9 @@ class Rows:
             preparation is AS_THEY_ARE and isinstance(X, np.ndarray) and X.dtype == self.dtype
         )
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
-        self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
-        self._kept: dict[int, FloatArray] = {}  # prepared rows, cached when a block is first read
-        self._scales: dict[int, FloatArray] = {}  # 1/norm, if rows are not cached
+        self._caches_rows = keep_small and n_bytes <= KEPT_BYTES
+        self._cached: dict[int, FloatArray] = {}  # prepared rows by number of block
+        self._scales: dict[int, FloatArray] = {}  # else 1/norm by number of block
         self._buffers = threading.local()
         self.n_row_products = 0  # number of products with dense matrices so far, times rows
         self.first_row = 0  # position of the first row, if these are the rows of a chunk
@@ -267,12 +267,12 @@ class Rows:
         """Return the rows of a block, and the factors that are not yet applied to them."""
         if self.preparation is None or self._is_prepared:
             return self.X[rows], None
-        if number in self._kept:
-            return self._kept[number], None
-        if self._keeps_rows:
-            kept = np.empty((n_rows, self.n_columns), self.dtype)
-            self._kept[number] = self.preparation.apply(self.X[rows], kept)
-            return self._kept[number], None
+        if number in self._cached:
+            return self._cached[number], None
+        if self._caches_rows:
+            prepared = np.empty((n_rows, self.n_columns), self.dtype)
+            self._cached[number] = self.preparation.apply(self.X[rows], prepared)
+            return self._cached[number], None
         x = self._buffer("rows", self.n_columns)[:n_rows]
         self.preparation.center(self.X[rows], x)
         if not self.preparation.normalize:

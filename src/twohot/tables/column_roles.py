@@ -277,7 +277,7 @@ def stray_note(names: Sequence[str], features: FloatArray) -> str:
     if by_spread:
         wide = f"features with a spread over {FAR_WIDER:,.0f} times the median"
         found.append(f"{wide}, which dominate the others: {first_few(by_spread)}")
-    advice = "To leave some out, name the others by feature_column (--feature-column)."
+    advice = "To use other features, name them by feature_column (--feature-column)."
     return f"{'; '.join(found)}. {advice}" if found else ""
 
 

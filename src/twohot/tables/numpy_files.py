@@ -47,9 +47,9 @@ def check_array_header(name: str, file: BinaryIO, n_bytes: int) -> None:
         raise ValueError(f"{name} contains Python objects, which are not supported: {advice}")
     if dtype.kind not in KINDS or any(length < 0 for length in shape):
         raise ValueError(f"{name} is of shape {shape} and {dtype}, not an array of numbers or text")
-    needed, there = dtype.itemsize * math.prod(shape), n_bytes - file.tell()
-    if needed > there:
-        has = f"but the file has {there} bytes of numbers"
+    needed, n_left = dtype.itemsize * math.prod(shape), n_bytes - file.tell()
+    if needed > n_left:
+        has = f"but the file has {n_left} bytes of numbers"
         raise ValueError(f"{name} is of shape {shape}, which needs {needed} bytes, {has}")
 
 

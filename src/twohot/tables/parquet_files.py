@@ -209,8 +209,8 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
         raise OSError(f"{source} is not a regular file: pass a regular file.")
     inside = map(PurePosixPath, found)
     # Skip files such as _SUCCESS, _metadata and unfinished files.
-    kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
-    paths = sorted(map(str, kept))
+    data = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
+    paths = sorted(map(str, data))
     if not paths:
         problem = f"{source} is a folder without {SUFFIX} files"
         raise ArgumentError("source", problem, "pass the folder with the files.")

@@ -63,8 +63,8 @@ class PartFolder:
     def missing(self) -> list[int]:
         """Return the parts that are not written yet."""
         *_, names = _content(self.url)
-        there = {f"{self.url}/{name}" for name in names}
-        return [number for number in range(self.n_parts) if self.path_of(number) not in there]
+        written = {f"{self.url}/{name}" for name in names}
+        return [number for number in range(self.n_parts) if self.path_of(number) not in written]
 
 
 def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> PartFolder:
@@ -89,12 +89,12 @@ def check_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
     filesystem, path, names = _content(folder)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({"output": folder}, "is a file", "pass the name of a folder.")
-    record, there = _record_of(about, n_parts), read_record(folder)
-    if there is None and names:
+    record, before = _record_of(about, n_parts), read_record(folder)
+    if before is None and names:
         problem = f"holds {names[0]!r}, which twohot did not write"
         raise ArgumentError({"output": folder}, problem, "pass a new or an empty folder.")
-    if there is not None and there != record and not force:
-        others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
+    if before is not None and before != record and not force:
+        others = [name for name in {**before, **record} if before.get(name) != record.get(name)]
         problem = f"holds parts of another run, which differs in {', '.join(others)}"
         advice = "choose another folder, or pass {force} to replace them."
         raise FileThereError({"output": folder}, problem, advice, force=True)
@@ -158,8 +158,8 @@ def write_parts(
 def parts_in_words(folder: PartFolder, n_written: int) -> str:
     """Return a text with the number of parts, and of those that this run did not write."""
     before = folder.n_parts - n_written
-    there = f", {before} of them already there" if before else ""
-    return f"{counted(folder.n_parts, 'part')}{there}"
+    words = f", {before} of them already there" if before else ""
+    return f"{counted(folder.n_parts, 'part')}{words}"
 
 
 def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
