@@ -234,11 +234,7 @@ class DaskRows(Rows):
 
 
 def map_lazily(
-    X: Any,
-    kernel: Kernel,
-    shared: tuple[Any, ...],
-    like: NDArray[Any],
-    options: dict[str, Any],
+    X: Any, kernel: Kernel, shared: tuple[Any, ...], like: NDArray[Any], options: dict[str, Any]
 ) -> Any:
     """Return a lazy Dask array of what a kernel returns for each row of X.
 

@@ -106,10 +106,7 @@ def read_csv(
 
 
 def csv_columns(
-    path: Path,
-    is_text: Callable[[str], bool] | None = None,
-    *,
-    has_header: bool = False,
+    path: Path, is_text: Callable[[str], bool] | None = None, *, has_header: bool = False
 ) -> dict[str, NDArray[Any]]:
     r"""Return the columns of a CSV file by name.
 

@@ -258,8 +258,10 @@ def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
     with whole_file(path) as file:
         file.write(start)
         for name in order:
-            blocks = [arrays[name]] if name in arrays else stored_blocks(features, dtype)
-            file.writelines(block.data for block in blocks)
+            if name in arrays:
+                file.write(arrays[name].data)
+            else:
+                file.writelines(block.data for block in stored_blocks(features, dtype))
 
 
 def read_features(path: str | os.PathLike[str]) -> FeatureTable:

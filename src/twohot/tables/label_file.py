@@ -90,10 +90,11 @@ def join_labels(
         problem = f"{file.origin} has the columns {first_few(columns)}"
         raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
     if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
-        roles = replace(roles, item=None)  # audit files without items have "row"
+        roles = replace(roles, item=None)  # an audit without items writes an empty column
     places, ids = _places(file, roles, ids, skipped)
     is_row = places >= 0
-    rows, joined = places[is_row], {}
+    rows = places[is_row]
+    joined: dict[str, Any] = {}
     for name in (label, roles.true_label, roles.split, roles.item, roles.group):
         if name is not None:
             joined[name] = np.full(len(ids), None, dtype=object)
