@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
@@ -79,6 +79,7 @@ ROWS = ["X", "y", "label", "labels", "split", "path", "X_train", "y_train"]
 NAMES = st.sampled_from([*ROWS, "classes", "superclass", "superclass_names"])
 
 
+@example(arrays=dict.fromkeys("Xy", np.zeros(0)))
 @given(arrays=st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=4))
 def test_any_arrays_give_a_table_or_an_error(tmp_path_factory, arrays):
     path = tmp_path_factory.getbasetemp() / "arrays.npz"

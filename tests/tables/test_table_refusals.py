@@ -172,10 +172,10 @@ REFUSED = [
     ),
     # Archives
     (archive(X=X, X_train=X, y=range(5)), "'X' and 'X_train' could both be the feature column"),
-    (archive(X_train=X, features_train=X), "'X_train' and 'features_train' could both have"),
+    (archive(X_train=X, features_train=X), "'X_train' and 'features_train' could both be"),
     (archive(X=X, features=X, y=range(5)), "'X' and 'features' could both be the feature column"),
     (archive(X_train=X, y_train=range(5), labels_train=range(5)), "'labels_train' and 'y_t"),
-    (archive(X_train=X, X_test=X[:, :2]), "'X_train' has 3 columns and 'X_test' has 2 columns: f"),
+    (archive(X_train=X, X_test=X[:, :2]), "'X_train' has 3 columns and 'X_test' has 2 columns: e"),
     (archive(X_train=X, y_train=range(4)), r"'y_train' has shape \(4,\) for the 5 rows of split"),
     (archive(X=X[None], y=[0]), "no features among the columns 'X', 'y'"),
     (archive(X=X, y=range(4)), r"'y' has shape \(4,\) for 5 rows of features"),

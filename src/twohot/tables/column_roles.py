@@ -317,6 +317,8 @@ def _in_series(names: Sequence[str]) -> list[str]:
 
 def _far_wider(names: Sequence[str], features: FloatArray) -> tuple[str, ...]:
     """Return the columns with a far larger spread than the median of columns that vary."""
+    if not len(features):
+        return ()
     step = max(1, len(features) // SAMPLE_ROWS)
     with np.errstate(all="ignore"):  # non-finite numbers raise an error later
         spread = features[::step].std(axis=0, dtype=np.float64)

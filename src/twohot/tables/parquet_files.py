@@ -105,12 +105,18 @@ class ParquetFiles:
         """The columns and their types, as a pyarrow schema."""
         return self.footers[0].schema.to_arrow_schema()
 
-    def read_group(self, number: int, columns: Sequence[str]) -> Any:
-        """Return these columns of a row group, as a pyarrow table."""
+    def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
+        """Return these columns of a part, by default all columns, as a pyarrow table."""
+        tables = (self.read_group(group, columns) for group in self.parts[number])
+        return _load("pyarrow").concat_tables(tables)
+
+    def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
+        """Return these columns of a row group, or all columns, as a pyarrow table."""
         file, group = self.groups[number]
         with self._opened(file) as stored:
             # One thread, because other threads read and compute at the same time.
-            return stored.read_row_group(group, columns=list(columns), use_threads=False)
+            wanted = columns and list(columns)
+            return stored.read_row_group(group, columns=wanted, use_threads=False)
 
     def read_columns(self, columns: list[str] | None = None) -> Any:
         """Return these columns of all rows, by default all columns, as a pyarrow table."""
