@@ -222,7 +222,7 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
         raise ArgumentError("source", problem, "pass the folder with the files.")
     if record is not None and len(paths) < record["n_parts"]:
         problem = f"{source} has {len(paths)} of {record['n_parts']} parts"
-        advice = "run the command that writes them again; it resumes where it stopped."
+        advice = "run the command that wrote it once more; it resumes where it stopped."
         raise ArgumentError("source", problem, advice)
     return [(filesystem, each) for each in paths]
 
