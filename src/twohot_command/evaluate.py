@@ -28,10 +28,7 @@ from twohot_command.terminal import (
 SHOWN_CLASSES = 6
 SHOWN_CONFUSIONS = 4
 
-
-EXAMPLES = {
-    "evaluate": ("twohot evaluate probe.safetensors trusted_tickets.csv",),
-}
+EXAMPLES = ("twohot evaluate probe.safetensors trusted_tickets.csv",)
 
 
 def evaluate(
@@ -59,7 +56,7 @@ def evaluate(
 
 
 def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
-    """Print the accuracy, the classes by recall, and the confusions."""
+    """Print the accuracy, the classes with the lowest recall, and the confusions."""
     low, high = found.interval
     rows = counted(found.n_rows, "row")
     say(f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on {rows}")

@@ -33,15 +33,12 @@ from twohot.tables import (
 )
 from twohot_command.extract import features_for
 from twohot_command.parts import Scheduler, check_apart, connected, writing_parts
-from twohot_command.sources import NewRowsOptions, SpreadsheetSafe
+from twohot_command.sources import FeatureOptions, SpreadsheetSafe
 from twohot_command.terminal import Force, Quiet, counting, say, say_next
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
-
-EXAMPLES = {
-    "predict": ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",),
-}
+EXAMPLES = ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",)
 
 
 def predict(
@@ -49,12 +46,15 @@ def predict(
     *,
     output: Annotated[
         Path,
-        Option("--output", "-o", help="Predictions: .csv, .parquet, or a folder of Parquet files."),
+        Option("--output", "-o", help="File for predictions, .csv or .parquet; or a folder."),
     ],
-    options: NewRowsOptions,
+    options: FeatureOptions,
     split: Annotated[str | None, Option(help="Split to predict; by default all rows.")] = None,
     probabilities: Annotated[
-        bool, Option("--probabilities", help="Add a column for the probability of every class.")
+        bool,
+        Option(
+            "--probabilities", help="Add the probability of each class, in one column per class."
+        ),
     ] = False,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
@@ -111,7 +111,7 @@ def _write_missing(
     *,
     quiet: bool,
 ) -> None:
-    """Write the parts that a folder lacks, on the workers of a client if there is one."""
+    """Write the parts that the folder lacks, on the workers of a client if there is one."""
     parts = source_parts(table.features)
     tasks = None if client is None else ClusterTasks(client)
     shared: tuple[Any, Any] = predictor, features_opener(parts.stored)
@@ -126,7 +126,7 @@ def _write_missing(
 
 
 def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, quiet: bool) -> None:
-    """Write the predictions to one Parquet file; after an error, leave no incomplete file."""
+    """Write the predictions to one Parquet file, which is complete or absent."""
     parts = source_parts(table.features)
     with counting("Writing parts", parts.n_parts, quiet=quiet) as done:
 
@@ -138,7 +138,7 @@ def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, q
 
 
 def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
-    """Yield one line of text per row, computed block by block."""
+    """Yield the cells of one CSV line per row; rows are predicted in blocks."""
     names, size = predictor.class_names, predictor.block_rows
     for first in range(0, table.n_rows, size):
         block = range(first, min(first + size, table.n_rows))
@@ -148,6 +148,6 @@ def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...
         confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
         ids = (table.ids[row] for row in block)
         lines = zip(ids, items, names[best], confidences, names[second], strict=True)
-        shares = outputs if predictor.all_probabilities else outputs[:, :0]
-        for line, row in zip(lines, shares.tolist(), strict=True):
-            yield (*line, *(f"{share:.6f}" for share in row))
+        others = outputs if predictor.all_probabilities else outputs[:, :0]
+        for line, row in zip(lines, others.tolist(), strict=True):
+            yield (*line, *(f"{probability:.6f}" for probability in row))
