@@ -80,7 +80,7 @@ def apply(
     ] = None,
     audit: Annotated[
         Path | None,
-        Option(help="Folder of the audit; by default the folder of the decisions or this folder."),
+        Option(help="Folder of the audit; by default that of the decisions, else this one."),
     ] = None,
     accept_all: Annotated[
         float | None,

@@ -182,7 +182,10 @@ def review(
     ],
     twice: Annotated[
         str,
-        Option(metavar="<fraction>", help="Fraction of the rows to show twice, to count errors."),
+        Option(
+            metavar="<fraction>",
+            help="Fraction of the rows that are shown twice, to estimate errors.",
+        ),
     ] = "0%",
     images: ImageFolder = None,
     seed: Annotated[int, Option(min=0, help="Random seed of the rows that are drawn.")] = 0,

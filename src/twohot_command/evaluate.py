@@ -24,9 +24,8 @@ from twohot_command.terminal import (
     write_report,
 )
 
-# Numbers of classes (lowest recall first) and confusions that are printed.
-SHOWN_CLASSES = 6
-SHOWN_CONFUSIONS = 4
+SHOWN_CLASSES = 6  # number of classes that are printed, those with the lowest recall
+SHOWN_CONFUSIONS = 4  # number of confusions that are printed
 
 EXAMPLES = ("twohot evaluate probe.safetensors trusted_tickets.csv",)
 
@@ -60,7 +59,7 @@ def _print_evaluation(found: ProbeEvaluation, *, verbose: bool) -> None:
     low, high = found.interval
     rows = counted(found.n_rows, "row")
     say(f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on {rows}")
-    say(f"Mean over classes {found.mean_recall:.1%}")
+    say(f"Mean recall of the classes {found.mean_recall:.1%}")
     if found.unknown:
         others = counted(sum(found.unknown.values()), "row")
         classes = counted(len(found.unknown), "class", "classes")

@@ -100,7 +100,7 @@ def fit(
     say(f"Fitted on {counted(table.n_rows, 'row')} of {classes}: {output}")
     if figure is not None:
         write_figure(figure, choice.figure())
-        say(f"Candidates: {figure}")
+        say(f"Figure of the candidates: {figure}")
     elif not verbose:
         say_more("all candidates")
     _say_next(output, options, has_test=TEST in whole.split_names)

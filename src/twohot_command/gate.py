@@ -62,7 +62,7 @@ class Gate:
     ] = False
     certificate: Annotated[
         Path | None,
-        Option(help="With --fail-above: compare the bounds of a certificate.json of these labels."),
+        Option(help="With --fail-above: compare the bounds in a certificate.json of these labels."),
     ] = None
 
     def check(self, audit: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
@@ -70,7 +70,7 @@ class Gate:
         if self.fail_above is None:
             for name in ("junit", "annotations", "certificate"):
                 if value := getattr(self, name):
-                    problem, advice = "needs a gate", "pass {fail_above} too."
+                    problem, advice = "has no effect without a gate", "pass {fail_above} too."
                     raise ArgumentError({name: value}, problem, advice, fail_above=...)
             return
         fraction_of("fail_above", self.fail_above)

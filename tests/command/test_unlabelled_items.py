@@ -24,15 +24,14 @@ def write_photo(path: Path, name: str, seed: int) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """Work in a folder with photos by class, and new ones that are not sorted."""
-    monkeypatch.chdir(tmp_path)
     for name in COLOURS:
         for number in range(12):
             write_photo(Path("photos", name, f"{number}.png"), name, number)
     for number, name in enumerate(NEW):
         write_photo(Path("new", f"{number}.png"), name, 100 + number)
-    return tmp_path
+    return here
 
 
 @pytest.fixture
