@@ -1,6 +1,6 @@
 """`twohot predict`: predict the classes of new rows, images or texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,6 @@ from twohot.rows import ClusterTasks
 from twohot.tables import (
     SUFFIX,
     FeatureTable,
-    PartFolder,
     begin_parts,
     features_opener,
     known_by,
@@ -82,13 +81,10 @@ def predict(
         done = ""
         with naming_cells(table):
             if in_parts:
-                parts = source_parts(table.features)
                 about = {"kind": "predictions", "probabilities": probabilities}
-                about |= {"probe": file_digest(probe), **known_by(table, parts)}
-                folder = begin_parts(output, about, parts.n_parts, force=force)
-                n_missing = len(folder.missing())
-                _write_missing(folder, predictor, table, client, quiet=quiet)
-                done = f" ({parts_in_words(folder, n_missing)})"
+                about["probe"] = file_digest(probe)
+                how = {"force": force, "quiet": quiet}
+                done = _write_folder(output, about, predictor, table, client, **how)
             elif output.suffix == SUFFIX:
                 _write_parquet(output, predictor, table, quiet=quiet)
             else:
@@ -103,26 +99,33 @@ def predict(
         say_next("evaluate", probe, *options.words(), *chosen)
 
 
-def _write_missing(
-    folder: PartFolder,
+def _write_folder(
+    output: Path,
+    about: Mapping[str, Any],
     predictor: Predictor,
     table: FeatureTable,
     client: Any,
     *,
+    force: bool,
     quiet: bool,
-) -> None:
-    """Write the parts that the folder lacks, on the workers of a client if there is one."""
+) -> str:
+    """Write the parts that the folder lacks; return text on how many parts there are.
+
+    The workers of the client write them, if there is one. `about` identifies the run.
+    """
     parts = source_parts(table.features)
+    folder = begin_parts(output, {**about, **known_by(table, parts)}, parts.n_parts, force=force)
+    missing = folder.missing()
     tasks = None if client is None else ClusterTasks(client)
     shared: tuple[Any, Any] = predictor, features_opener(parts.stored)
     if tasks is not None:
         shared = tasks.share(predictor.for_workers()), tasks.share(shared[1])
     calls = (
-        (folder.path_of(number), *shared, part_rows(table, parts, number))
-        for number in folder.missing()
+        (folder.path_of(number), *shared, part_rows(table, parts, number)) for number in missing
     )
     with writing_parts(folder, quiet=quiet) as done:
         write_parts(write_predicted_part, calls, tasks, done)
+    return f" ({parts_in_words(folder, len(missing))})"
 
 
 def _write_parquet(output: Path, predictor: Predictor, table: FeatureTable, *, quiet: bool) -> None:
