@@ -27,11 +27,8 @@ def with_option_records(command: Callable[..., None]) -> Callable[..., None]:
     An option record is a parameter whose type is a dataclass, such as `options: TableOptions`.
     """
     parameters = inspect.signature(command).parameters
-    records = {
-        name: entry.annotation
-        for name, entry in parameters.items()
-        if is_dataclass(entry.annotation)
-    }
+    types = {name: entry.annotation for name, entry in parameters.items()}
+    records: dict[str, Any] = {name: kind for name, kind in types.items() if is_dataclass(kind)}
 
     @wraps(command)
     def wrapped(**given: Any) -> None:

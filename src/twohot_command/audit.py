@@ -116,7 +116,7 @@ def audit(
     if scheduler is not None or exceeds_memory(table):
         if probe is not None:
             problem = "needs all rows in memory, but these rows are read in parts"
-            raise ArgumentError({"probe": probe}, problem, "leave it out: AutoProbe is then used.")
+            raise ArgumentError({"probe": probe}, problem, "leave it out to use AutoProbe.")
         check_apart(output, options.inputs)
         with connected(scheduler) as client:
             done = audit_in_parts(table, output, find, about, write, client=client, quiet=quiet)
@@ -144,7 +144,7 @@ def _details(table: FeatureTable, source: Path, shown: Mapping[str, Any]) -> dic
 
     merged = spellings_in_words(table.spellings, {}) or None
     about = {"source": source, "columns": table.columns_in_words, "spellings merged": merged}
-    return {name: text(value) for name, value in (about | shown).items() if value is not None}
+    return {name: text(value) for name, value in {**about, **shown}.items() if value is not None}
 
 
 def _audit_in_memory(

@@ -201,7 +201,7 @@ class TableOptions(FeatureOptions):
             ways = "have a sub-folder of images for each class"
             if not self.source.is_dir():
                 ways = "choose the label column by {label_column}"
-            advice = f"pass the labels that this command needs by {{labels}}, or {ways}."
+            advice = f"pass labels by {{labels}}, or {ways}: this command needs labels."
             words = {"labels": ..., "label_column": ...}
             raise ArgumentError(error.arguments, error.problem, advice, **words) from error
 

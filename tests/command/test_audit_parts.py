@@ -146,7 +146,7 @@ def test_what_parts_cannot_have_and_few_rows(source, tmp_path):
     probe = tmp_path / "p.safetensors"
     done("fit", source, "-o", probe, "--label-column", "kind", "--quiet")
     refused = run("audit", source, "-o", tmp_path / "audit", *KIND, "--probe", probe)
-    assert "judges rows in memory, but these are read in parts: leave it out" in refused.output
+    assert "needs all rows in memory, but these rows are read in parts: leave it" in refused.output
     write_csv(tmp_path / "c.csv", ["report", "id", "decision", "label"], [["r", "x", "reject", ""]])
     unknown = run("audit", source, "-o", tmp_path / "audit", *KIND, "--checked", tmp_path / "c.csv")
     assert "names 1 row that is not in the data ('x')" in unknown.output

@@ -225,7 +225,7 @@ corrupt in.features --rate .5 -o x.npz | --output=x.npz does not end in .feature
 corrupt short.features --rate .5 -o x.features | is not a feature file, or is truncated
 corrupt true.features --rate .5 -o x.features | already has true labels
 extract gone --backbone pixels -o x.features | SOURCE='gone' is not a folder, not a file, and not
-extract two.csv --text-column note --backbone pixels -o x.features | takes images, but the items are
+extract table.csv --text-column label --unlabelled --backbone pixels -o x.features | takes images, b
 extract list.csv --backbone pixels -o x.features | name the label column by --label-column=…
 extract list.csv --backbone pixels --label-column kind -o x.features | be found ('gone.png')
 extract food101 --backbone pixels --root r -o x.features | food101 was not found: looked for

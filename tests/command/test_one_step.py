@@ -179,7 +179,7 @@ LISTS_TEXTS = (
         ("predict p.safetensors large", "large has 2880 features, but p.safetensors expects 1440"),
         ("evaluate p.safetensors photos --classes names.txt", "is for tables of features"),
         ("evaluate p.safetensors photos/cat", "by --labels=…, or have a sub-folder of images for"),
-        ("evaluate p.safetensors list.csv", "by --labels=…, or choose a column of them by --label"),
+        ("evaluate p.safetensors list.csv", "by --labels=…, or choose the label column by --label"),
     ],
 )
 def test_a_probe_of_images_rejects(photos, arguments, message):

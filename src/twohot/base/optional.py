@@ -70,4 +70,4 @@ def memory_limit() -> int:
     except ImportError:  # not on every system
         return limit
     soft = (resource.getrlimit(getattr(resource, name))[0] for name in LIMITS)
-    return min([limit, *(space for space in soft if space != resource.RLIM_INFINITY)])
+    return min([limit, *(int(space) for space in soft if space != resource.RLIM_INFINITY)])
