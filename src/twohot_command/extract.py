@@ -33,7 +33,6 @@ from twohot_command.sources import (
     FeatureOptions,
     Missing,
     check_same_features,
-    say_columns,
 )
 from twohot_command.terminal import (
     Force,
@@ -86,7 +85,8 @@ def extracting(
 
 def _say_items(items: LabelledItems) -> None:
     """Print the roles of the columns, and which files of a folder were not taken."""
-    say_columns(items.columns)
+    if items.columns:
+        say(f"Columns: {items.columns}")
     for line in not_taken_notes(items.not_taken):
         note(line)
 

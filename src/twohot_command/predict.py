@@ -32,7 +32,7 @@ from twohot.tables import (
 )
 from twohot_command.extract import features_for
 from twohot_command.parts import Scheduler, check_apart, connected, writing_parts
-from twohot_command.sources import FeatureOptions, SpreadsheetSafe
+from twohot_command.sources import FeatureOptions, SpreadsheetSafe, option_words
 from twohot_command.terminal import Force, Quiet, counting, say, say_next
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
@@ -95,8 +95,7 @@ def predict(
         is_labelled = bool(known) and bool(table.coded.labelled.any())
     say(f"Predicted {counted(table.n_rows, 'row')}: {as_url(output)}{done}")
     if is_labelled:
-        chosen = [] if split is None else ["--split", split]
-        say_next("evaluate", probe, *options.words(), *chosen)
+        say_next("evaluate", probe, *options.words(), *option_words({"split": split}))
 
 
 def _write_folder(

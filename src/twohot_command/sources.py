@@ -130,7 +130,8 @@ class FeatureOptions:
             item_column=self.item_column,
             **others,
         )
-        say_columns(table.columns_in_words)
+        if table.columns_in_words:
+            say(f"Columns: {table.columns_in_words}")
         for line in table.notes:
             note(line)
         if table.item_kind == "text" and table.n_features < len(table.classes):
@@ -316,12 +317,6 @@ def check_same_features(
         expected = f"{probe} expects {fitted.n_features_in_}"
         problem = f"{source} has {table.n_features} features, but {expected}"
         raise ValueError(f"{problem}: extract both with the same backbone.")
-
-
-def say_columns(words: str) -> None:
-    """Print which columns contain features, labels and ids; print nothing for empty `words`."""
-    if words:
-        say(f"Columns: {words}")
 
 
 def spellings_in_words(spellings: Mapping[str, str], sizes: Mapping[str, int]) -> str:
