@@ -68,8 +68,8 @@ class AutoProbe(FittedProbe):
 
     No clean labels are needed. A small library of classifiers is fitted in cross-validation:
     cross-entropy and robust probes on plain and on half-whitened rows, a discriminant, and votes of
-    the nearest rows. A label model estimates the noise from *anchor rows*: the rows that the robust
-    classifiers predict with the largest margins. It weights the classifiers to maximise the
+    the nearest rows. A label model estimates the noise from *anchor rows*, the rows that the robust
+    classifiers predict with the highest confidence. It weights the classifiers to maximise the
     likelihood of the given labels under this noise. Probes are then fitted to the posterior of the
     true labels, for two rounds. The result is the weighted sum of these probes and the
     discriminant. See the page *Anchored self-distillation* of the documentation.
@@ -83,8 +83,8 @@ class AutoProbe(FittedProbe):
     fit_intercept : bool or "auto"
         "auto" means True. False also leaves out the discriminant, which always has an intercept.
     tol : float
-        Stop the final fits if the norm of the gradient, relative to its norm at zero coefficients,
-        is this small.
+        Stop the final fits if the norm of the gradient is at most this, relative to its norm at
+        zero coefficients.
     normalize : bool or "auto"
         Whether to scale rows to unit norm. "auto" chooses by the held-out likelihood of the labels
         under a discriminant.
@@ -153,8 +153,8 @@ class AutoProbe(FittedProbe):
             and near-duplicates always form one group.
         checkpoint : path, optional
             File for finished candidates and parts of the probe, any fsspec path. It is written
-            whenever one of them is finished. If the file of the same fit exists, the fit continues
-            from there.
+            whenever one of them is finished. If the file has the progress of the same fit, the fit
+            continues from there.
         """
         rows, labels = check_rows_to_fit(self, X, y, sample_weight, groups=groups)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
@@ -208,7 +208,7 @@ def judge_rows(
     groups: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Judged:
-    """Return the verdict of the label model on checked rows; `probe` is not changed.
+    """Fit the label model to checked rows; return it with its verdict. `probe` is not changed.
 
     Rows without a label have weight zero in every fit. `callback` is called with lines of progress.
     """

@@ -112,19 +112,19 @@ def fit_uniform_noise(
     n_classes = logits.shape[1]
     # Single precision suffices: likelihoods are compared to three digits.
     centred, rows = centre(logits).astype(np.float32), np.arange(len(codes))
-    share = shares_of(weights, len(codes))
+    unit = unit_weights(weights, len(codes))
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         inverse, rate = np.exp(-parameters[0]), expit(parameters[1])
         p, _ = softmax(centred * np.float32(inverse))
-        own = p[rows, codes].astype(np.float64)
+        of_label = p[rows, codes].astype(np.float64)
         # The logit of the given class less the mean logit: the derivative of log p_g by 1/t.
         gain = inverse * (centred[rows, codes] - np.einsum("ij,ij->i", p, centred))
-        likelihood = (1 - rate) * own + rate * (1 - own) / (n_classes - 1) + SMALLEST
-        by_own = (1 - rate * n_classes / (n_classes - 1)) * own * -gain
-        by_rate = ((1 - own) / (n_classes - 1) - own) * rate * (1 - rate)
-        gradient = [share @ (by_own / likelihood), share @ (by_rate / likelihood)]
-        return -float(share @ np.log(likelihood)), -np.array(gradient)
+        likelihood = (1 - rate) * of_label + rate * (1 - of_label) / (n_classes - 1) + SMALLEST
+        by_log_t = (1 - rate * n_classes / (n_classes - 1)) * of_label * -gain
+        by_rate = ((1 - of_label) / (n_classes - 1) - of_label) * rate * (1 - rate)
+        gradient = [unit @ (by_log_t / likelihood), unit @ (by_rate / likelihood)]
+        return -float(unit @ np.log(likelihood)), -np.array(gradient)
 
     # The noise rate is below chance level. Beyond the other bounds, the likelihood hardly changes.
     bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
@@ -135,7 +135,7 @@ def fit_uniform_noise(
     return UniformNoiseFit(-float(result.fun), float(temperature), float(rate))
 
 
-def shares_of(weights: FloatArray | None, n_rows: int) -> FloatArray:
+def unit_weights(weights: FloatArray | None, n_rows: int) -> FloatArray:
     """Return weights of rows that sum to one."""
     if weights is None:
         return np.full(n_rows, 1 / n_rows)
@@ -172,16 +172,16 @@ def weigh(
     pairs = zip(members, scales.tolist(), strict=True)
     logits = np.stack([centre(each) * np.float32(scale) for each, scale in pairs])
     by_label = noise.T[codes].astype(np.float32, copy=False)
-    share = shares_of(weights, len(codes))
+    unit = unit_weights(weights, len(codes))
     flat = logits.reshape(len(logits), -1)
 
     def loss(w: FloatArray) -> tuple[float, FloatArray]:
         p, _ = softmax((w.astype(np.float32) @ flat).reshape(by_label.shape))
         joint = p * by_label
         total = joint.sum(axis=1, dtype=np.float64) + SMALLEST
-        joint *= (share / total).astype(np.float32)[:, np.newaxis]
-        joint -= p * share.astype(np.float32)[:, np.newaxis]
-        return -float(share @ np.log(total)), -(flat @ joint.ravel()).astype(np.float64)
+        joint *= (unit / total).astype(np.float32)[:, np.newaxis]
+        joint -= p * unit.astype(np.float32)[:, np.newaxis]
+        return -float(unit @ np.log(total)), -(flat @ joint.ravel()).astype(np.float64)
 
     bounds = [(0.0, None)] * len(logits)
     start = min(np.eye(len(logits)), key=lambda alone: loss(alone)[0])
@@ -246,8 +246,8 @@ def standard_error(
     >>> round(standard_error(np.repeat(values, 4), np.arange(400) // 4), 4)
     0.0502
     """
-    share = shares_of(weights, len(values))
-    scores = share * (values - share @ values)
+    unit = unit_weights(weights, len(values))
+    scores = unit * (values - unit @ values)
     return float(np.sqrt(scores @ scores * design_effect(scores, groups)))
 
 

@@ -21,12 +21,9 @@ from twohot.base import (
     counted,
     is_polars_frame,
 )
-from twohot.probes import LinearProbe, check_features
+from twohot.probes import BLOCK_ROWS, LinearProbe, check_features
 from twohot.rows import PartedRows, SelectedRows, calling_rows, open_store, take_rows
 from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
-
-# Memory: number of rows checked or predicted at once.
-BLOCK_ROWS = 10_000
 
 
 def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
@@ -61,14 +58,14 @@ def blocks_of(X: Any, n_rows: int) -> Iterator[tuple[int, Any]]:
 
 
 def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
-    """Return the rows that have a label; rows of a float array are copied only when read."""
+    """Return the rows of X that have a label; rows of a float array are copied only when read."""
     if labels.labelled.all():
         return X
     return rows_when_read(X, np.flatnonzero(labels.labelled))
 
 
 def rows_when_read(X: Matrix, rows: IntArray) -> Matrix:
-    """Return some rows; rows of a float array are copied only when read."""
+    """Return the given rows of X; rows of a float array are copied only when read."""
     is_stored = isinstance(X, np.ndarray | SelectedRows | PartedRows)
     if is_stored and len(X.shape) == 2 and X.dtype in STORED:
         return SelectedRows(X, rows)

@@ -113,7 +113,7 @@ class Sample:
 
 
 def sample_size(n_rows: int, n_classes: int) -> int:
-    """Return the size of the sample.
+    """Return the number of rows of the sample; it has at least two rows per fold, if possible.
 
     Examples
     --------
@@ -251,11 +251,11 @@ def spread_rows(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: i
     if most == len(rows):
         return rows
     sizes = np.bincount(codes[rows], minlength=n_classes)
-    shares = shares_of_labels(sizes, most)
+    drawn = shares_of_labels(sizes, most)
     ranked = rows[np.lexsort((order[rows], codes[rows]))]
     starts = np.cumsum(sizes) - sizes
-    triples = zip(starts, shares, sizes, strict=True)
-    places = [start + spaced(share, size) for start, share, size in triples]
+    triples = zip(starts, drawn, sizes, strict=True)
+    places = [start + spaced(n_drawn, size) for start, n_drawn, size in triples]
     return np.sort(ranked[np.concatenate(places)])
 
 

@@ -23,7 +23,7 @@ from twohot.judge.label_model import (
     log_softmax,
     posterior,
     row_likelihoods,
-    shares_of,
+    unit_weights,
     z_score,
 )
 from twohot.judge.nearest import ABSENT, VotesRecipe, nearest_rows, vote_logits
@@ -196,7 +196,7 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
     doubt = anchored.doubt(stage)
     highest = np.where(stage.predicted != sample.codes, 1.0, doubt)
     most = float(np.average(highest, weights=sample.weights))
-    weight = shares_of(sample.weights, len(doubt))
+    weight = unit_weights(sample.weights, len(doubt))
 
     def two_errors(rate: float, wrong: FloatArray) -> float:
         effect = design_effect(weight * (wrong - rate), sample.groups)
