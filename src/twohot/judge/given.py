@@ -140,8 +140,8 @@ def judge_by_probe(
         return judge_given(outputs, codes), ()
     # Rows may have any type, such as texts. So they are sorted by the classifier's outputs.
     key = distance_from_mean(outputs, codes, n_jobs=n_jobs)
-    copies = split_large(equal_rows(X, len(codes)))
-    together = with_copies(check_groups(groups, len(codes)), copies)
+    known = check_groups(groups, len(codes))
+    together = with_copies(known, split_large(equal_rows(X, len(codes))))
     folds = assign_folds(key, codes, N_FOLDS, groups=together, random_state=0)
     by_probe, by_clone = compare_with_clone(probe, X, codes, folds)
     gain = by_probe.astype(np.float64) - by_clone
