@@ -185,16 +185,15 @@ def distance_from_mean(
     >>> distance_from_mean(np.array([[0.0, 7.0], [2.0, 7.0], [4.0, 7.0]]), n_jobs=1)
     array([4., 0., 4.])
     """
-    if codes is not None and (codes == NO_LABEL).any():
-        labelled = np.flatnonzero(codes != NO_LABEL)
-        key = np.zeros(len(codes))
-        key[labelled] = distance_from_mean(SelectedRows(X, labelled), n_jobs=n_jobs)
-        return key
+    key = np.zeros(X.shape[0])
+    labelled = np.arange(len(key)) if codes is None else np.flatnonzero(codes != NO_LABEL)
+    X = X if len(labelled) == len(key) else SelectedRows(X, labelled)
     n_threads = count_threads(n_jobs)
     fitted = fit_preparation(X, center=True, normalize=False, weights=None, n_jobs=n_threads)
     centring = Preparation(fitted.mean, normalize=False)
     rows = open_rows(X, centring, dtype=np.dtype(np.float64), n_jobs=n_threads)
-    return np.concatenate(list(rows.map(squared_lengths)))
+    key[labelled] = np.concatenate(list(rows.map(squared_lengths)))
+    return key
 
 
 def squared_lengths(block: Block) -> FloatArray:

@@ -64,7 +64,8 @@ def recalibrate(
     # Sort, so that the order of the rows does not change the rounding of sums.
     by_p = np.lexsort((y, result[rows]))
     pseudo = np.quantile(p, PSEUDO_QUANTILES)
-    x, targets = np.append(result[rows][by_p], pseudo), np.append(y[by_p], pseudo)
+    x = np.append(result[rows][by_p], pseudo)
+    targets = np.append(y[by_p].astype(np.float64), pseudo)
     weights = np.append(np.ones(len(rows)), np.full(len(pseudo), PSEUDO_WEIGHT / len(pseudo)))
     result[is_known] = fit(p, x, targets, weights)
     result[rows] = y

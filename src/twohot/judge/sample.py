@@ -96,10 +96,9 @@ class Sample:
     def basis(self) -> FloatArray:
         """The matrix (d, m) that maps a prepared row to a point."""
         rows, axes = self.whole.rows, self.whole.leading().axes
-        if axes.basis is None:  # fewer rows than features: they are stored along their axes
-            wide = np.eye(rows.n_columns)
-        else:
-            wide = axes.reading(intercept=rows.intercept)
+        # With fewer rows than features, the rows are already stored along their axes.
+        is_along = axes.basis is None
+        wide = np.eye(rows.n_columns) if is_along else axes.reading(intercept=rows.intercept)
         return wide[:, wide.shape[1] - self.points.shape[1] :].astype(rows.dtype)
 
     def attach_labels(self, codes: IntArray) -> None:
@@ -286,14 +285,14 @@ def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray
     if len(pairs) < 2 or (held_out[codes >= 0] != 1).any():
         problem = "does not hold out every row with a label exactly once"
         raise ArgumentError("cv", problem, "pass folds that do, such as KFold, or a number.")
-    present, number = np.unique(folds[index], return_inverse=True)
+    present, place = np.unique(folds[index], return_inverse=True)
     if len(present) < 2:
         problem = "holds out all rows with a label and a weight at once"
         raise ArgumentError("cv", problem, "pass at least two such folds, or a number of folds.")
     if groups is not None:
         fold_of_group = np.zeros(int(groups.max()) + 1, dtype=np.intp)
-        fold_of_group[groups[index]] = number
-        if (fold_of_group[groups[index]] != number).any():
+        fold_of_group[groups[index]] = place
+        if (fold_of_group[groups[index]] != place).any():
             advice = "pass folds that do not, such as GroupKFold, or a number of folds."
             raise ArgumentError("cv", "puts rows of one group in different folds", advice)
-    return number
+    return place
