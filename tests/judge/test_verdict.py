@@ -165,13 +165,6 @@ def test_clean_separable_classes_have_little_noise():
     assert verdict.flag().mean() < 0.05
 
 
-def test_random_labels_are_not_learnt():
-    rng = np.random.default_rng(0)
-    labels = Labels(rng.integers(0, 3, 200), np.arange(3))
-    verdict = AutoProbe(n_jobs=1).fit_coded(rng.normal(size=(200, 6)), labels).verdict
-    assert not verdict.learnt
-
-
 # Rows outside of the sample ----------------------------------------------------------------------
 
 
