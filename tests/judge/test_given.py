@@ -59,6 +59,14 @@ def test_held_out_probabilities_find_wrong_labels(classifier, corruption):
     assert low < 0.3 < high
 
 
+def test_zero_probability_is_not_certainty():
+    codes = np.arange(40) % 2
+    wrong = np.arange(40) < 4
+    verdict = judge_given(np.eye(2)[np.where(wrong, 1 - codes, codes)], codes)
+    assert np.isfinite(verdict.doubt).all()
+    np.testing.assert_array_equal(verdict.flag(), wrong)
+
+
 def test_temperature_of_probabilities_does_not_change_the_verdict():
     p = cross_val_predict(REGRESSION, X, Y, method="predict_proba")
     power = np.sqrt(p)

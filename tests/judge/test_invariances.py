@@ -133,6 +133,23 @@ def test_columns_precision_and_containers(change, issues, tmp_path):
     assert_same_verdicts(find_label_issues(CHANGED[change](tmp_path), Y, n_jobs=1), issues)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_unlabelled_rows(issues, probe, first):
+    more = DATA.X_test[:150]
+    rows, labels = [more, X], [[None] * 150, Y.tolist()]
+    if not first:
+        rows, labels = rows[::-1], labels[::-1]
+    rows, labels = np.concatenate(rows), [label for part in labels for label in part]
+    found = find_label_issues(rows, labels, n_jobs=1)
+    labelled = np.array([label is not None for label in labels])
+    assert_same_verdicts(found[labelled], issues)
+    absent = found[~labelled]
+    assert not absent.is_label_issue.any()
+    assert np.isnan(absent.probability_wrong).all()
+    assert np.mean(absent.predicted_label == probe.predict(more)) > 0.9
+    assert np.mean(absent.predicted_label == DATA.test_labels[:150]) > 0.85
+
+
 # Chunks and parts --------------------------------------------------------------------------------
 
 
