@@ -43,11 +43,6 @@ def test_an_interrupted_import_is_reported_in_one_sentence(module, arguments, er
     assert result.stderr.count("\n") == 1
 
 
-def test_main_runs_the_command_line():
-    script = "import sys; sys.argv = ['twohot', '--version']; import twohot_command as c; c.main()"
-    assert run_python(script).stdout.startswith("twohot ")
-
-
 # All that `--help` may import beside what comes with Python: the parser and what it prints with.
 OF_THE_PARSER = {
     "annotated_doc",
