@@ -111,7 +111,8 @@ def _machine(results: Results) -> str:
         "`make bench` writes this page from the records of its runs. `make bench FEATURES=DIR` "
         "adds the real features, which are not part of the project. The runs took "
         f"{counted(max(1, round(results.minutes)), 'minute')} on: {machine}. Passes are counts, "
-        "which differ by about one between processors. Times are medians of ratios of runs taken in turn. "
+        "which differ by about one between processors. Times are medians of ratios of runs taken "
+        "in turn. "
         f"{NOISE_RATE:.0%} of the labels are wrong, at random. BLAS has one thread unless a row "
         "says otherwise."
     )

@@ -17,7 +17,7 @@ STOPPED = "Interrupted. No file is incomplete: run the command again.\n"
     ("module", "arguments", "error", "code", "said"),
     [
         ("typer", ["--help"], "KeyboardInterrupt", 130, STOPPED),
-        ("numpy", ["--version"], "KeyboardInterrupt", 130, STOPPED),
+        ("numpy", ["fit", "--help"], "KeyboardInterrupt", 130, STOPPED),
         ("sklearn", ["fit", "--help"], "ImportError('no room')", 1, "loaded (no room): free"),
         ("sklearn", ["fit", "--help"], "MemoryError", 1, "cannot be loaded (no memory is left)"),
         ("twohot_command.extract", ["extract", "--help"], "KeyboardInterrupt", 130, STOPPED),
