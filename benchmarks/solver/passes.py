@@ -1,4 +1,4 @@
-"""Passes per round, as the fitted probes report them. Counts differ by about one between processors."""
+"""Passes per round, as fitted probes report them. They differ by about one between processors."""
 
 import warnings
 from dataclasses import dataclass
